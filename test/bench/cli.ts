@@ -6,7 +6,7 @@ import { makeHome, repositoryId } from "./homes.ts";
 import { isInstalled } from "./machine.ts";
 import type { Section } from "./section.ts";
 
-/** A command as a script runs it: a process for every value. */
+/** Commands as scripts use them: one process for every value. */
 export const cli: Section = {
   name: "cli",
   title: "A command from its start to its end, the daemon running",

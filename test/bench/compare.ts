@@ -1,14 +1,14 @@
 import { type Call, type Contender, figureOf, interleave, rateOf, ratiosOf } from "./figures.ts";
-import { type Machine, processorTime, type Started } from "./machine.ts";
+import { cpuTime, type Machine, type Started } from "./machine.ts";
 import type { Row } from "./section.ts";
 
 export interface Compared {
   readonly contender: Contender;
-  /** What is wanted of ours to this one; left out: it is shown, and nothing is wanted. */
+  /** The goal for the ratio of Repoconf to this contender. If left out, the ratio is only shown. */
   readonly goal?: { readonly text: string; isMet(ratio: number): boolean };
 }
 
-/** Ours beside others, interleaved: a row for each of the others. */
+/** Measures Repoconf and others in the same rounds, and returns a row for each of the others. */
 export async function compare(
   machine: Machine,
   what: string,
@@ -34,13 +34,13 @@ export async function compare(
   });
 }
 
-/** How long a call takes, one at a time, in milliseconds. */
+/** Measures the time of one call in milliseconds, running one call at a time. */
 export function timeOf(machine: Machine, name: string, call: Call): Contender {
   return { name, run: async () => 1_000 / (await rateOf(call, 1, machine.slice)) };
 }
 
-/** What a call costs the process that answers it, while 64 at once are asked. */
-export function processorTimeOf(machine: Machine, name: string, server: Started, call: Call): Contender {
+/** Measures the server's CPU time per call in milliseconds, with 64 calls running at once. */
+export function cpuTimeOf(machine: Machine, name: string, server: Started, call: Call): Contender {
   return {
     name,
     run: async () => {
@@ -49,9 +49,9 @@ export function processorTimeOf(machine: Machine, name: string, server: Started,
         calls += 1;
         call(lane, done);
       };
-      const before = await processorTime(server);
+      const before = await cpuTime(server);
       await rateOf(counted, 64, machine.slice);
-      return ((await processorTime(server)) - before) / calls;
+      return ((await cpuTime(server)) - before) / calls;
     },
   };
 }

@@ -5,15 +5,15 @@ type Done = (error: unknown, pairs: readonly (readonly [key: string, value: stri
 
 export interface Etcd extends AsyncDisposable {
   put(key: string, value: string, done: Done): void;
-  /** All keys that begin so. */
+  /** Reads all keys with this prefix. */
   range(prefix: string, done: Done): void;
 }
 
 export const etcdCommand = "etcd";
 
 /**
- * An etcd of its own, as it comes: durable. Spoken to as its clients do, with gRPC over one HTTP/2 connection; its JSON
- * gateway would make it look slower than it is.
+ * Starts an etcd with its default settings, so its writes are durable. Talks gRPC over one HTTP/2 connection like etcd's own clients;
+ * the JSON gateway would make etcd look slower than it is.
  */
 export async function startEtcd(machine: Machine): Promise<Etcd> {
   const [port, peerPort] = [await freePort(), await freePort()];
@@ -71,7 +71,7 @@ export async function startEtcd(machine: Machine): Promise<Etcd> {
   };
 }
 
-/** A text as a member of a protobuf message. */
+/** Encodes a string as a field of a protobuf message. */
 function field(number: number, text: string): Buffer {
   const bytes = Buffer.from(text);
   const length: number[] = [];
@@ -82,16 +82,16 @@ function field(number: number, text: string): Buffer {
   return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), bytes]);
 }
 
-/** The pairs of a RangeResponse, its fields 2: field 1 of each is the key, field 5 the value. */
+/** The key-value pairs of a RangeResponse: its repeated field 2, in which field 1 is the key and field 5 the value. */
 function pairsOf(message: Buffer): [string, string][] {
-  return [...members(message, 2)].map(pair => {
-    const text = (number: number) => members(pair, number).next().value?.toString() ?? "";
+  return [...fieldsOf(message, 2)].map(pair => {
+    const text = (number: number) => fieldsOf(pair, number).next().value?.toString() ?? "";
     return [text(1), text(5)];
   });
 }
 
-/** The members with this number that hold bytes. */
-function* members(message: Buffer, wanted: number): Generator<Buffer, undefined> {
+/** The length-delimited fields with this number. */
+function* fieldsOf(message: Buffer, wanted: number): Generator<Buffer, undefined> {
   let at = 0;
   const varint = (): number => {
     let [value, factor] = [0, 1];

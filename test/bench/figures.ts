@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 
-/** What several rounds said of one thing: the middle, and the least and the greatest. */
+/** The results of several rounds: their median, minimum and maximum. */
 export interface Figure {
   readonly median: number;
   readonly low: number;
@@ -15,24 +15,24 @@ export function figureOf(values: readonly number[]): Figure {
   return { median, low: at(0), high: at(sorted.length - 1) };
 }
 
-/** The value that the given share of the values does not exceed. */
+/** The value that the given share of the values does not exceed, such as 0.99 for the 99th percentile. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** Round by round, as what is compared ran side by side in each: that cancels what the machine did meanwhile. */
+/** The ratio of each round. Both ran in the same round, so what else the machine was doing affects both and cancels out. */
 export function ratiosOf(ours: readonly number[], theirs: readonly number[]): number[] {
   return ours.map((value, index) => value / (theirs[index] ?? Number.NaN));
 }
 
-/** One of the things that are measured side by side; a run gives one number. */
+/** One of the things that are compared. Each run returns one measurement. */
 export interface Contender {
   readonly name: string;
   run(): Promise<number>;
 }
 
-/** Runs all contenders in each round, every round beginning with another one; the first round is for warming up and does not count. */
+/** Runs all contenders in every round, each round starting with the next one. The first round is a warm-up round and does not count. */
 export async function interleave(
   contenders: readonly Contender[],
   rounds: number,
@@ -50,10 +50,10 @@ export async function interleave(
   return values;
 }
 
-/** One call; `done` is to be called with its end. `lane` tells the calls that are under way at once apart. */
+/** Starts a call, which calls `done` when it has ended. Calls that run at the same time have different lanes, counted from 0. */
 export type Call = (lane: number, done: (error?: unknown) => void) => void;
 
-/** Calls a second, with so many under way at any time. */
+/** Measures calls per second, with `lanes` calls running at any time. */
 export function rateOf(call: Call, lanes: number, milliseconds: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const begin = performance.now();

@@ -1,6 +1,6 @@
 /**
- * What the machine and Socket.IO allow: a bare server with the daemon's engine options that takes the same messages. What
- * it replies, writes and emits it is told before, with `prepare`.
+ * The baseline: a bare Socket.IO server with the daemon's engine options that accepts the same messages. `prepare` tells it what to
+ * reply, write and emit, so it shows what the machine and Socket.IO allow.
  */
 import { createServer } from "node:http";
 import { Server as Engine } from "engine.io";
@@ -9,11 +9,11 @@ import { limits } from "../../shared/limits.ts";
 import { writeDurably } from "../helpers/durable-write.ts";
 
 export interface Prepared {
-  /** By operation, such as "config/list". */
+  /** The replies by operation, such as "config/list". */
   readonly replies?: { readonly [operation: string]: unknown };
-  /** Where `config/set` writes, durably and before it replies, and the text. */
+  /** The folder and the text that `config/set` writes durably before it replies. */
   readonly write?: { readonly folder: string; readonly text: string };
-  /** What `config/set` emits to all. */
+  /** The event that `config/set` emits to all clients. */
   readonly event?: readonly unknown[];
 }
 

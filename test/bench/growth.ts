@@ -1,32 +1,32 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Socket } from "socket.io-client";
-import { atMost, type Compared, compare, processorTimeOf, timeOf } from "./compare.ts";
+import { atMost, type Compared, compare, cpuTimeOf, timeOf } from "./compare.ts";
 import { makeHome, repositoryId } from "./homes.ts";
 import type { Machine, Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 import { ask, calls, prepare, sets } from "./sockets.ts";
 
-/** What becomes of list and set when there are more fields, and more history. */
+/** How list and set scale with the number of fields and with the length of the history. */
 export const growth: Section = {
   name: "growth",
   title: "Growth with fields and with history",
   run: async machine => [...(await moreFields(machine)), ...(await moreHistory(machine))],
 };
 
-/** Repositories of a scope of so many fields, each in a home of its own; lists beside bare replies of the same size. */
+/** Compares lists of 20 to 2,000 fields with a bare server's replies of the same size, and sets among them with each other. */
 async function moreFields(machine: Machine): Promise<Row[]> {
   const rows: Row[] = [];
   await using floor = await machine.floor();
   const bare = await floor.connect();
-  await using beds = new AsyncDisposableStack();
+  await using resources = new AsyncDisposableStack();
   const repo = repositoryId(0);
   const setters: { fields: number; socket: Socket; scope: string }[] = [];
   for (const fields of [20, 200, 2_000]) {
     const home = await homeWithFields(machine, fields);
-    const daemon: Server = beds.use(await machine.daemon(home));
+    const daemon: Server = resources.use(await machine.daemon(home));
     const socket = await daemon.connect();
-    beds.defer(() => void socket.close());
+    resources.defer(() => void socket.close());
     setters.push({ fields, socket, scope: "wide" });
     const args = { repo, scope: "wide" };
     await prepare(bare, { replies: { "config/list": await ask(socket, "config/list", args) } });
@@ -46,13 +46,13 @@ async function moreFields(machine: Machine): Promise<Row[]> {
       ...(await compare(machine, what, "ms", own, [{ contender: other, ...(isLarge && { goal: atMost(0.65) }) }])),
     );
     if (process.platform === "linux" && isLarge) {
-      const ours = processorTimeOf(
+      const ours = cpuTimeOf(
         machine,
         "Repoconf",
         daemon,
         calls(socket, "config/list", () => args),
       );
-      const theirs = processorTimeOf(
+      const theirs = cpuTimeOf(
         machine,
         "bare Socket.IO, the same reply",
         floor,
@@ -95,7 +95,7 @@ async function homeWithFields(machine: Machine, fields: number): Promise<string>
   return home;
 }
 
-/** Sets on a repository with much history beside sets on one with hardly any. */
+/** Compares sets on a repository with a long history with sets on one with a short history. */
 async function moreHistory(machine: Machine): Promise<Row[]> {
   const home = await makeHome(machine, 3);
   await writeFile(
@@ -107,7 +107,7 @@ async function moreHistory(machine: Machine): Promise<Row[]> {
   const journals = machine.short ? [10, 1_000] : [10, 10_000, 100_000];
   for (const [index, revisions] of journals.entries()) {
     machine.progress(`making a journal of ${revisions.toLocaleString("en")} revisions`);
-    await setTimes(socket, repositoryId(index), revisions);
+    await addRevisions(socket, repositoryId(index), revisions);
   }
   const [small, ...larger] = journals.map((revisions, index) =>
     timeOf(
@@ -126,8 +126,8 @@ async function moreHistory(machine: Machine): Promise<Row[]> {
   return rows;
 }
 
-/** So many revisions of one repository, as fast as they go. */
-async function setTimes(socket: Socket, repo: string, times: number): Promise<void> {
+/** Creates this many revisions of one repository, as fast as possible. */
+async function addRevisions(socket: Socket, repo: string, times: number): Promise<void> {
   const call = sets(socket, () => repo);
   for (let left = times; left > 0; left -= 500) {
     const some = Array.from({ length: Math.min(500, left) }, (_, lane) => lane);

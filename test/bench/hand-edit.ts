@@ -15,7 +15,7 @@ const savers: { readonly [name: string]: (path: string, text: string) => Promise
     await rename(`${path}.new`, path);
     return begin;
   },
-  // The old file becomes the backup, a new one takes its name, the backup goes.
+  // Renames the file to a backup, writes a new one, and deletes the backup.
   "saved as vim does": async (path, text) => {
     await rename(path, `${path}~`);
     const file = await open(path, "wx");
@@ -26,7 +26,7 @@ const savers: { readonly [name: string]: (path: string, text: string) => Promise
     await unlink(`${path}~`);
     return begin;
   },
-  // The file itself is cut to nothing and written.
+  // Truncates the file and writes to it.
   "saved as VS Code does": async (path, text) => {
     const file = await open(path, "r+");
     const begin = performance.now();
@@ -37,7 +37,7 @@ const savers: { readonly [name: string]: (path: string, text: string) => Promise
   },
 };
 
-/** From the moment an editor writes the text to the event, beside what the system's own watch of the folder takes. */
+/** The time from an editor's write to the event, compared with the time until fs.watch reports the change. */
 export const handEdit: Section = {
   name: "hand-edit",
   title: "From an edit by hand to its event, 99 of 100",
@@ -69,7 +69,7 @@ export const handEdit: Section = {
           if (begin === undefined || lists === undefined) continue;
           lists.ours.push(seen - begin);
           if (heard > 0) lists.theirs.push(heard - begin);
-          // A pause that hits any phase of what the daemon does at intervals.
+          // A random pause, so that edits do not fall into step with the daemon's timers.
           await delay(5 + Math.random() * 20);
         }
       }
@@ -91,7 +91,7 @@ export const handEdit: Section = {
   },
 };
 
-/** The spread of the rounds' greatest. */
+/** The spread of the 99th percentile over the rounds. */
 function inRounds(values: readonly number[], rounds: number) {
   const width = Math.ceil(values.length / rounds);
   return figureOf(

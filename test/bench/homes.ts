@@ -23,7 +23,7 @@ export function repositoryId(index: number): string {
   return `r${String(index).padStart(6, "0")}`;
 }
 
-/** A home with so many repositories of twenty fields, all known to the index that a first daemon left. */
+/** Creates a home with repositories of twenty fields each, and runs a daemon once so that the index knows all of them. */
 export async function makeHome(machine: Machine, repositories: number): Promise<string> {
   const home = await machine.newFolder("home");
   const folder = join(home, "repos");
@@ -36,7 +36,7 @@ export async function makeHome(machine: Machine, repositories: number): Promise<
   machine.progress(`indexing ${repositories.toLocaleString("en")} repositories`);
   const daemon = await machine.daemon(home);
   const socket = await daemon.connect();
-  // Answered once all files have been read.
+  // The reply comes once all files have been read.
   await new Promise(resolve => socket.emit("svc", "repo", "list", { limit: 1 }, resolve));
   socket.close();
   await daemon.stop();

@@ -1,4 +1,4 @@
-import { atLeast, atMost, type Compared, compare, processorTimeOf } from "./compare.ts";
+import { atLeast, atMost, type Compared, compare, cpuTimeOf } from "./compare.ts";
 import { etcdCommand, startEtcd } from "./etcd.ts";
 import { type Call, rateOf } from "./figures.ts";
 import { makeHome, repositoryId, twentyFields } from "./homes.ts";
@@ -7,7 +7,7 @@ import { redisCommand, startRedis } from "./redis.ts";
 import type { Row, Section } from "./section.ts";
 import { ask, calls, prepare, startPair } from "./sockets.ts";
 
-/** All values of one repository, again and again. */
+/** Lists all values of one repository repeatedly. */
 export const list: Section = {
   name: "list",
   title: "List of one repository's 20 fields",
@@ -18,8 +18,8 @@ export const list: Section = {
     await prepare(bare, { replies: { "config/list": await ask(ours, "config/list", args) } });
     const ourCall = calls(ours, "config/list", () => args);
     const bareCall = calls(bare, "config/list", () => args);
-    await using peers = new AsyncDisposableStack();
-    const peerCalls = await startPeers(machine, peers);
+    await using alternatives = new AsyncDisposableStack();
+    const peerCalls = await startAlternatives(machine, alternatives);
     const rows: Row[] = [];
     for (const lanes of [1, 64]) {
       const contender = (name: string, call: Call) => ({ name, run: () => rateOf(call, lanes, machine.slice) });
@@ -34,20 +34,23 @@ export const list: Section = {
       rows.push(...(await compare(machine, what, "calls/s", contender("Repoconf", ourCall), others)));
     }
     if (process.platform === "linux") {
-      const own = processorTimeOf(machine, "Repoconf", daemon, ourCall);
-      const other = { contender: processorTimeOf(machine, "bare Socket.IO", floor, bareCall), goal: atMost(0.9) };
+      const own = cpuTimeOf(machine, "Repoconf", daemon, ourCall);
+      const other = { contender: cpuTimeOf(machine, "bare Socket.IO", floor, bareCall), goal: atMost(0.9) };
       rows.push(...(await compare(machine, "processor time for each", "ms", own, [other])));
     }
     return rows;
   },
 };
 
-/** The peers that are here. As with Repoconf a call ends with the values as an object. */
-async function startPeers(machine: Machine, peers: AsyncDisposableStack): Promise<{ name: string; call: Call }[]> {
+/** Starts the alternatives that are installed. As with Repoconf, a call ends when it has the values as an object. */
+async function startAlternatives(
+  machine: Machine,
+  alternatives: AsyncDisposableStack,
+): Promise<{ name: string; call: Call }[]> {
   const found: { name: string; call: Call }[] = [];
   const fields = Object.entries(twentyFields).map(([field, value]) => [field, JSON.stringify(value)] as const);
   if (isInstalled(redisCommand)) {
-    const redis = peers.use(await startRedis(machine));
+    const redis = alternatives.use(await startRedis(machine));
     await new Promise<void>((resolve, reject) =>
       redis.request(["HSET", "svc", ...fields.flat()], error => (error === undefined ? resolve() : reject(error))),
     );
@@ -63,7 +66,7 @@ async function startPeers(machine: Machine, peers: AsyncDisposableStack): Promis
     });
   } else machine.progress(`left out: ${redisCommand} is not installed`);
   if (isInstalled(etcdCommand)) {
-    const etcd = peers.use(await startEtcd(machine));
+    const etcd = alternatives.use(await startEtcd(machine));
     for (const [field, value] of fields)
       await new Promise<void>((resolve, reject) =>
         etcd.put(`svc/${field}`, value, error => (error === undefined ? resolve() : reject(error))),

@@ -9,47 +9,47 @@ import { build } from "vite";
 import { openSocket } from "../helpers/open-socket.ts";
 import { projectFolder, repoconfCommand } from "../helpers/spawned-daemon.ts";
 
-/** Which of the two cores something runs on: what asks, or what answers. */
-type Side = "asking" | "answering";
+/** Clients and servers run on different cores, so that they do not slow each other down. */
+type Side = "client" | "server";
 
 export interface Started extends AsyncDisposable {
   readonly process: ChildProcess;
-  /** Milliseconds from the start of the process to what told that it is ready. */
+  /** Milliseconds from the start of the process to the output that says it is ready. */
   readonly startTime: number;
-  /** The text that told so. */
+  /** What it had printed by then. */
   readonly output: string;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 interface StartOptions {
   readonly side?: Side;
-  /** Ready when standard output, or what it says beside that, matches this. */
+  /** The process is ready when its standard output or standard error matches this. */
   readonly ready: RegExp;
   readonly environment?: { readonly [name: string]: string };
 }
 
-/** The built daemon, or the bare server. */
+/** The built daemon, or the bare Socket.IO server. */
 export interface Server extends Started {
   readonly url: string;
-  /** A client with the key that lets do everything. */
+  /** Connects a client with the owner's key. */
   connect(): Promise<Socket>;
 }
 
-/** Where and how everything that is measured runs. */
+/** The folder, the CPU cores and the processes of a benchmark run. */
 export interface Machine extends AsyncDisposable {
-  /** A folder for all homes and data of this run. */
+  /** The folder for all homes and data of this run. */
   readonly folder: string;
   readonly rounds: number;
-  /** Milliseconds of one measurement. */
+  /** The duration of one measurement in milliseconds. */
   readonly slice: number;
-  /** For trying the benchmark itself: less of everything. */
+  /** Measures less of everything, to test the benchmark itself. */
   readonly short: boolean;
-  /** The cores of both sides, if processes can be bound to them. */
+  /** The cores of both sides; undefined if processes cannot be pinned to cores here. */
   readonly cores: { readonly [side in Side]: string } | undefined;
   newFolder(name: string): Promise<string>;
   progress(text: string): void;
   start(command: string, args: readonly string[], options: StartOptions): Promise<Started>;
-  /** Milliseconds that a command takes from start to end; fails if it does. */
+  /** Runs a command and returns its duration in milliseconds. Throws if its exit code is not 0. */
   time(command: string, args: readonly string[], folder?: string): Promise<number>;
   daemon(home: string): Promise<Server>;
   floor(): Promise<Server>;
@@ -63,8 +63,8 @@ export interface MachineOptions {
 export async function prepareMachine({ short, progress }: MachineOptions): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), "repoconf-bench-"));
   const cores = findCores();
-  // What asks is this process; what it starts for the answering side is bound when it starts.
-  if (cores !== undefined) execFileSync("taskset", ["-a", "-c", "-p", cores.asking, String(process.pid)]);
+  // This process is the client. Servers are pinned when they are started.
+  if (cores !== undefined) execFileSync("taskset", ["-a", "-c", "-p", cores.client, String(process.pid)]);
   const floorProgram = await bundleFloor(join(folder, "floor"));
 
   const pinned = (command: string, args: readonly string[], side: Side): [string, string[]] =>
@@ -72,7 +72,7 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
 
   const start = async (command: string, args: readonly string[], options: StartOptions): Promise<Started> => {
     const begin = performance.now();
-    const child = spawn(...pinned(command, args, options.side ?? "answering"), {
+    const child = spawn(...pinned(command, args, options.side ?? "server"), {
       cwd: folder,
       env: { ...cleanEnvironment(), ...options.environment },
       stdio: ["ignore", "pipe", "pipe"],
@@ -117,7 +117,7 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
     time: (command, args, inFolder = folder) =>
       new Promise((resolve, reject) => {
         const begin = performance.now();
-        const child = spawn(...pinned(command, args, "asking"), { cwd: inFolder, env: cleanEnvironment() });
+        const child = spawn(...pinned(command, args, "client"), { cwd: inFolder, env: cleanEnvironment() });
         let errors = "";
         child.stderr.on("data", chunk => {
           errors += chunk;
@@ -126,7 +126,7 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
         child.once("error", reject);
         child.once("exit", code => {
           if (code === 0) resolve(performance.now() - begin);
-          else reject(new Error(`${command} ${args.join(" ")} left with ${code}: ${errors}`));
+          else reject(new Error(`${command} ${args.join(" ")} exited with code ${code}: ${errors}`));
         });
       }),
     daemon: async home => {
@@ -143,7 +143,7 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
   };
 }
 
-/** The bare server as one file, made in the way that the daemon is: what differs is then not how they were packed. */
+/** Bundles the bare server into one file like the daemon, so that bundling makes no difference between them. */
 async function bundleFloor(folder: string): Promise<string> {
   await build({
     configFile: false,
@@ -162,7 +162,7 @@ async function bundleFloor(folder: string): Promise<string> {
   return join(folder, "floor.mjs");
 }
 
-/** The last two cores that this process may use; undefined if there are fewer, or no `taskset` to bind processes to them. */
+/** The last two cores that this process may use; undefined if there are fewer, or if `taskset` is missing. */
 function findCores(): Machine["cores"] {
   let list: string;
   try {
@@ -174,11 +174,11 @@ function findCores(): Machine["cores"] {
     const [first = 0, last = first] = part.trim().split("-").map(Number);
     return Array.from({ length: last - first + 1 }, (_, index) => String(first + index));
   });
-  const [asking, answering] = cores.slice(-2);
-  return asking === undefined || answering === undefined ? undefined : { asking, answering };
+  const [client, server] = cores.slice(-2);
+  return client === undefined || server === undefined ? undefined : { client, server };
 }
 
-/** Without what would lead a command to another home or key. */
+/** The environment without the variables that would select another home or key. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { REPOCONF_HOME: _, REPOCONF_API_KEY: __, ...environment } = process.env;
   return environment;
@@ -193,10 +193,10 @@ export async function residentMemory({ process: { pid } }: Started): Promise<num
   return Number(kilobytes) / 1024;
 }
 
-/** Processor time that a process has taken so far, in milliseconds; Linux counts it in hundredths of a second. */
-export async function processorTime({ process: { pid } }: Started): Promise<number> {
+/** CPU time that a process has used so far, in milliseconds. Linux counts it in hundredths of a second. */
+export async function cpuTime({ process: { pid } }: Started): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8");
-  // Behind the name, which may hold anything: the state is the third field.
+  // The second field, the name in parentheses, may contain blanks, so parse from its end. The next field is the third, the state.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
@@ -209,7 +209,7 @@ export async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Whether a command can be run here. */
+/** Whether the command is installed. */
 export function isInstalled(command: string): boolean {
   try {
     execFileSync(command, ["--version"], { stdio: "ignore" });

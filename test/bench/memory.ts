@@ -5,10 +5,10 @@ import { residentMemory } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 import { ask } from "./sockets.ts";
 
-/** Milliseconds after the start in which the home is compared with the index. */
+/** How long to wait after the start, in milliseconds, until the daemon has compared the home with the index. */
 const settleTime = 2_000;
 
-/** What the process holds, beside an empty server: after a start, and once every repository has been read. */
+/** The daemon's memory after a start and after every repository has been read, compared with an empty server's. */
 export const memory: Section = {
   name: "memory",
   title: "Resident memory",
@@ -65,7 +65,7 @@ export const memory: Section = {
         ours: own,
         ...(size === 10_000 && { goal: { text: `at most 40 MB more (${over.toFixed(1)} MB)`, met: over <= 40 } }),
       });
-      // The round for warming up reads too.
+      // Skip the values of the warm-up round.
       const all = figureOf((after.get(size) ?? []).slice(1));
       const overAll = all.median - floor.median;
       rows.push({

@@ -1,4 +1,4 @@
-/** The ratios of the table in docs/performance.md as a picture: `node test/bench/picture.ts` draws it anew from the table. */
+/** Draws the ratios of the table in docs/performance.md. `node test/bench/picture.ts` draws them again from the current table. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
@@ -13,13 +13,13 @@ interface Bar {
 }
 
 const [rowHeight, left, width, right] = [22, 430, 460, 70];
-/** Both ends of the logarithmic scale. */
+/** The ends of the logarithmic scale. */
 const [least, most] = [0.1, 10];
 const ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10];
-// Readable on white and on black.
+// Readable on white and on black backgrounds.
 const colors = { text: "#768390", grid: "#76839040", met: "#2da44e", missed: "#cf222e", plain: "#539bf5" };
 
-/** The rows of a table of run.ts that have a ratio. */
+/** The rows with a ratio in a table that run.ts printed. */
 function barsOf(table: string): Bar[] {
   const bars: Bar[] = [];
   let section = "";
@@ -43,7 +43,7 @@ function barsOf(table: string): Bar[] {
   return bars;
 }
 
-/** An SVG: a line from the least to the greatest ratio of all rounds, a dot for the middle one, a stroke for the goal. */
+/** An SVG: for each row a line from the lowest to the highest ratio of all rounds, a dot for the median, and a mark for the goal. */
 function drawBars(bars: readonly Bar[]): string {
   const height = bars.length * rowHeight + 60;
   const x = (ratio: number) =>
@@ -87,7 +87,7 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
-/** Draws the table that docs/performance.md has now. */
+/** Draws the current table of docs/performance.md. */
 export async function drawPicture(): Promise<void> {
   const table = await readFile(join(projectFolder, "docs/performance.md"), "utf8");
   await writeFile(join(projectFolder, "docs/performance.svg"), drawBars(barsOf(table)));

@@ -2,13 +2,13 @@ import { connect, type Socket } from "node:net";
 import { freePort, type Machine, type Started } from "./machine.ts";
 
 export interface Redis extends AsyncDisposable {
-  /** Requests on one connection are answered in their order, so any number may be under way. */
+  /** Redis answers the requests of a connection in order, so any number of them may be pending. */
   request(command: readonly string[], done: (error: unknown, reply: unknown) => void): void;
 }
 
 export const redisCommand = "redis-server";
 
-/** A Redis of its own, in memory alone: nothing of its own durability is compared. */
+/** Starts a Redis that keeps everything in memory only, because its durability is not compared. */
 export async function startRedis(machine: Machine): Promise<Redis> {
   const port = await freePort();
   const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--logfile", ""];
@@ -31,7 +31,7 @@ export async function startRedis(machine: Machine): Promise<Redis> {
   };
 }
 
-/** RESP 2, as far as HSET and HGETALL answer with it: integers, errors, texts and flat arrays of texts. */
+/** Parses the part of RESP 2 that HSET and HGETALL use: integers, errors, strings and flat arrays of strings. */
 function readReplies(socket: Socket, onReply: (error: unknown, reply: unknown) => void): void {
   let text = "";
   socket.setEncoding("latin1");

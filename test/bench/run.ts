@@ -1,7 +1,7 @@
 /**
- * How fast Repoconf is, beside what the machine allows and what people would use instead: `npm run bench`, or
- * `npm run bench -- list set` for some sections, `--json` for figures to work with, `--short` to try the benchmark itself.
- * When all sections ran it writes the table into docs/performance.md, and draws its ratios.
+ * Measures how fast Repoconf is, compared with what the machine allows and with alternatives: `npm run bench`, or
+ * `npm run bench -- list set` for some sections. `--json` prints figures for programs, `--short` only tests the benchmark itself.
+ * If all sections ran, writes the table into docs/performance.md and draws its ratios.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus, release, totalmem, type } from "node:os";
@@ -48,7 +48,7 @@ const { values: options, positionals: wanted } = parseArgs({
 const unknown = wanted.filter(name => !sections.some(section => section.name === name));
 if (unknown.length > 0) {
   const names = sections.map(({ name }) => name).join(", ");
-  process.stderr.write(`There is no section ${unknown.join(", ")}. There are: ${names}.\n`);
+  process.stderr.write(`There is no section ${unknown.join(", ")}. Sections: ${names}.\n`);
   process.exit(2);
 }
 
@@ -60,7 +60,7 @@ await using machine = await prepareMachine({
   short: options.short === true,
   progress: text => progress(`${running}: ${text}`),
 });
-if (machine.cores === undefined) progress("processes cannot be bound to cores here, so the figures spread more\n");
+if (machine.cores === undefined) progress("processes cannot be pinned to cores here, so the figures vary more\n");
 for (const section of chosen) {
   running = section.name;
   results.push({ section, rows: await section.run(machine) });
@@ -85,7 +85,7 @@ if (wanted.length === 0 && !machine.short) {
   process.stderr.write(`Written to ${document}, and its picture beside it\n`);
 }
 
-/** One line that is written over by the next, where there is a terminal. */
+/** Prints progress to standard error; on a terminal, each line replaces the one before. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`);
   else if (text !== "") process.stderr.write(`${text}\n`);
@@ -122,7 +122,7 @@ function asText({ median, low, high }: Figure): string {
   return `${asNumber(median)} (${asNumber(low)} to ${asNumber(high)})`;
 }
 
-/** Three digits that count. */
+/** Rounds to three significant digits. */
 function asNumber(value: number): string {
   return value.toLocaleString("en", { maximumSignificantDigits: 3 });
 }

@@ -1,9 +1,9 @@
 /**
- * How fast the screen is with 10,000 repositories, in the browser's own long-task entries. Run by hand, on the built screen:
+ * Measures how fast the screen is with 10,000 repositories, using the browser's long task entries. Run it by hand on the built screen:
  *
  *   npm run build && node test/bench/screen.ts [REPOSITORIES]
  *
- * The goal: rows within 300 ms of the script's start, no task over 50 ms while one types in the search and scrolls.
+ * The goals: rows within 300 ms of the script's start, and no task over 50 ms while typing in the search and scrolling.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ interface LongTask {
   readonly duration: number;
 }
 
-/** Gathers long tasks, and notes when the screen's script began and when the first row was there and painted. */
+/** Records long tasks and the time when the first row was painted. */
 const observer = `
   window.longTasks = [];
   new PerformanceObserver(list => {
@@ -52,7 +52,7 @@ const daemon = await createDaemon({
   screenFolder,
 });
 {
-  // A running daemon knows its home; only the first to see files without an index reads each of them.
+  // Wait until the daemon has read all files, which only happens when a home has no index.
   using client = await connect({ home: home.path });
   for (let answered = false; !answered; )
     answered = await client.run("repo/list", { limit: 1 }).then(
@@ -65,10 +65,10 @@ if (browser === undefined) throw new Error("there is no browser");
 try {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   await page.addInitScript(observer);
-  await untilRest();
+  await untilIdle();
   await page.goto(daemon.createLink(60_000));
   await page.getByRole("treeitem").first().waitFor();
-  // The page's policy forbids what Playwright's own waiting needs.
+  // Poll, because the page's Content Security Policy forbids the eval that Playwright's waitForFunction needs.
   while (!(await page.evaluate<boolean>("window.firstRows !== undefined"))) await delay(20);
   const start = await page.evaluate<number>(
     "performance.getEntriesByType('resource').find(({ name }) => name.endsWith('.js')).responseEnd",
@@ -139,8 +139,8 @@ try {
   await daemon.close();
 }
 
-/** A person's browser and daemon run already: their own starts have the processors for a while. */
-async function untilRest(): Promise<void> {
+/** Waits until this process is idle: the startup of daemon and browser must not be measured, because people have them running. */
+async function untilIdle(): Promise<void> {
   await delay(2_000);
   for (let busy = true; busy; ) {
     const before = process.cpuUsage();

@@ -1,22 +1,22 @@
 import type { Figure } from "./figures.ts";
 import type { Machine } from "./machine.ts";
 
-/** A line of the table. */
+/** A row of the table. */
 export interface Row {
   readonly what: string;
-  /** What the figures count, such as "calls/s" or "ms". */
+  /** The unit of the figures, such as "calls/s" or "ms". */
   readonly unit: string;
   readonly ours: Figure;
-  /** What ours is compared with, and its figure. */
+  /** What Repoconf is compared with. */
   readonly against?: string;
   readonly theirs?: Figure;
-  /** Ours to theirs, round by round. */
+  /** The ratio of `ours` to `theirs` in each round. */
   readonly ratio?: Figure;
-  /** What is wanted, and whether the median is that. */
+  /** The goal, and whether the median meets it. */
   readonly goal?: { readonly text: string; readonly met: boolean };
 }
 
-/** A part of the benchmark that can be run by its name. */
+/** A part of the benchmark. `npm run bench -- NAME` runs it by its name. */
 export interface Section {
   readonly name: string;
   readonly title: string;

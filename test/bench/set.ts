@@ -11,18 +11,18 @@ import { ask, calls, prepare, sets, startPair } from "./sockets.ts";
 
 const floorName = "write, fsync, rename, fsync of the folder, reply";
 
-interface Bed {
+interface Servers {
   readonly ours: Socket;
   readonly bare: Socket;
   readonly etcd: Etcd | undefined;
 }
 
-/** One field set, durably: nobody else waits. */
+/** Sets one field durably, with no other requests pending. */
 export const set: Section = {
   name: "set",
   title: "Durable set of one field, one at a time",
   run: machine =>
-    onBed(machine, 1, async ({ ours, bare, etcd }) => {
+    withServers(machine, 1, async ({ ours, bare, etcd }) => {
       const bareCall = calls(bare, "config/set", () => ({ repo: repositoryId(0), "svc.timeout": 1 }));
       return compare(
         machine,
@@ -52,14 +52,14 @@ export const set: Section = {
     }),
 };
 
-/** One field set into the file of a work tree: the reply waits for the file. */
+/** Sets one field in a work tree's file; the reply waits for the file. */
 export const setInTree: Section = {
   name: "set-in-tree",
   title: "Durable set into a work tree, one at a time",
   run: async machine => {
     await using pair = await startPair(machine, await makeHome(machine, 0));
     const { ours, bare } = pair;
-    // As a clone is: git's folder is where the new text is made.
+    // Like a clone, because the temporary file is created in git's folder.
     const tree = await machine.newFolder("tree");
     await mkdir(join(tree, ".git"));
     await writeFile(join(tree, ".git/HEAD"), "ref: refs/heads/main\n");
@@ -85,13 +85,13 @@ export const setInTree: Section = {
   },
 };
 
-/** 64 sets always wait on the same repository. */
+/** 64 sets at once on the same repository. */
 export const setOne: Section = {
   name: "set-one",
   title: "Durable sets, 64 at once on one repository",
   run: machine =>
-    onBed(machine, 1, async ({ ours, bare, etcd }) => {
-      // Writes to one file cannot run side by side, so there is no floor: this is what the messages alone cost.
+    withServers(machine, 1, async ({ ours, bare, etcd }) => {
+      // Writes to one file cannot run in parallel, so there is no baseline with writes. This measures only the cost of the messages.
       await prepare(bare, { replies: { "config/set": { result: [], errors: [] } } });
       const bareCall = calls(bare, "config/set", () => ({ repo: repositoryId(0), "svc.timeout": 1 }));
       const others: Compared[] = [{ contender: rate(machine, "bare Socket.IO, nothing written", bareCall) }];
@@ -113,12 +113,12 @@ export const setOne: Section = {
     }),
 };
 
-/** 64 sets at once, each on a repository of its own. */
+/** 64 sets at once, each on a different repository. */
 export const setMany: Section = {
   name: "set-many",
   title: "Durable sets, 64 at once on 64 repositories",
   run: machine =>
-    onBed(machine, 64, async ({ ours, bare, etcd }) => {
+    withServers(machine, 64, async ({ ours, bare, etcd }) => {
       const bareCall = calls(bare, "config/set", lane => ({ repo: repositoryId(lane), "svc.timeout": 1 }));
       const others: Compared[] = [{ contender: rate(machine, floorName, bareCall), goal: atLeast(1.5) }];
       if (etcd !== undefined)
@@ -146,11 +146,11 @@ function puts(etcd: Etcd, key: (lane: number) => string): Call {
   };
 }
 
-/** The daemon, a bare server that writes texts of the same size, and etcd if it is installed. */
-async function onBed(
+/** Starts the daemon, a bare server that writes texts of the same size, and etcd if it is installed. */
+async function withServers(
   machine: Machine,
   repositories: number,
-  measure: (bed: Bed) => Promise<readonly Row[]>,
+  measure: (servers: Servers) => Promise<readonly Row[]>,
 ): Promise<readonly Row[]> {
   const home = await makeHome(machine, repositories);
   await using pair = await startPair(machine, home);

@@ -15,7 +15,7 @@ const command = "nats-server";
 const repositories = 64;
 const entry = Buffer.from(JSON.stringify({ first: 1, entries: ["x".repeat(250)] }));
 
-/** A home whose log is on one server, beside appends to a stream there and nothing else. */
+/** A home whose log is on one server, compared with bare appends to a stream on the same server. */
 export const sharedLog: Section = {
   name: "shared-log",
   title: "A log that several machines share: one server, two daemons",
@@ -76,7 +76,7 @@ export const sharedLog: Section = {
   },
 };
 
-/** Each follows the one before, as those of the log do. */
+/** Appends that expect the previous sequence number, as the log's do. */
 function appends(client: JetStreamClient): Call {
   let last = 0;
   return (_, done) => {
@@ -90,7 +90,7 @@ function appends(client: JetStreamClient): Call {
   };
 }
 
-/** From a set with one daemon to the event with the other, beside a message from its sending to another's receiving. */
+/** The time from a set on one daemon to the event on the other, compared with a message from its publisher to a consumer. */
 async function watchRows(
   machine: Machine,
   here: Socket,

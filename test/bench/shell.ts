@@ -9,7 +9,7 @@ import type { Row, Section } from "./section.ts";
 
 const node = process.execPath;
 
-/** What a person waits for where they work: a command with an environment, entering a folder, and every prompt. */
+/** What a person waits for in a shell: a command with an environment, entering a folder, and every prompt. */
 export const shell: Section = {
   name: "shell",
   title: "The environment of one repository: run, env and the shell's hook, the daemon running",
@@ -23,7 +23,7 @@ export const shell: Section = {
 };
 
 interface Direnv {
-  /** With an `.envrc` that sets one variable, and may. */
+  /** Has an `.envrc` that sets one variable and that direnv allows. */
   readonly folder: string;
   readonly environment: { readonly [name: string]: string };
 }
@@ -68,7 +68,7 @@ async function commands(machine: Machine, home: string, direnv: Direnv | undefin
   ];
 }
 
-/** A prompt of bash: how long the hook keeps it, in microseconds. */
+/** How long the hook delays a prompt of bash, in microseconds. */
 async function prompts(machine: Machine, home: string, direnv: Direnv | undefined): Promise<Row[]> {
   if (!isInstalled("bash")) {
     machine.progress("left out: bash is not installed");
@@ -93,8 +93,8 @@ async function prompts(machine: Machine, home: string, direnv: Direnv | undefine
   const ours = { folder, environment };
   const others = (enters: boolean) =>
     direnv === undefined
-      ? [{ contender: nothing(machine) }]
-      : [{ contender: prompt("direnv", "direnv", enters, direnv) }, { contender: nothing(machine) }];
+      ? [{ contender: emptyFunction(machine) }]
+      : [{ contender: prompt("direnv", "direnv", enters, direnv) }, { contender: emptyFunction(machine) }];
   const staying = prompt("staying", "repoconf", false, ours);
   const entering = prompt("entering", "repoconf", true, ours);
   return [
@@ -106,7 +106,7 @@ async function prompts(machine: Machine, home: string, direnv: Direnv | undefine
 interface Prompt {
   readonly name: string;
   readonly tool: "repoconf" | "direnv";
-  /** Whether the folder was entered just now. */
+  /** Whether the folder was just entered. */
   readonly enters: boolean;
   readonly where: Pick<Direnv, "folder" | "environment">;
 }
@@ -114,13 +114,13 @@ interface Prompt {
 function promptOf(machine: Machine, { name, tool, enters, where }: Prompt): Contender {
   const hook = tool === "repoconf" ? "__repoconf_hook" : "_direnv_hook";
   const setUp = `eval "$(${tool} hook bash)"\ncd '${where.folder}'`;
-  // What was entered is asked for anew after a look from outside.
+  // Running the hook outside of the folder makes it load the environment again on return.
   const leave = `cd /; ${hook}; cd '${where.folder}'`;
   return timed(machine, name, where.environment, setUp, enters ? leave : ":", hook, enters ? 3 : 200);
 }
 
-/** A function that does nothing, as the least that a prompt can cost. */
-function nothing(machine: Machine): Contender {
+/** An empty function, the lower bound of what a prompt can cost. */
+function emptyFunction(machine: Machine): Contender {
   return timed(machine, "an empty function", {}, "empty() { :; }", ":", "empty", 200);
 }
 
@@ -146,7 +146,7 @@ echo "took $((sum * 10 / ${times})) tenths"`;
   return {
     name,
     run: async () => {
-      const started = await machine.start("bash", ["-c", script], { side: "asking", ready: /tenths/, environment });
+      const started = await machine.start("bash", ["-c", script], { side: "client", ready: /tenths/, environment });
       await started.stop();
       return Number(/took (\d+) tenths/.exec(started.output)?.[1]) / 10;
     },

@@ -9,7 +9,7 @@ interface AnyReply {
   readonly errors: readonly ErrorEntry[];
 }
 
-/** One request over a plain socket, daemon and bare server alike: the typed client's own cost is no part of what is compared. */
+/** Sends one request over a plain socket, to the daemon or the bare server, so that the typed client's own cost is not measured. */
 export function ask(socket: Socket, operation: string, args: object): Promise<AnyReply> {
   return new Promise((resolve, reject) => {
     socket.emit("svc", ...operation.split("/"), args, (reply: AnyReply) => {
@@ -24,7 +24,7 @@ export function prepare(socket: Socket, prepared: Prepared): Promise<void> {
   return new Promise(resolve => socket.emit("prepare", prepared, resolve));
 }
 
-/** Calls of one operation for `rateOf`. `args` is asked before each. */
+/** Calls of one operation for `rateOf`. `args` returns the arguments of each call. */
 export function calls(socket: Socket, operation: string, args: (lane: number) => object): Call {
   const [resource, name] = operation.split("/");
   return (lane, done) => {
@@ -34,7 +34,7 @@ export function calls(socket: Socket, operation: string, args: (lane: number) =>
   };
 }
 
-/** Sets that each change something: of one field to a number that it did not have. */
+/** Sets of one field, each to a new number, so that every set changes something. */
 export function sets(socket: Socket, repo: (lane: number) => string): Call {
   let count = 0;
   return calls(socket, "config/set", lane => {
@@ -43,7 +43,7 @@ export function sets(socket: Socket, repo: (lane: number) => string): Call {
   });
 }
 
-/** The daemon on a home and the bare server, and a client of each. */
+/** The daemon of a home and the bare server, each with a client. */
 export interface Pair extends AsyncDisposable {
   readonly daemon: Server;
   readonly floor: Server;

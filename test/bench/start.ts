@@ -3,10 +3,10 @@ import { makeHome } from "./homes.ts";
 import type { Row, Section } from "./section.ts";
 
 const sizes = [10, 1_000, 10_000];
-/** Once, and nothing is wanted of it. */
+/** Measured once and without a goal. */
 const largest = 100_000;
 
-/** From the start of the process to the line that says it is ready. */
+/** The time from the start of the process to the line that says it is ready. */
 export const start: Section = {
   name: "start",
   title: "Ready after the start",

@@ -7,7 +7,7 @@ import type { Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 import { ask, prepare, startPair } from "./sockets.ts";
 
-/** From the sending of a set to the event, at each of many watchers. */
+/** The time from sending a set to receiving the event, for each of many watchers. */
 export const watch: Section = {
   name: "watch",
   title: "From a set to its event, 99 of 100 (all watchers are in one process)",
@@ -20,15 +20,15 @@ export const watch: Section = {
     const write = { folder: await machine.newFolder("floor"), text: (await repositoryFile(home, repo)).text };
     const replies = { "config/set": reply };
     const rows: Row[] = [];
-    const watchers: Crowd[] = [];
+    const watchers: Watchers[] = [];
     for (const count of machine.short ? [1, 100] : [1, 100, 500]) {
       machine.progress(`connecting ${count} watchers`);
-      const [ourCrowd, bareCrowd] = [await gather(daemon, count), await gather(floor, count)];
+      const [ourCrowd, bareCrowd] = [await connectWatchers(daemon, count), await connectWatchers(floor, count)];
       watchers.push(ourCrowd, bareCrowd);
       await Promise.all(ourCrowd.sockets.map(socket => ask(socket, "config/watch", { repo })));
       const sets = machine.short ? 20 : Math.max(40, Math.round(300 / Math.sqrt(count)));
       let value = 0;
-      const run = (socket: Socket, crowd: Crowd) => async () => {
+      const run = (socket: Socket, crowd: Watchers) => async () => {
         const times: number[] = [];
         for (let left = sets; left > 0; left -= 1) {
           value = (value + 1) % 86_400;
@@ -65,7 +65,7 @@ export const watch: Section = {
   },
 };
 
-/** The event and the reply of a set, for the bare server to send the same. */
+/** The event and the reply of a set, so that the bare server can send the same. */
 async function exampleOf(socket: Socket, repo: string): Promise<{ event: readonly unknown[]; reply: unknown }> {
   await ask(socket, "config/watch", { repo });
   const message = new Promise<readonly unknown[]>(resolve => socket.once("svc", (...message) => resolve(message)));
@@ -75,13 +75,13 @@ async function exampleOf(socket: Socket, repo: string): Promise<{ event: readonl
   return { event, reply };
 }
 
-interface Crowd {
+interface Watchers {
   readonly sockets: readonly Socket[];
-  /** When each of them has been told the next event. */
+  /** The times at which each of them receives the next event. */
   next(): Promise<readonly number[]>;
 }
 
-async function gather(server: Server, count: number): Promise<Crowd> {
+async function connectWatchers(server: Server, count: number): Promise<Watchers> {
   const sockets: Socket[] = [];
   let times: number[] = [];
   let full: (times: readonly number[]) => void = () => {};

@@ -5,11 +5,11 @@ const rights = "test/regression/rights-review.test.ts";
 const audit = "test/main/daemon/audit-log.test.ts";
 const masked = "test/e2e/masked-values.test.ts";
 
-/** What may be told to whom: to a terminal, to a person at a screen, to a key, and to the audit file. */
+/** What may be disclosed to a terminal, to a person at a screen, to a key, and in the audit file. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
-    removed: "the funnel of all lines that are printed",
+    removed: "the one function that every printed line passes through",
     file: "main/cli/terminal.ts",
     find: "visible(text).replaceAll(ownEscape",
     replace: "text.replaceAll(ownEscape",
@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "marks that turn the direction of text, from what is shown",
+    removed: "the escaping of characters that change the text direction",
     file: "main/cli/terminal.ts",
     find: "[\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029]",
     replace: "[\\p{Cc}]",
@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "what JSON leaves as it is, from what is shown of it",
+    removed: "the escaping of what JSON.stringify leaves unescaped",
     file: "main/cli/terminal.ts",
     find: "visibleLines(JSON.stringify(value, null, indent))",
     replace: "JSON.stringify(value, null, indent)",
@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a value is made visible on a terminal",
+    removed: "the escaping of a single value printed on a terminal",
     file: "main/cli/terminal.ts",
     find: "isTerminal() ? visibleLines(ended) : ended",
     replace: "ended",
@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a value for a program stays what it is",
+    removed: "printing a value unescaped when the output is not a terminal",
     file: "main/cli/terminal.ts",
     find: "isTerminal() ? visibleLines(ended) : ended",
     replace: "visibleLines(ended)",
@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that the daemon's log is harmless on a terminal",
+    removed: "the escaping of the daemon's log on a terminal",
     file: "main/cli/daemon.ts",
     find: "stream.write(visibleLines(line))",
     replace: "stream.write(line)",
@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that the daemon prints a link on a terminal only",
+    removed: "the terminal check before the daemon prints a link",
     file: "main/cli/daemon.ts",
     find: "isTerminal() && !mayAskForLocalNames()",
     replace: "daemon.url && !mayAskForLocalNames()",
@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that repoconf ui prints a link on a terminal only",
+    removed: "the terminal check before repoconf ui prints a link",
     file: "main/cli/ui.ts",
     find: "if (!isTerminal())",
     replace: "if (!url)",
@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the full path of Windows' explorer",
+    removed: "the absolute path of explorer.exe on Windows",
     file: "main/cli/open-page.ts",
     find: `return win32.join(environment["SystemRoot"] || "C:\\\\Windows", "explorer.exe");`,
     replace: `return win32.basename("explorer.exe");`,
@@ -90,7 +90,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the folder in which a browser's opener is started",
+    removed: "the working directory of the program that opens the browser",
     file: "main/cli/open-page.ts",
     find: ", cwd: dirname(file) }",
     replace: ', ...(dirname(file) === "" && { cwd: file }) }',
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a value without a schema is masked, on the command line",
+    removed: "the masking of values without a schema, on the command line",
     file: "main/cli/fields.ts",
     find: `return schema === undefined || masksAnything(schema);`,
     replace: `return schema !== undefined && masksAnything(schema);`,
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "what is masked in a part or behind a reference, on the command line",
+    removed: "the masking of parts of values and of what a $ref masks, on the command line",
     file: "main/cli/fields.ts",
     find: `withMasks(schema).properties`,
     replace: `(withMasks, schema).properties`,
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "what is masked behind a reference, on the screen",
+    removed: "the masking of what a $ref masks, on the screen",
     file: "renderer/state/connection.ts",
     find: "schema: withMasks(schema)",
     replace: "schema: withMasks ? schema : schema",
@@ -126,7 +126,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a watch reads schemas again when scopes come",
+    removed: "the refresh of a watch's schemas when scopes are added",
     file: "main/cli/watch.ts",
     find: `if (received[0] === "scope" || `,
     replace: `if (`,
@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a value without a schema is masked, in the JSON view",
+    removed: "the masking of values without a schema, in the JSON view",
     file: "renderer/file/masked-values.ts",
     find: "findField(scopes, scope, field) ?? unknownSchema",
     replace: `findField(scopes, scope, field) ?? { "x-masked": unknownSchema === undefined }`,
@@ -144,7 +144,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a text that is no JSON hides all",
+    removed: "hiding the whole text if it is not valid JSON",
     file: "renderer/file/masked-values.ts",
     find: "(isTyped ? before.map(transaction.changes) : all(transaction.state))",
     replace: "before.map(transaction.changes, { filter: () => isTyped || all !== undefined })",
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "rights before anything is read: list",
+    removed: "the rights check before list reads anything",
     file: "main/daemon/config-service.ts",
     find: `    this.#assertVisible(caller, repo);
     const state = this.#store.peek(repo)`,
@@ -163,7 +163,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "rights before anything is read: history",
+    removed: "the rights check before history reads anything",
     file: "main/daemon/config-service.ts",
     find: `    this.#assertVisible(caller, repo);
     const state = await`,
@@ -173,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that links are resolved for the owner alone",
+    removed: "resolving symbolic links for the owner only",
     file: "main/daemon/operations/repo.ts",
     find: "caller.owner ? resolveLinks : asNamed",
     replace: "caller.name ? resolveLinks : asNamed",
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a reason is for anyone who sees the whole change",
+    removed: "hiding a change's reason from keys that see only part of the change",
     file: "main/daemon/change-views.ts",
     find: "...(whole && reason !== undefined",
     replace: "...((whole || visible) && reason !== undefined",
@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that the whole change counts when one field is asked for",
+    removed: "counting the whole change, not only the requested field, for the right to its reason",
     file: "main/daemon/change-views.ts",
     find: "      whole = false;",
     replace: "      whole &&= path !== undefined;",
@@ -200,7 +200,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the name by which the log writes what failed",
+    removed: "the property under which the log serializes an error",
     file: "main/daemon/daemon.ts",
     find: "err: error.cause",
     replace: "error: error.cause",
@@ -209,7 +209,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that svc* ends with the scope's name",
+    removed: "the rule that svc* covers only the scope svc",
     file: "shared/grants.ts",
     find: "isOpenScope(pattern) ?",
     replace: "isOpenScope(pattern) && start === undefined ?",
@@ -218,7 +218,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a new key cannot have svc*",
+    removed: "the refusal of svc* for new keys",
     file: "main/daemon/keys/keys.ts",
     find: "if (open !== undefined) {",
     replace: `if (open === "") {`,
@@ -227,7 +227,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the memory of keys that were used",
+    removed: "remembering across restarts which keys have been used",
     file: "main/daemon/keys/keys.ts",
     find: "    if (usedAt !== undefined) this.#usedOnce.add(caller);\n",
     replace: "",
@@ -236,7 +236,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that a client which leaves has used its key until then",
+    removed: "recording a key's use when its client disconnects",
     file: "main/daemon/connections.ts",
     find: "      connection.end();\n      this.#options.onUse(caller);\n",
     replace: "      connection.end();\n",
@@ -245,7 +245,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the last uses of keys from the end",
+    removed: "saving the times of last use on shutdown",
     file: "main/daemon/keys/keys.ts",
     find: "if (!isKept) await this.#save(this.list());",
     replace: "void isKept;",
@@ -254,7 +254,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the memory that the owner's key was used",
+    removed: "remembering across restarts that the owner's key has been used",
     file: "main/daemon/keys/keys.ts",
     find: "    if (low.data.usedOwner === owner.id) keys.#usedOnce.add(owner.caller);\n",
     replace: "",
@@ -263,7 +263,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the line of a key that ends",
+    removed: "the audit line of a revoked key",
     file: "main/daemon/keys/keys.ts",
     find: `    this.#onEvent("keyRevoked", id);\n`,
     replace: "",
@@ -272,7 +272,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the names of operations that are there, in the place of what a client sent",
+    removed: 'replacing unknown operation names that a client sent by "unknown"',
     file: "main/daemon/dispatch.ts",
     find: `isOperationName(name) ? name : "unknown"`,
     replace: "name",
@@ -281,7 +281,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that what a key may not see is a refusal",
+    removed: "counting a missing right as a refusal in the audit file",
     file: "main/daemon/audit-log.ts",
     find: "return !caller.owner;",
     replace: "return false;",
@@ -290,7 +290,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that ids of no key stay out of the audit file",
+    removed: "keeping ids that no key has out of the audit file",
     file: "main/daemon/keys/keys.ts",
     find: "throw new UnauthorizedError(this.#knownId(id));",
     replace: "throw new UnauthorizedError(id);",
@@ -299,7 +299,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the counting of what is refused again and again",
+    removed: "aggregating repeated refusals into one line",
     file: "main/daemon/audit-log.ts",
     find: "    if (tally === undefined) {",
     replace: "    if (tally === undefined || tally.count >= 0) {",
@@ -308,7 +308,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "what was counted, from the end",
+    removed: "writing the pending counts of refusals on shutdown",
     file: "main/daemon/audit-log.ts",
     find: "    for (const [about, tally] of this.#tallies) this.#report(about, tally);\n",
     replace: "",
@@ -317,7 +317,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the refusal of a link in a log's place",
+    removed: "the refusal of a symbolic link in place of a log file",
     file: "main/rotating-log.ts",
     find: "O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW,",
     replace: "O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW & 0),",
@@ -326,7 +326,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "the end of the session that signs out",
+    removed: "revoking the session on sign-out",
     file: "renderer/dialogs/sign-out.tsx",
     find: `    await daemon().run("key/revoke", { id });\n`,
     replace: "    id.trim();\n",
@@ -335,7 +335,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that the edits go with the session that signs out",
+    removed: "discarding the page's edits on sign-out",
     file: "renderer/dialogs/sign-out.tsx",
     find: "    forgetDrafts();\n",
     replace: "",
@@ -344,7 +344,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    removed: "that who ends his own session gets his answer",
+    removed: "replying before a key that revokes its own session is disconnected",
     file: "main/daemon/daemon.ts",
     find: "const publishKeys = () => setImmediate(() => connections.publishKeys());",
     replace: "const publishKeys = () => connections.publishKeys();",

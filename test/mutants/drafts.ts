@@ -3,11 +3,11 @@ import type { Mutant } from "./mutant.ts";
 const daemonTest = "test/main/daemon/drafts.test.ts";
 const screenTest = "test/screen/drafts.test.ts";
 
-/** What keeps edits that are not saved, and keeps them from others. */
+/** Drafts: that unsaved edits survive, and that nobody else sees them. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "drafts",
-    removed: "that the drafts are listed to the owner alone",
+    removed: "the owner check of draft/list",
     file: "main/daemon/operations/draft.ts",
     find: `"draft/list": (_args, { caller }) => {\n      requireOwner(caller);`,
     replace: `"draft/list": () => {`,
@@ -16,7 +16,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that drafts are made by the owner alone",
+    removed: "the owner check of draft/set",
     file: "main/daemon/operations/draft.ts",
     find: `removed }, { caller }) => {\n      requireOwner(caller);`,
     replace: `removed }) => {`,
@@ -25,7 +25,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that the event goes to the owner alone",
+    removed: "sending draft/changed to the owner only",
     file: "main/daemon/connections.ts",
     find: `caller => (caller.owner ? ["draft", "changed", changed] : undefined)`,
     replace: `() => ["draft", "changed", changed]`,
@@ -34,7 +34,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that masked values are not written",
+    removed: "keeping drafts of masked values off the disk",
     file: "main/daemon/drafts.ts",
     find: "isMasked ? [] : [draft]",
     replace: "isMasked && [].length > 0 ? [] : [draft]",
@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that texts with masked values are not written",
+    removed: "keeping text drafts with masked values off the disk",
     file: "main/daemon/drafts.ts",
     find: "return (await this.#textHoldsMasked(draft.text)) ||",
     replace: "return false && (await this.#textHoldsMasked(draft.text)) ||",
@@ -52,7 +52,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "the look for a part that is masked alone",
+    removed: "finding values that are masked only in part",
     file: "shared/scopes/masks.ts",
     find: `schema["x-masked"] === true || [...rulesIn(schema as JsonObject)].some(masksAnything)`,
     replace: `schema["x-masked"] === true`,
@@ -61,7 +61,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "what is masked behind a reference",
+    removed: "the masking of what a $ref masks",
     file: "main/daemon/scopes.ts",
     find: "schema: marked[field] ?? fieldSchema",
     replace: "schema: fieldSchema ?? marked[field]",
@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that what becomes masked leaves the disk",
+    removed: "deleting drafts from the disk when their field becomes masked",
     file: "main/daemon/daemon.ts",
     find: "      drafts.reinterpret();\n",
     replace: "",
@@ -79,7 +79,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that drafts are on the disk before the reply",
+    removed: "writing drafts to the disk before the reply",
     file: "main/daemon/drafts.ts",
     find: "      await this.#write(next);\n",
     replace: "",
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that a broken drafts.json is put aside",
+    removed: "moving a broken drafts.json aside",
     file: "main/daemon/drafts.ts",
     find: "await rename(file.path,",
     replace: "await Promise.resolve(file.path,",
@@ -97,7 +97,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that drafts go with their repository",
+    removed: "deleting drafts when their repository is removed",
     file: "main/daemon/daemon.ts",
     find: `    if (event.kind === "removed") drafts.dropRepository(event.state.id);\n`,
     replace: "",
@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "the bounds of drafts",
+    removed: "the limits on drafts",
     file: "main/daemon/drafts.ts",
     find: "      if (changed.length > 0) assertFits(next);\n",
     replace: "",
@@ -115,7 +115,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that a window applies what the daemon keeps",
+    removed: "loading the daemon's drafts into a window",
     file: "renderer/state/drafts.ts",
     find: "    applyDraft(result, [], draftsIn(before));\n",
     replace: "",
@@ -124,7 +124,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that a window applies what another one sends",
+    removed: "applying drafts that another window sends",
     file: "renderer/state/drafts.ts",
     find: "  applyDraft(changed.filter(isSettled), dropped.filter(isSettled), before);\n",
     replace: "",
@@ -133,7 +133,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that edits which are loaded are compared with what is stored",
+    removed: "comparing loaded drafts with the stored values",
     file: "renderer/state/connection.ts",
     find: "    await openRepositories([...repos]);\n",
     replace: "",
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that what was in the memory of a daemon is lost with it",
+    removed: "dropping in-memory drafts when their daemon ends",
     file: "renderer/state/drafts.ts",
     find: "filter(([, { inMemory }]) => !inMemory)",
     replace: "filter(() => true)",
@@ -151,7 +151,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that a refused draft is told once",
+    removed: "reporting a refused draft only once",
     file: "renderer/state/drafts.ts",
     find: "refusal !== undefined && !isNotified",
     replace: "refusal !== undefined",
@@ -160,7 +160,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "the question before what is not kept is left",
+    removed: "the browser's warning before leaving a page whose edits are not kept",
     file: "renderer/state/drafts.ts",
     find: "    sendNow();\n    event.preventDefault();\n",
     replace: "    sendNow();\n",
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that what is being sent is not applied from its own event",
+    removed: "ignoring the event of a draft that is still being sent",
     file: "renderer/state/drafts.ts",
     find: "!underway.has(keyOf(name))",
     replace: "underway.size >= 0 || keyOf(name) !== undefined",
@@ -178,7 +178,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that the last edits are sent before the page goes",
+    removed: "sending the last edits before the page is hidden or closed",
     edits: [
       {
         file: "renderer/state/drafts.ts",
@@ -192,7 +192,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that the app asks about edits that end with its daemon",
+    removed: "the app's warning about edits that end with its daemon",
     file: "renderer/state/drafts.ts",
     find: "    if (shell !== undefined) loseDrafts();\n",
     replace: "",
@@ -201,7 +201,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    removed: "that the app waits for edits to be sent before it quits",
+    removed: "waiting for edits to be sent before the app quits",
     file: "main/electron/app-window.ts",
     find: "    await this.#sendEdits(window);\n",
     replace: "",

@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-/** Defects of the home, the daemon's process and the work tree that were fixed, each made again. */
+/** Reintroduces bugs of the home, the daemon's process and the work tree that were fixed. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "home",
-    removed: "that no write is made in a home that was replaced",
+    removed: "the refusal of every write in a home that was replaced",
     file: "main/daemon/held-home.ts",
     find: `      replace: async (temporary, path, assertUnchanged, aside) => {
         assertHeld();`,
@@ -14,7 +14,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "the check of the lock by a rescan",
+    removed: "the periodic check of the lock",
     file: "main/daemon/home-upkeep.ts",
     find: "this.#cancel = clock.schedule(interval, () => void this.#checkAndSchedule());",
     replace: "this.#cancel = clock.schedule(interval, () => {});",
@@ -23,7 +23,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that a daemon which lost its home leaves another's daemon.json alone",
+    removed: "leaving another daemon's daemon.json alone after losing the home",
     file: "main/daemon/daemon.ts",
     find: "if (endpointWritten && held.check()) await removeEndpoint(home);",
     replace: "if (endpointWritten) await removeEndpoint(home);",
@@ -32,7 +32,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that a stop does not wait for good-byes",
+    removed: "not waiting for a WebSocket's closing handshake on shutdown",
     edits: [
       {
         file: "main/daemon/server.ts",
@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "what has come in before there was anybody to answer it",
+    removed: "handling connections that arrived before the server was ready",
     file: "main/daemon/server.ts",
     find: "for (const handle of kept) handle();",
     replace: "",
@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that nobody is answered before all that answers is there",
+    removed: "accepting connections only when every handler is in place",
     file: "main/daemon/server.ts",
     find: "  const openByAddress = async () => {",
     replace: "  open();\n  const openByAddress = async () => {",
@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "the end of connections that do not read what waits for them",
+    removed: "closing connections that do not read their pending data on shutdown",
     file: "main/daemon/server.ts",
     find: "for (const socket of sockets) socket.destroy();",
     replace: "",
@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "the check an in-tree file once its folder is watched",
+    removed: "checking an in-tree file once its folder is watched",
     file: "main/daemon/store/hand-edits.ts",
     find: "if (this.#started) void watched.then(() => this.#renewWatch(wanted)).then(refreshInside);",
     replace: "",
@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "the closing of what a daemon in the background was handed",
+    removed: "closing inherited file descriptors in a background daemon",
     file: "main/cli/daemon.ts",
     find: "if (background) closeInheritedDescriptors();",
     replace: "if (!background) closeInheritedDescriptors();",
@@ -90,7 +90,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that daemon.json is written again",
+    removed: "writing daemon.json again if it is deleted",
     file: "main/daemon/endpoint.ts",
     find: "  await writeEndpoint(home, endpoint, fileSystem);\n  return true;",
     replace: "  return true;",
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that the owner's key is applied while the daemon runs",
+    removed: "applying a new owner's key while the daemon runs",
     file: "main/daemon/daemon.ts",
     find: "keys.followOwnerKey(ended => {",
     replace: "Promise.resolve((ended: string) => {",
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that the owner's key ends before the next one is kept",
+    removed: "ending the old owner's key before the new one is saved",
     file: "main/daemon/keys/keys.ts",
     find: "await openOwnerKey(this.#home, this.#fileSystem, take);",
     replace: "await openOwnerKey(this.#home, this.#fileSystem);",
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that sessions end with the owner's key while the daemon runs",
+    removed: "ending sessions with the owner's key while the daemon runs",
     file: "main/daemon/daemon.ts",
     find: "[ended, ...sessions.endAll()]",
     replace: "[ended]",
@@ -126,7 +126,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that a temporary file is made in git's folder",
+    removed: "creating temporary files in git's folder",
     file: "main/daemon/store/repository-files.ts",
     find: "gitFolder ??= await gitFolderBeside(dirname(path));",
     replace: "",
@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "the second try when a temporary file was tidied away",
+    removed: "the retry after a cleanup tool deleted the temporary file",
     file: "main/files/durable-text-file.ts",
     find: `isRename ? ["ENOENT", "EXDEV"]`,
     replace: `isRename ? ["EXDEV"]`,
@@ -144,7 +144,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "the mark by which doctor knows of another home on the same file",
+    removed: "the marker by which doctor finds another home that uses the same file",
     file: "main/daemon/store/work-tree.ts",
     find: "await leaveMark(gitFolder, pointer).catch(() => {});",
     replace: "",
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "that a start completes a restore that was interrupted",
+    removed: "completing an interrupted restore on startup",
     file: "main/daemon/daemon.ts",
     find: "const before = await completeRestore(home);",
     replace: "const before = undefined;",
@@ -162,7 +162,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "the wait for settings that an editor deletes while it saves",
+    removed: "waiting for settings that an editor deletes while it saves",
     file: "main/daemon/settings.ts",
     find: "found => found.text !== null || this.#text === null",
     replace: "() => true",
@@ -171,7 +171,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    removed: "another read of a file that is invalid at first",
+    removed: "retrying the read of a file that is invalid at first",
     file: "main/files/read-until.ts",
     find: "} catch {\n      // The last read decides.\n    }",
     replace: "} catch (error) {\n      throw error;\n    }",

@@ -2,11 +2,11 @@ import type { Mutant } from "./mutant.ts";
 
 const shared = { promise: "matrix", test: "test/screen/matrix.test.ts" };
 
-/** What the screen's matrix protects: that what is set is what was selected, and no more than can be saved and undone. */
+/** The screen's matrix: it sets exactly what is selected, and no more than can be saved and undone. */
 export const mutants: readonly Mutant[] = [
   {
     ...shared,
-    removed: "that a save of several repositories is one batch",
+    removed: "saving several repositories as one batch",
     file: "renderer/state/saving.ts",
     find: "{ batch, ...(reason",
     replace: "{ batch: newBatch(), ...(reason",
@@ -14,7 +14,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "that the stored value is known before an edit is made",
+    removed: "loading the stored value before an edit is made",
     file: "renderer/matrix/set-bar.tsx",
     find: "      await openRepositories([...new Set(selected.flatMap(({ repos }) => repos))]);\n",
     replace: "",
@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "that the cells of a repository that changed are requested again",
+    removed: "requesting the cells of a changed repository again",
     file: "renderer/matrix/use-cells.ts",
     find: "row === undefined || row.revision < entry.revision || row.health !== entry.health",
     replace: "row === undefined",
@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "that the value which most have is requested again",
+    removed: "requesting the most common value again after a change",
     file: "renderer/matrix/use-matrix.ts",
     find: "if (state.repositories !== before.repositories || state.scopes !== before.scopes) askLater();",
     replace: "if (state.scopes !== before.scopes) askLater();",
@@ -38,7 +38,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "that only cells in sight are asked for",
+    removed: "requesting only visible cells",
     file: "renderer/matrix/grid.tsx",
     find: "rows.slice(firstRow, lastRow + 1)",
     replace: "rows.slice(0, 900)",
@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "that only rows in sight are in the page",
+    removed: "rendering only visible rows",
     file: "renderer/matrix/grid.tsx",
     find: "overscan: moreRows,",
     replace: "overscan: 200,",
@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "the refusal of more than can be saved at once",
+    removed: "the refusal to save more than the limit at once",
     file: "renderer/matrix/set-bar.tsx",
     find: "const isApplicable = tooMany === undefined && problems",
     replace: "const isApplicable = problems",
@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "that nothing is selected any more when rows come or go",
+    removed: "clearing the selection when rows are added or removed",
     file: "renderer/matrix/use-grid-selection.ts",
     find: ": { active: moved(), ranges: [] };",
     replace: ": { active: moved(), ranges: state.selection.ranges };",
@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "what a refused query says",
+    removed: "showing why a query was refused",
     file: "renderer/matrix/use-matrix.ts",
     find: "if (isWanted) setProblem(messageOf(error));",
     replace: "",
@@ -78,7 +78,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    removed: "that undo tells what it left",
+    removed: "reporting what an undo left unchanged",
     file: "renderer/state/undo.ts",
     find: "[...good, ...problems].join",
     replace: "good.join",

@@ -7,7 +7,7 @@ const trust = { promise: "S17", test: "test/e2e/cli-trust.test.ts" };
 export const mutants: readonly Mutant[] = [
   {
     ...check,
-    removed: "the exit code of a file with errors",
+    removed: "the exit code for a file with errors",
     file: "main/cli/check.ts",
     find: "process.exitCode = exitCodes.refused;",
     replace: "process.exitCode = exitCodes.done;",
@@ -15,7 +15,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "that warnings alone are no failure",
+    removed: "treating warnings as success",
     file: "main/cli/check.ts",
     find: "isError || options.strict === true",
     replace: "isError || options.strict !== undefined || !isError",
@@ -23,7 +23,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "that nothing is written: a look makes a folder",
+    removed: "checking without writing (a check creates a folder)",
     file: "main/check/check-file.ts",
     find: "  const own = await problemsOfFile(file, scopes);",
     replace: `  const own = await problemsOfFile(file, scopes);\n  await (await import("node:fs/promises")).mkdir(file.path + ".lock");`,
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "that get --offline needs no home",
+    removed: "get --offline without a home",
     file: "main/check/read-values.ts",
     find: "  const text = await textOf(file);",
     replace: `  const text = await textOf(file);\n  const { homeAt, homeFolder } = await import("../home.ts");\n  await (await import("node:fs/promises")).mkdir(homeAt(homeFolder(undefined)).folder, { recursive: true });`,
@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "the refusal of a field whose value cannot be used: its default is given",
+    removed: "the refusal of a field whose value cannot be used (its default is printed)",
     file: "main/cli/read-offline.ts",
     find: "if (refused !== undefined) throw refusal(refused);",
     replace: "",
@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "the engine that no text takes long, for a clone's schemas",
+    removed: "the linear-time pattern engine for a clone's schemas",
     file: "main/check/work-tree-scopes.ts",
     find: `  const { comparedPattern } = await import("../daemon/compared-pattern.ts");`,
     replace: `  const { nativePattern: comparedPattern } = await import("../../shared/schema/native-pattern.ts");`,
@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "the bound on patterns of all schemas together",
+    removed: "the limit on patterns of all schemas together",
     file: "main/check/work-tree-scopes.ts",
     find: "if (made <= limits.patternsOfScope) return makePattern(source);",
     replace: "return makePattern(source);",
@@ -71,7 +71,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "the bound on schemas",
+    removed: "the limit on the number of schemas",
     file: "main/check/work-tree-scopes.ts",
     find: "names.slice(0, limits.scopesOfWorkTree)",
     replace: "names",
@@ -79,7 +79,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "that a folder of schemas is no link",
+    removed: "the refusal of a symbolic link as the folder of schemas",
     file: "main/check/work-tree-scopes.ts",
     find: "const stats = await lstat(one)",
     replace: `const stats = await (await import("node:fs/promises")).stat(one)`,
@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "the escapes of an annotation",
+    removed: "the escaping of annotations",
     file: "main/cli/check.ts",
     find: `return visible(text).replaceAll("%", "%25");`,
     replace: "return visible(text);",
@@ -95,7 +95,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...check,
-    removed: "the end of the search at the folder itself, outside of git",
+    removed: "stopping the search at the current folder outside of git",
     file: "main/check/work-tree-file.ts",
     find: "?.folder ?? resolve(current)",
     replace: `?.folder ?? "/"`,
@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "offline",
     test: "test/main/check/check-text.test.ts",
-    removed: "the place inside a value of what is wrong there",
+    removed: "the position of a problem inside a value",
     file: "main/daemon/store/interpret.ts",
     find: `pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside });`,
     replace: `pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside: inside.slice(0, 0) });`,
@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "offline",
     test: "test/main/check/check-text.test.ts",
-    removed: "that a field which its scope does not have is an error",
+    removed: "reporting a field that its scope does not have as an error",
     file: "main/check/check-text.ts",
     find: "return scope !== undefined && scopes.get(scope) !== undefined;",
     replace: 'return scope === undefined && scopes.get(scope ?? "") !== undefined;',
@@ -121,7 +121,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...editors,
-    removed: "where named schemas stand, from the schema for editors",
+    removed: "adjusting $ref targets in the schema for editors",
     file: "main/daemon/repository-schema.ts",
     find: "  return (isJsonObject(target) ? places.get(target) : undefined) ?? reference;",
     replace: "  return isJsonObject(target) ? reference : reference;",
@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...editors,
-    removed: "that an editor marks a field which is not there",
+    removed: "marking unknown fields in an editor",
     file: "main/daemon/repository-schema.ts",
     find: "return isReferred ? made : { ...made, additionalProperties: false };",
     replace: "return isReferred ? made : made;",
@@ -137,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...editors,
-    removed: "the look whether the folder that is written into is a link",
+    removed: "checking whether the folder to write into is a symbolic link",
     file: "main/check/editor-schema.ts",
     find: "if (!(await lstat(folder)).isDirectory())",
     replace: "if (!lstat)",
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...trust,
-    removed: "the wait for a person: adding a repository takes its scopes",
+    removed: "waiting for a person to accept scopes (adding a repository accepts them)",
     file: "main/cli/repo.ts",
     find: "  if (names.length > 0)\n    print(",
     replace: `  for (const one of path === undefined ? [] : await readOfferedScopes(path, home))\n    await (await import("node:fs/promises")).writeFile(one.homeFile, one.text);\n  if (names.length > 0)\n    print(`,
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...trust,
-    removed: "the hash of the scope that was shown",
+    removed: "comparing the hash of the scope that was shown",
     file: "main/cli/trust-scopes.ts",
     find: "({ hash }) => hashes.includes(hash)",
     replace: "() => hashes.length > 0",
@@ -161,7 +161,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...trust,
-    removed: "that what the home has under the name counts for what is shown",
+    removed: "comparing an offered scope with the home's scope of that name",
     file: "main/check/offered-scopes.ts",
     find: "serving === null || hashOfValue(serving) !== hash",
     replace: "serving === null",

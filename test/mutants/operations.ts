@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-/** Defects of operations and commands that were fixed, each made again. */
+/** Reintroduces bugs of operations and commands that were fixed. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
-    removed: "the revision that a value read by the command line belongs to",
+    removed: "the revision of a value that the command line prints",
     file: "main/cli/read-config.ts",
     find: "revision: reply.revision ?? 0",
     replace: "revision: 0",
@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that the note of a merge which made no revision names none",
+    removed: "omitting the revision from the note of a merge that made none",
     file: "main/daemon/store/file-intake.ts",
     find: "record === undefined || record.changes.length === 0",
     replace: "record === undefined && 1 > 2",
@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that where a value stands is told once the file has it",
+    removed: "waiting for the file before explain reports its position",
     file: "main/daemon/store/file-store.ts",
     find: "    await repository?.follow();\n    return repository?.source",
     replace: "    return repository?.source",
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that a merge is no problem: status tells of one",
+    removed: "excluding merge notes from @broken (status counts them as problems)",
     file: "main/daemon/search.ts",
     find: "isBroken: problemsIn(health).length > 0",
     replace: "isBroken: health.length > 0",
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that a restore of all fields names those it cannot give back",
+    removed: "naming the fields that a restore of all fields cannot bring back",
     file: "main/daemon/config-changes.ts",
     find: "...(passedOver.length > 0 && { forgotten: passedOver })",
     replace: "",
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that a repository added from a session's window is the owner's",
+    removed: "recording the owner as the actor when a session adds a repository",
     file: "main/daemon/operations/repo.ts",
     find: "actor: caller.actor",
     replace: `actor: { kind: "key", id: caller.keyId, name: caller.name }`,
@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that a repository whose work tree is missing can be pointed elsewhere",
+    removed: "repo move for a repository whose work tree is missing",
     file: "main/daemon/store/text-operations.ts",
     find: `      if (this.#intake.isRemoved || home.status.kind !== "good") throw this.#intake.notWritable();`,
     replace: `      if (this.#intake.isRemoved || this.#served.files.content.kind === "broken") throw this.#intake.notWritable();`,
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that a connected watcher is told how far a repository came whose changes it cannot see",
+    removed: "sending progress about changes that a connected watcher cannot see",
     file: "main/daemon/connections.ts",
     find: "if (change === undefined) return service.viewProgress(caller, id, revision, where);",
     replace: "if (change === undefined) return undefined;",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that a watcher is told how far a repository came when it has caught up",
+    removed: "sending progress when a watcher has caught up",
     file: "main/daemon/catch-up.ts",
     find: "      if (store.has(repo) && connection.isBehind(repo)) sendProgress(connection, repo, run.at, options);\n",
     replace: "",
@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "the rights that progress is told by",
+    removed: "the rights check of progress events",
     file: "main/daemon/config-service.ts",
     find: `return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;`,
     replace: `return ["config", "progress", { repo, revision, ...where }];`,
@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that undo looks past what was erased",
+    removed: "skipping erased revisions in undo",
     file: "main/cli/undo.ts",
     find: "while (changes.length < 2 && older !== undefined && damage === undefined)",
     replace: "while (false)",
@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "the long names in a backup",
+    removed: "long file names in a backup",
     file: "main/cli/backup-archive.ts",
     find: "[A-Za-z0-9._-]{0,126}$",
     replace: "[A-Za-z0-9._-]{0,94}$",
@@ -110,7 +110,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that what comes after a lost connection waits for the word that it is back",
+    removed: 'holding events after a reconnect until "resumed" is delivered',
     file: "shared/client/watch.ts",
     find: "    this.#waiting = [];\n",
     replace: "",
@@ -118,7 +118,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that the texts of prepared replies are bounded",
+    removed: "the limit on cached reply texts",
     file: "main/daemon/prepared-replies.ts",
     find: "if (this.#characters > this.#mostCharacters) {",
     replace: "if (this.#characters < 0) {",
@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that a result is made into text once",
+    removed: "caching the text of a result",
     file: "main/daemon/prepared-replies.ts",
     find: "this.#texts.set(result, text);",
     replace: "",
@@ -136,7 +136,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that a reply keeps its namespace",
+    removed: "the namespace of a prepared reply",
     file: "main/daemon/prepared-replies.ts",
     find: 'packet.nsp === "/" ? ""',
     replace: 'packet.nsp !== "" ? ""',
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that an edit of a place is made from the value of its turn",
+    removed: "applying a value edit to the value at the time it runs",
     file: "main/daemon/config-changes.ts",
     find: "const outcome = applyValueEdits(before, edits);",
     replace: "const outcome = applyValueEdits(schema?.default, edits);",
@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "the bound of what a value can grow to by edits",
+    removed: "the size limit of a value that grows by edits",
     file: "main/daemon/config-changes.ts",
     find: "const isTooLarge = bytes > limits.valueBytes;",
     replace: "const isTooLarge = bytes < 0;",
@@ -163,7 +163,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    removed: "that __proto__ is a name like any other in an edit",
+    removed: "treating __proto__ as an ordinary name in an edit",
     file: "shared/value-edit.ts",
     find: "else Object.defineProperty(container, token, { value, enumerable: true, configurable: true, writable: true });",
     replace: "else container[token] = value;",
@@ -172,7 +172,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that edit asks before it replaces what somebody else changed",
+    removed: "the confirmation before edit replaces someone else's change",
     file: "main/cli/edited-text.ts",
     find: "const how = { flush: true, revision, ",
     replace: "const how = { flush: true, revision: revision < 0 ? 0 : null, ",
@@ -181,7 +181,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "the check of a file's text before it is saved",
+    removed: "validating a file's text before edit saves it",
     file: "main/cli/edited-text.ts",
     find: "if (problems.some(problem => isError(problem, scopes)))",
     replace: "if (problems.length < 0)",
@@ -190,7 +190,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that watch --since tells of the past first",
+    removed: "sending past changes for watch --since",
     file: "main/cli/watch.ts",
     find: "since: since ?? 0, signal",
     replace: "signal",
@@ -199,7 +199,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that -C goes to the folder",
+    removed: "changing the folder for -C",
     file: "main/cli/program.ts",
     find: '    .hook("preAction", enterStartFolder)\n',
     replace: "",
@@ -208,7 +208,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that what is typed behind an answer is left to the editor that comes next",
+    removed: "leaving typed-ahead input to the editor that starts next",
     file: "main/cli/terminal.ts",
     find: "  if (!reader.isOver) reader.pause();\n",
     replace: "",
@@ -217,7 +217,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that an addition is made from the value of that moment: it is a new list",
+    removed: "applying --add to the current value (it replaces the list)",
     file: "main/cli/set.ts",
     find: "else edits.push({ ...place, op, value });",
     replace: 'else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });',
@@ -226,7 +226,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "the revision that several values are of",
+    removed: "the revision of several values",
     file: "main/cli/get.ts",
     find: "if (options.withRevision) printValue(String(revision));",
     replace: "if (options.withRevision) printValue(String(revision + 1));",
@@ -235,7 +235,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that nothing at a place is refused",
+    removed: "the refusal of a place without a value",
     file: "main/cli/value-place.ts",
     find: "if (value === undefined) throw new CommandError(`There is",
     replace: "if (value === null) throw new CommandError(`There is",
@@ -244,7 +244,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that a place is given once",
+    removed: "the refusal to set the same place twice",
     file: "main/cli/set.ts",
     find: 'if (op === "set" && seen.has(shown)) throw',
     replace: 'if (op === "set" && seen.has(place.path)) throw',
@@ -253,7 +253,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that an edit which changed nothing leaves nothing behind",
+    removed: "deleting the temporary file after an edit that changed nothing",
     file: "main/cli/edit-until-good.ts",
     find: "    if (edited === text) await finish();\n",
     replace: "",
@@ -262,7 +262,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that a text which cannot be saved is kept",
+    removed: "keeping a text that could not be saved",
     file: "main/cli/edit-until-good.ts",
     find: `throw keptIn(file, "Nothing was saved.");`,
     replace: `await finish();\n    throw keptIn(file, "Nothing was saved.");`,
@@ -280,7 +280,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that a change of another field is no conflict of an edited value",
+    removed: "ignoring changes of other fields when one value is edited",
     file: "main/cli/edited-text.ts",
     find: "        if (isOurs) continue;\n",
     replace: "",
@@ -289,7 +289,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "that set --where changes what the query finds alone",
+    removed: "limiting set --where to what the query finds",
     file: "main/cli/change-values.ts",
     find: ".filter(({ id }) => found.has(id));",
     replace: ";",

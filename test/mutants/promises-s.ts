@@ -11,8 +11,8 @@ const s11 = { promise: "S11", test: "test/promises/s11-desktop-shell.test.ts" };
 const s16 = { promise: "S16", test: "test/shared/schema/compile-schema.test.ts" };
 const s13 = { promise: "S13", test: "test/promises/s13-journal-damage.test.ts" };
 
-/** In shared/handshake.ts. */
-const textSigned = ["repoconf $", "{kind} 1\\n$", "{url}\\n$", "{engineId}\\n$", "{nonce}"].join("");
+/** The signed text in shared/handshake.ts. */
+const signedText = ["repoconf $", "{kind} 1\\n$", "{url}\\n$", "{engineId}\\n$", "{nonce}"].join("");
 const s14 = { promise: "S14", test: "test/main/client/proven-daemon.test.ts" };
 
 const sessions = { promise: "S14", test: "test/main/daemon/sessions.test.ts" };
@@ -20,7 +20,7 @@ const sessions = { promise: "S14", test: "test/main/daemon/sessions.test.ts" };
 export const mutants: readonly Mutant[] = [
   {
     promise: "S1",
-    removed: "the address: it listens on all of them",
+    removed: "listening on the loopback address only",
     file: "main/daemon/server.ts",
     find: `await listen(ipv4.server, { host: "127.0.0.1", port: attempt === 0 ? port : 0 });`,
     replace: `await listen(ipv4.server, { host: "0.0.0.0", port: attempt === 0 ? port : 0 });`,
@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S2",
-    removed: "the port in the Host: the name alone is compared",
+    removed: "comparing the port in the Host header",
     file: "main/daemon/guard.ts",
     find: "!hosts.includes(host)",
     replace: `!hosts.some(one => one.replace(/:\\d*$/, "") === host.replace(/:\\d*$/, ""))`,
@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S2",
-    removed: "the exactness of the Host: another case of the letters is taken too",
+    removed: "comparing the Host header case-sensitively",
     file: "main/daemon/guard.ts",
     find: "!hosts.includes(host)",
     replace: "!hosts.includes(host.toLowerCase())",
@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s3,
     removed:
-      "both refusals of an image for a page of another site, the guard's and the header's (either alone suffices)",
+      "both protections against loading images from other sites, the guard and the response header (one is enough)",
     edits: [
       {
         file: "main/daemon/guard.ts",
@@ -78,28 +78,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s4,
-    removed: "the end of a key's time",
+    removed: "the expiry of a key",
     file: "main/daemon/keys/keys.ts",
     find: "return caller.expires === undefined || Date.parse(caller.expires) > this.#clock.now();",
     replace: "return true;",
   },
   {
     ...s4,
-    removed: "the comparison of a key's secret: its id is enough",
+    removed: "comparing a key's secret (its id is enough)",
     file: "main/daemon/keys/keys.ts",
     find: "known === undefined || !sameHash(hash, known.hash)",
     replace: "known === undefined",
   },
   {
     ...s4,
-    removed: "the comparison of the owner's secret: its id is enough",
+    removed: "comparing the owner's secret (its id is enough)",
     file: "main/daemon/keys/keys.ts",
     find: "if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return",
     replace: "if (id === this.#owner.id) return",
   },
   {
     ...s4,
-    removed: "the refusal of a connection without a key: it may stay, with no rights",
+    removed: "the refusal of connections without a key (they stay, without rights)",
     file: "main/daemon/connections.ts",
     find: "return { caller: authenticate(keyOf(socket)) };",
     replace: `{
@@ -117,28 +117,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s5,
-    removed: "the end of the connections at a revoke: they end at the next thing that is asked or told",
+    removed: "disconnecting a key's clients when it is revoked (they are disconnected at their next request or event)",
     file: "main/daemon/operations/key.ts",
     find: "else disconnect(id);",
     replace: "",
   },
   {
     ...s5,
-    removed: "the haste of it: the connections of a revoked key end two seconds later",
+    removed: "disconnecting a revoked key's clients immediately (it takes two seconds)",
     file: "main/daemon/connections.ts",
     find: "disconnect: () => socket.disconnect(true),",
     replace: "disconnect: () => void setTimeout(() => socket.disconnect(true), 2_000),",
   },
   {
     ...s5,
-    removed: "the end of all connections of a revoked key but the first",
+    removed: "disconnecting all connections of a revoked key (only the first is)",
     file: "main/daemon/connections.ts",
     find: "if (connection.caller.keyId === keyId) connection.socket.disconnect();",
     replace: "if (connection.caller.keyId === keyId) return connection.socket.disconnect();",
   },
   {
     ...s5,
-    removed: "the end of a revoked key before the next start",
+    removed: "ending a revoked key before the next start",
     file: "main/daemon/keys/keys.ts",
     find: "    this.#callers.delete(id);\n",
     replace: "",
@@ -152,147 +152,147 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s6,
-    removed: "the grants on values that are stored",
+    removed: "the grants on stored values",
     file: "main/daemon/config-service.ts",
     find: "request.stored ? readableConfig(state.stored, repo, caller.grants) : readable",
     replace: "request.stored ? state.stored : readable",
   },
   {
     ...s6,
-    removed: "the grants on what a watcher missed",
+    removed: "the grants on past changes that a watch sends",
     file: "main/daemon/catch-up.ts",
     find: "const seen = service.viewChange(caller, repo, change);",
     replace: `const seen = service.viewChange({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "write" }] }, repo, change);`,
   },
   {
     ...s6,
-    removed: "the grants on the revisions that a watch answers",
+    removed: "the grants on the revisions in the reply to a watch",
     file: "main/daemon/operations/config.ts",
     find: "visible.set(id, service.canSee(caller, id));",
     replace: "visible.set(id, true);",
   },
   {
     ...s6,
-    removed: "the grants on the health of a repository",
+    removed: "the grants on a repository's health",
     file: "main/daemon/config-service.ts",
     find: `return allows(caller.grants, "read", repo, field.includes(".") ? field : \`\${field}.*\`) ? problem : [];`,
     replace: "return problem;",
   },
   {
     ...s6,
-    removed: "the silence about health that a key does not see",
+    removed: "suppressing health events about problems that the key cannot see",
     file: "main/daemon/config-service.ts",
     find: "return sameJson(entry.health, readableHealth(caller, entry.id, event.before)) ? undefined : entry;",
     replace: "return entry;",
   },
   {
     ...s6,
-    removed: "the grants on the count of stored fields",
+    removed: "the grants on the number of stored fields",
     file: "main/daemon/config-service.ts",
     find: "countConfigFields(readableConfig(stored, id, caller.grants))",
     replace: "countConfigFields(stored)",
   },
   {
     ...s6,
-    removed: "the grants on records of what was forgotten",
+    removed: "the grants on records of erased values",
     file: "main/daemon/change-views.ts",
     find: `if (!allows(caller.grants, "read", repo, field) || (path ?? field) !== field) return undefined;`,
     replace: "if ((path ?? field) !== field) return undefined;",
   },
   {
     ...s6,
-    removed: "the grants on a set of several repositories: what may be written in one is written in all",
+    removed: "the grants on each repository of a set (one is enough for all)",
     file: "main/daemon/config-changes.ts",
     find: `if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))`,
     replace: "if (split === undefined || field === undefined)",
   },
   {
     ...s6,
-    removed: "the difference of read and write",
+    removed: "the difference between read and write",
     file: "shared/grants.ts",
     find: `return right === "read" || grant.right === "write";`,
     replace: "return true;",
   },
   {
     ...s6,
-    removed: "the silence of a broken file's error about what stands in it",
+    removed: "hiding the content of a broken file in an error",
     file: "main/daemon/config-service.ts",
     find: `if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))`,
     replace: "if (error.code)",
   },
   {
     ...s6,
-    removed: "the silence of the health about what stands in a broken file",
+    removed: "hiding the content of a broken file in a repository's health",
     file: "main/daemon/config-service.ts",
     find: "if (field === undefined && code !== 1106) return problem;",
     replace: "if (field === undefined) return problem;",
   },
   {
     ...s6,
-    removed: "the silence of a rule's message about a field that the key may not read",
+    removed: "hiding a field that the key cannot read from a rule's message",
     file: "main/daemon/config-changes.ts",
     find: "if (!canRead(path) || !canRead(target)) {",
     replace: "if (!canRead(path) && !canRead(target)) {",
   },
   {
     ...s6,
-    removed: "the silence about the names of other keys",
+    removed: "hiding the names of other keys",
     file: "main/daemon/change-views.ts",
     find: `return actor.id === caller.actor.id ? "this key" : "another key";`,
     replace: `return actor.id === caller.actor.id ? "this key" : actor.name;`,
   },
   {
     ...s6,
-    removed: "the silence about revisions in which a key may see nothing, and about their reasons",
+    removed: "hiding revisions in which a key sees nothing, and their reasons",
     file: "main/daemon/change-views.ts",
     find: "  if (!visible) return undefined;\n",
     replace: "",
   },
   {
     ...s6,
-    removed: "the grants on the schemas of scopes",
+    removed: "the grants on schemas of scopes",
     file: "main/daemon/operations/scope.ts",
     find: `fields.filter(([field]) => allowsSomewhere(caller.grants, "read", joinConfigPath(name, field))),`,
     replace: "fields,",
   },
   {
     ...s7,
-    removed: "the mode of the files that the daemon makes",
+    removed: "the mode of files that the daemon creates",
     file: "main/daemon/home.ts",
     find: "temporaryFolder: home.temporary, mode: 0o600, maximumBytes,",
     replace: "temporaryFolder: home.temporary, mode: 0o666, maximumBytes,",
   },
   {
     ...s7,
-    removed: "the closing of a key's file that was open to others",
+    removed: "making a key file private",
     file: "main/daemon/keys/keys.ts",
     find: "      await file.makePrivate();\n    } catch",
     replace: "    } catch",
   },
   {
     ...s7,
-    removed: "the closing of a home that was open to others",
+    removed: "making the home private",
     file: "main/daemon/home.ts",
     find: "  if ((stats.mode & 0o077) !== 0) await chmod(folder, 0o700);\n",
     replace: "",
   },
   {
     ...s7,
-    removed: "the look whether a folder of the home is a link",
+    removed: "checking whether a folder of the home is a symbolic link",
     file: "main/daemon/home.ts",
     find: "import { chmod, lstat, mkdir,",
     replace: "import { chmod, stat as lstat, mkdir,",
   },
   {
     ...s7,
-    removed: "the proof that a daemon is the home's, before it is sent a key",
+    removed: "verifying the daemon's identity before a key is used",
     file: "main/client/locate.ts",
     find: "return one.length === other.length && timingSafeEqual(one, other) ? endpoint : undefined;",
     replace: "return one.length === other.length || timingSafeEqual(one, other) ? endpoint : undefined;",
   },
   {
     promise: "S8",
-    removed: "the silence of the log about keys that were refused",
+    removed: "keeping refused keys out of the log",
     file: "main/daemon/connections.ts",
     find: "      this.#options.onRefusal(error);\n      const { code } = error;",
     replace: `      this.#options.onRefusal(error.code === 1100 ? new RepoconfError(1107, "Refused: " + keyOf(socket)) : error);
@@ -301,7 +301,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s9,
-    removed: "the check of a repository's id",
+    removed: "validating a repository's id",
     file: "shared/repository-id.ts",
     find: "return repositoryId.test(id) && !deviceName.test(id);",
     replace: "return id.length <= 64 || (repositoryId.test(id) && !deviceName.test(id));",
@@ -315,14 +315,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s10,
-    removed: "the look whether an operation's name is a text",
+    removed: "checking that an operation's name is a string",
     file: "main/daemon/dispatch.ts",
     find: `(typeof value === "string" ? value.slice(0, 64) : "")`,
     replace: "(value as string).slice(0, 64)",
   },
   {
     ...s10,
-    removed: "the one catch: a refused message ends the daemon",
+    removed: "the central catch (a refused message ends the daemon)",
     file: "main/daemon/dispatch.ts",
     find: `      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });`,
     replace: `      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
@@ -337,21 +337,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s11,
-    removed: "the check who calls what is native",
+    removed: "checking the sender of native calls",
     file: "main/electron/native-calls.ts",
     find: `      if (!owns(event.senderFrame)) throw new Error("This page is not allowed to call that.");\n`,
     replace: "",
   },
   {
     ...s11,
-    removed: "the comparison of a whole address: its start is enough for a navigation",
+    removed: "comparing the whole URL of a navigation (a prefix is enough)",
     file: "main/electron/lockdown.ts",
     find: "return url.startsWith(screenUrl);",
     replace: "return url.startsWith(screenUrl.slice(0, -1));",
   },
   {
     promise: "S12",
-    removed: "the policy against scripts in the page",
+    removed: "forbidding inline scripts in the Content Security Policy",
     file: "main/daemon/screen.ts",
     find: `"script-src 'self'",`,
     replace: `"script-src 'self' 'unsafe-inline'",`,
@@ -359,7 +359,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S12",
-    removed: "the escaping of a field's description",
+    removed: "escaping a field's description",
     file: "renderer/page/field-row.tsx",
     find: `<p className="visually-hidden" id={\`\${id}-description\`}>
           {schema.description}
@@ -369,23 +369,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s13,
-    removed: "the checksum of a journal's line",
+    removed: "the checksum of a journal line",
     file: "main/daemon/store/journal/record.ts",
     find: "if (end === -1 || hashText(content) !== hash) return undefined;",
     replace: "if (end === -1) return undefined;",
   },
   {
     ...s13,
-    removed:
-      "the comparison of a journal's line with the one behind it: a history with a gap is told as if it were all",
+    removed: "comparing a journal line with the hash in the next one (a history with a gap is returned as complete)",
     file: "main/daemon/store/journal/journal.ts",
     find: "if (line === undefined || (expected !== undefined && line.hash !== expected))",
     replace: "if (line === undefined)",
   },
   {
     ...s13,
-    removed:
-      "both comparisons that find a gap in what a watcher missed, of hashes and of numbers (either alone suffices)",
+    removed: "both checks that find a gap in past changes for a watcher, of hashes and of revisions (one is enough)",
     edits: [
       {
         file: "main/daemon/store/journal/journal.ts",
@@ -401,7 +399,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "documents",
-    removed: "the name of an option that the documents show",
+    removed: "the option name that the documents show",
     file: "main/cli/change.ts",
     find: `"--if-revision <n>",`,
     replace: `"--at-revision <n>",`,
@@ -409,7 +407,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log",
-    removed: "what was counted of a log that was put aside: it is put aside again at each line",
+    removed: "resetting the size counter after a log is rotated (every line rotates it again)",
     file: "main/rotating-log.ts",
     find: "    this.#handle = handle;\n    this.#bytes = 0;",
     replace: "    this.#handle = handle;",
@@ -417,7 +415,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "edits",
-    removed: "the comparison of values: an edit of comments alone is a revision",
+    removed: "comparing values before committing a hand edit (changing only comments makes a revision)",
     file: "main/daemon/store/file-intake.ts",
     find: "if (changes.length > 0 || begins) {",
     replace: "if (changes.length >= 0) {",
@@ -441,31 +439,31 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s14,
-    removed: "the check of who signed a refusal",
+    removed: "verifying the signature of a refusal",
     file: "shared/client/proofs.ts",
     find: "if (signAsDaemon === undefined) return true;",
     replace: "if (signAsDaemon === undefined || signAsDaemon !== undefined) return true;",
   },
   {
     ...s14,
-    removed: "the connection's id in what is signed",
+    removed: "the connection id in the signed text",
     file: "shared/handshake.ts",
-    find: textSigned,
-    replace: textSigned.replace("engineId", "engineId.slice(43)"),
+    find: signedText,
+    replace: signedText.replace("engineId", "engineId.slice(43)"),
   },
   {
     ...s14,
-    removed: "the address in what is signed",
+    removed: "the URL in the signed text",
     file: "shared/handshake.ts",
-    find: textSigned,
-    replace: textSigned.replace("url", "url.slice(0, 4)"),
+    find: signedText,
+    replace: signedText.replace("url", "url.slice(0, 4)"),
   },
   {
     ...s14,
-    removed: "who speaks in what is signed: the client's proof would do for the daemon's",
+    removed: "the role in the signed text (the client's proof is accepted as the daemon's)",
     file: "shared/handshake.ts",
-    find: textSigned,
-    replace: textSigned.replace("kind", "kind.slice(20)"),
+    find: signedText,
+    replace: signedText.replace("kind", "kind.slice(20)"),
   },
   {
     ...s14,
@@ -476,7 +474,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    removed: "the refusal of an Origin on the Unix socket",
+    removed: "the refusal of an Origin header on the Unix socket",
     file: "main/daemon/guard.ts",
     find: `if (request.headersDistinct["origin"] === undefined) return undefined;`,
     replace: "if (request.headersDistinct !== undefined) return undefined;",
@@ -484,7 +482,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    removed: "the check whose folder the Unix socket is in",
+    removed: "checking that the Unix socket is in a real folder",
     file: "main/daemon/local-socket.ts",
     find: "if (!stats.isDirectory() || stats.uid !== process.getuid?.())",
     replace: "if (stats.uid !== process.getuid?.())",
@@ -492,7 +490,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    removed: "the budget of connections that the Unix socket has of its own",
+    removed: "the Unix socket's own connection budget",
     file: "main/daemon/server.ts",
     find: `(ofSocket.has(request) ? "socket" : "port")`,
     replace: `(ofSocket.has(request) ? "port" : "port")`,
@@ -501,7 +499,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    removed: "the client's preference for the Unix socket",
+    removed: "preferring the Unix socket in the client",
     file: "main/client/locate.ts",
     find: "return stats?.isSocket() ? socket : undefined;",
     replace: "return stats?.isFile() ? socket : undefined;",
@@ -509,7 +507,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    removed: "that a window in use tells so: its session lapses",
+    removed: "reporting that a window is in use (its session expires)",
     file: "renderer/main.tsx",
     find: "announcePresence();\n",
     replace: "void announcePresence;\n",
@@ -518,7 +516,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    removed: "the look for a new link in a tab that is open",
+    removed: "checking an open tab for a new link",
     file: "renderer/main.tsx",
     find: "if (hasCode()) void open();",
     replace: `if (hasCode()) console.debug("a link");`,
@@ -527,7 +525,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    removed: "that tabs of earlier daemons are counted for themselves",
+    removed: "counting tabs of earlier daemons separately",
     file: "main/daemon/guard.ts",
     find: "if (isOfEarlierScreen(host))",
     replace: `if (isOfEarlierScreen(host) && host === "")`,
@@ -536,28 +534,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...sessions,
-    removed: "that a link's code works only once",
+    removed: "a link's code working only once",
     file: "main/daemon/keys/sessions.ts",
     find: "    this.#codes.delete(keyId);\n",
     replace: "",
   },
   {
     ...sessions,
-    removed: "the derived secret: the session keeps the link's",
+    removed: "deriving the session's secret (it keeps the link's secret)",
     file: "main/daemon/keys/sessions.ts",
     find: `Buffer.from(sign(secret, sessionText(handshake)), "hex")`,
     replace: "secret",
   },
   {
     ...sessions,
-    removed: "the end of a session that nobody uses",
+    removed: "the idle timeout of a session",
     file: "main/daemon/keys/sessions.ts",
     find: "return usedAt + idleTime <= this.#clock.now();",
     replace: "return usedAt + idleTime * 2 <= this.#clock.now();",
   },
   {
     promise: "S14",
-    removed: "the screen's own host: the page is at every Host",
+    removed: "serving the screen only on its own host",
     file: "main/daemon/server.ts",
     find: "=> screenHosts.includes(host);",
     replace: `=> screenHosts.includes(host) || host !== "";`,
@@ -565,7 +563,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    removed: "the look for anyone who sits on the port of the other loopback address",
+    removed: "checking whether another process uses the same port on the other loopback address",
     file: "main/daemon/server.ts",
     find: "if (isTaken(error)) throw error;",
     replace: "",
@@ -573,7 +571,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s16,
-    removed: "the budget of steps of a value's check",
+    removed: "the step budget of a value's check",
     file: "shared/schema/step-budget.ts",
     find: "if (this.#spare.left < 0) {",
     replace: "if (Number.isNaN(this.#spare.left)) {",
@@ -581,7 +579,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s16,
-    removed: "the bound on schemas in schemas",
+    removed: "the limit on the depth of nested schemas",
     file: "shared/schema/step-budget.ts",
     find: "if (this.#depth > deepestWalk)",
     replace: "if (this.#depth < 0)",
@@ -589,7 +587,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s16,
-    removed: "the table of texts by which repeated items are found: each is compared with each",
+    removed: "the hash map that finds repeated items (every pair is compared)",
     file: "shared/schema/array-keywords.ts",
     find: "walk.budget.take(1 + partsOf(value));",
     replace: "walk.budget.take(1 + i);",
@@ -597,7 +595,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the engine that never goes back: patterns run on the native one",
+    removed: "the linear-time engine (patterns use JavaScript's own)",
     file: "shared/schema/linear-pattern.ts",
     find: "return matcher.match(text);",
     replace: `return new RegExp(source, "u").test(text);`,
@@ -606,7 +604,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the steps of a pattern",
+    removed: "counting the steps of a pattern",
     file: "shared/schema/linear-pattern.ts",
     find: "budget.take(stepsOfText + text.length * stepsOfCharacter);",
     replace: "budget.take(stepsOfText);",
@@ -615,7 +613,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that what is active has steps of its own",
+    removed: "a separate step budget for active values",
     file: "main/daemon/store/interpret.ts",
     find: "const isOwn = isInService || (acknowledged && sameJson(configValue(acknowledged, scopeName, name), value));",
     replace: "const isOwn = false;",
@@ -624,7 +622,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that what is set is not judged once more beside refused values",
+    removed: "not checking a set value again together with refused values",
     file: "main/daemon/store/decide-batch.ts",
     find: " || set.has(joinConfigPath(scope, field));",
     replace: ";",
@@ -633,7 +631,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that all that waits is told",
+    removed: "reporting every value that waits for trust",
     file: "main/daemon/store/interpret.ts",
     find: "if (code !== 1114 && found.length",
     replace: "if (found.length",
@@ -642,7 +640,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that each scope has its own problems",
+    removed: "counting problems separately for each scope",
     file: "main/daemon/store/interpret.ts",
     find: "const known = this.#refused.get(scope);",
     replace: "const known = [...this.#refused.values()][0];",
@@ -651,7 +649,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that a field's schema has to be one",
+    removed: "the rule that a field's schema must be a valid schema",
     file: "main/daemon/scopes.ts",
     find: "assertIsSchema(metaSchemas.field, schema, spare, ",
     replace: "((..._: unknown[]) => {})(",
@@ -660,7 +658,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that what stands beside the fields has to be a schema",
+    removed: "the rule that keywords beside the fields must contain valid schemas",
     file: "main/daemon/scopes.ts",
     find: "assertIsSchema(metaSchemas.scope, json, new SpareSteps());",
     replace: ``,
@@ -669,7 +667,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that x-command where it counts for nothing is refused",
+    removed: "the refusal of x-command where it has no effect",
     file: "main/daemon/meta-schema.ts",
     find: "const notField: JsonObject = Object.fromEntries(fieldKeywords.map(keyword => [keyword, false]));",
     replace: "const notField: JsonObject = {};",
@@ -678,7 +676,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the size of what is repeated, as it is multiplied",
+    removed: "multiplying the size of a repeated part by its count",
     file: "shared/schema/translate-pattern.ts",
     find: "const size = (most ?? Math.max(least, 1)) * (part.size + 1);",
     replace: "const size = part.size + 1;",
@@ -687,7 +685,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the bound on the steps of one check",
+    removed: "the limit on the steps of one check",
     file: "shared/schema/step-budget.ts",
     find: "if (this.#taken > stepsOfCheck)",
     replace: "if (this.#taken < 0)",
@@ -696,7 +694,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the bound on the problems that are told",
+    removed: "the limit on reported problems",
     file: "shared/limits.ts",
     find: "problemsOfFile: 100,",
     replace: "problemsOfFile: 1_000_000,",
@@ -705,7 +703,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that what an engine finds out for the first time is counted",
+    removed: "counting the engine's uncached steps",
     file: "shared/schema/linear-pattern.ts",
     find: "if (!isKnown) counted.budget?.take(",
     replace: "if (!isKnown) Math.max(",
@@ -714,7 +712,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that an instruction checked costs as many steps as it takes",
+    removed: "the cost of an instruction in steps",
     file: "shared/schema/linear-pattern.ts",
     find: "states * stepsOfInstruction);",
     replace: "states * stepsOfCharacter);",
@@ -723,7 +721,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that long work side by side goes on one by one",
+    removed: "running parts of parallel long work one after the other",
     file: "main/turns.ts",
     find: "last = last.then(() => new Promise(resolve => setImmediate(() => setImmediate(resolve))));",
     replace: "last = new Promise(resolve => setImmediate(() => setImmediate(resolve)));",
@@ -732,7 +730,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that a turn is a whole round of the event loop",
+    removed: "yielding for a full round of the event loop",
     file: "main/turns.ts",
     find: "setImmediate(() => setImmediate(resolve))",
     replace: "setImmediate(resolve)",
@@ -741,7 +739,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while costly values are judged",
+    removed: "yielding while expensive values are checked",
     file: "main/daemon/store/interpret.ts",
     find: "if (steps >= stepsAtOnce) {",
     replace: "if (steps < 0) {",
@@ -750,7 +748,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while a text is walked through",
+    removed: "yielding while a text is scanned",
     file: "main/files/json-text-scan.ts",
     find: "if (at >= rest) {",
     replace: "if (at < 0) {",
@@ -759,7 +757,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while members are read",
+    removed: "yielding while members are read",
     file: "main/files/json-text-scan.ts",
     find: "if (members.length % membersAtOnce === 0) yield;",
     replace: "",
@@ -768,7 +766,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while comments are compared",
+    removed: "yielding while comments are compared",
     file: "main/files/json-text.ts",
     find: "if (index % comparedAtOnce === 0) yield;",
     replace: "",
@@ -777,7 +775,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while members are compared with what was read",
+    removed: "yielding while a written text's members are compared",
     file: "main/files/json-text.ts",
     find: "if (++compared % comparedAtOnce === 0) yield;",
     replace: "",
@@ -786,7 +784,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while values that nobody knows are judged",
+    removed: "yielding while unknown fields are checked",
     file: "main/daemon/store/interpret.ts",
     find: "if (refreshed % checkedAtOnce === 0) yield;\n      const field",
     replace: "const field",
@@ -795,7 +793,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while configurations are compared",
+    removed: "yielding while configurations are compared",
     file: "shared/config-diff.ts",
     find: "if (compared % comparedAtOnce === 0) yield;\n      const value",
     replace: "const value",
@@ -804,7 +802,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while it is found what a configuration has lost",
+    removed: "yielding while removed fields are searched for",
     file: "shared/config-diff.ts",
     find: "if (compared % comparedAtOnce === 0) yield;\n      if",
     replace: "if",
@@ -813,7 +811,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while members are compared with a text's",
+    removed: "yielding while an object's members are compared for edits",
     file: "main/files/json-text-edits.ts",
     find: "if (compared % comparedAtOnce === 0) yield;",
     replace: "",
@@ -822,7 +820,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "the turns while items are compared with a text's",
+    removed: "yielding while an array's items are compared for edits",
     file: "main/files/json-text-edits.ts",
     find: "if (rewrite.compared % comparedAtOnce === 0) yield;",
     replace: "",
@@ -831,7 +829,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that a reference leads to a schema",
+    removed: "the rule that a reference must point to a schema",
     file: "shared/schema/schema-resources.ts",
     find: "return this.#schemas.has(found) ? found : undefined;",
     replace: "return found;",
@@ -840,7 +838,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S17",
-    removed: "that a field which runs as a command is no part of another one",
+    removed: "the rule that another field cannot refer to a field that runs as a command",
     file: "shared/schema/compile-schema.ts",
     find: "schema !== null && Object.hasOwn(schema, keyword)",
     replace: "schema === null",
@@ -849,7 +847,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    removed: "that a key for some fields is not told how many values of a file are not told",
+    removed: "hiding the number of unlisted problems from keys that see only some fields",
     file: "main/daemon/config-service.ts",
     find: "if (field === undefined && (code === 1011 || code === 1103)) return [];",
     replace: "",

@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const queue = {
-  removed: "the queue of each repository: what is asked for is written beside what is being written",
+  removed: "the queue of each repository (a write starts while another one runs)",
   file: "main/daemon/store/repository-queue.ts",
   find: "          await this.#host.change(changes);",
   replace: "          void this.#host.change(changes);",
@@ -39,8 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R12",
-    removed:
-      "both comparisons that tell own writes from edits by hand, of the text and of the values (either alone suffices)",
+    removed: "both comparisons that tell our own writes from hand edits, of the text and of the values (one is enough)",
     edits: [
       {
         file: "main/files/json-document.ts",

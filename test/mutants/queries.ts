@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-/** Queries, and what answers them: search, matrix, the histories of all repositories and batches. */
+/** Queries and the operations that use them: search, matrix, history/search and batches. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
-    removed: "that a search asks for actors by the names that the key is told",
+    removed: "matching by: against the names that the key may see",
     file: "main/daemon/config-service.ts",
     find: "return change && { ...change, actor: actorName(caller, change.actor) };",
     replace: `return change && { ...change, actor: change.actor.kind === "key" ? change.actor.name : "file" };`,
@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "that masked values are compared with nothing",
+    removed: "never matching masked values",
     file: "shared/query/match-query.ts",
     find: "  if (isMasked(field)) return false;\n",
     replace: "",
@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "the bound of the histories that one page of a search reads",
+    removed: "the limit on histories that one page of a search reads",
     file: "main/daemon/operations/config.ts",
     find: "histories === historiesOfPage",
     replace: "histories < 0",
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "the turns of a matrix that counts values",
+    removed: "yielding while a matrix counts values",
     file: "main/daemon/matrix.ts",
     find: "      if (turn.isOver) await turn.pass();\n",
     replace: "",
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    removed: "the rights that a matrix is counted by",
+    removed: "the grants on the values that a matrix counts",
     file: "main/daemon/matrix.ts",
     find: "await service.list(caller, { repo }).catch(",
     replace: `await service.list({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, { repo }).catch(`,
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    removed: "the rights that cells are told by",
+    removed: "the grants on the values of cells",
     file: "main/daemon/matrix.ts",
     find: "  const { config, revision } = await service.list(caller, { repo });",
     replace: `  const { config, revision } = await service.list({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, { repo });`,
@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "that a matrix tells no masked value",
+    removed: "omitting masked values from a matrix",
     file: "main/daemon/matrix.ts",
     find: "if (isMasked({ schema: scopes.field(scope, field)?.schema })) continue;",
     replace: "",
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "that cells tell no masked value",
+    removed: "omitting masked values from cells",
     file: "main/daemon/matrix.ts",
     find: "isAsked(scope, field) && !isMasked({ schema: scopes.field(scope, field)?.schema })",
     replace: "isAsked(scope, field)",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    removed: "the rights that the histories of all are told by",
+    removed: "the grants on changes in history/search",
     file: "main/daemon/history-search.ts",
     find: "viewRecord(caller, repo, record, undefined, scopes.defaults)",
     replace: `viewRecord({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, repo, record, undefined, scopes.defaults)`,
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    removed: "that the histories of all leave out repositories which the key may not see",
+    removed: "leaving repositories that the key cannot see out of history/search",
     file: "main/daemon/config-service.ts",
     find: "(await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id))",
     replace: "await this.#store.summaries()",
@@ -90,7 +90,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "that a history over all repositories is in the order of the log",
+    removed: "ordering history/search by position in the log",
     file: "main/daemon/store/merged-history.ts",
     find: "if (one.number !== other.number) return other.number - one.number;",
     replace: "",
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "that what comes while a history over all is read stays out of it",
+    removed: "leaving out changes that are made while history/search is paged through",
     file: "main/daemon/store/merged-history.ts",
     find: "while (after !== undefined && comparePlaces(source.place, after) <= 0)",
     replace: "while (after !== undefined && comparePlaces(source.place, after) === 0)",
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "that a history is opened only when it may tell what comes next",
+    removed: "opening a history only when it may contain the next entry",
     file: "main/daemon/store/merged-history.ts",
     find: "next !== undefined && (first === undefined || comparePlaces(next.place, first.place) < 0)",
     replace: "next !== undefined",
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "the bound of the revisions that one page checks",
+    removed: "the limit on revisions that one page checks",
     file: "main/daemon/operations/history.ts",
     find: "checked === mostCheckedPerPage || ",
     replace: "",
@@ -126,7 +126,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    removed: "that a batch is told to its own key alone",
+    removed: "reporting a batch only to the key that made it",
     file: "main/daemon/change-views.ts",
     find: "isOwn && batch !== undefined ? { batch } : {}",
     replace: "batch !== undefined ? { batch } : {}",
@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "that a key adds to no other's batch",
+    removed: "keeping a key from adding to another key's batch",
     file: "main/daemon/config-changes.ts",
     find: "caller.keyId} $",
     replace: "caller.keyId.length > 99} $",
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    removed: "that an undone batch leaves alone what was changed since",
+    removed: "leaving fields that were changed since out of the undo of a batch",
     file: "shared/client/undo-batch.ts",
     find: "if (isThere && !forgotten) fields.push(path);",
     replace: "if (!forgotten) fields.push(path);",

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "screen",
-    removed: "that the keys of the page do nothing behind a dialog",
+    removed: "ignoring the page's keyboard shortcuts while a dialog is open",
     file: "renderer/actions/use-shortcuts.ts",
     find: "      if (isBehind) return;\n",
     replace: "",
@@ -12,7 +12,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "that the first of very many repositories show before the others have come",
+    removed: "showing the first repositories before all are loaded",
     file: "renderer/state/connection.ts",
     find: "    if (entries.length === 0) screenStore.setState({ firstRepositories: sorted });\n",
     replace: "",
@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the bound of the palette's list",
+    removed: "the limit on the length of the palette's list",
     file: "renderer/palette/entries.ts",
     find: "ranked.slice(0, mostEntries - 1)",
     replace: "ranked",
@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the focus that stays on a button while it saves",
+    removed: "keeping the focus on a button while it saves",
     file: "renderer/button.tsx",
     find: "aria-disabled={idle}",
     replace: "disabled={idle}",
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the refusal of a second press while the first is not answered",
+    removed: "ignoring a second click before the first one is answered",
     file: "renderer/button.tsx",
     find: `    if (idle) event.preventDefault();
     else onClick?.(event);`,
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the words of a screen reader for what a button does",
+    removed: "announcing a button's progress to screen readers",
     file: "renderer/button.tsx",
     find: `<span role="status" className="visually-hidden">`,
     replace: `<span className="visually-hidden">`,
@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "that the focus of what is taken away is handed on at once",
+    removed: "moving the focus of a removed element at once",
     file: "renderer/keep-focus.ts",
     find: "    if (ancestors.at(-1)?.element.isConnected) repair();",
     replace: "    if (ancestors.at(-1)?.element.isConnected) requestAnimationFrame(repair);",
@@ -67,7 +67,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the frame in which a field that was moved is put back: it jumps for one",
+    removed: "restoring the scroll position before the next frame (a moved field jumps for one frame)",
     file: "renderer/page/steady-field.ts",
     find: "      if (Math.abs(moved) >= 1) scroller.scrollTop += moved;",
     replace: "      if (Math.abs(moved) >= 1) requestAnimationFrame(() => (scroller.scrollTop += moved));",
@@ -76,7 +76,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the mask of what is inside a masked value, in a diff",
+    removed: "masking the content of a masked value in a diff",
     file: "renderer/diff/diff-lines.ts",
     find: `schema["x-masked"] === true && step !== "name"`,
     replace: "step === undefined",
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the merge of an edit with a change elsewhere while it is being saved, which was lost",
+    removed: "merging an edit with another change while it is being saved (the edit was lost)",
     file: "renderer/state/saving.ts",
     find: "pending.get(editKey(one.repo, one.scope, one.field)) ?? one",
     replace: "one",
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the question which is right where two people changed one thing",
+    removed: "asking which value to keep when two people changed the same thing",
     file: "shared/merge-values.ts",
     find: "mergeLists(base, theirs, mine);\n  return undefined;",
     replace: "mergeLists(base, theirs, mine);\n  return { value: mine };",
@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the judgement of single fields: a key's list counts all there are",
+    removed: "filtering a key's list by single fields (it counts all of them)",
     file: "renderer/keys/seen-by.ts",
     find: `paths.filter(path => allowsSomewhere(grants, "read", path))`,
     replace: "paths",
@@ -111,7 +111,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the repositories that a new key is for: it gets all",
+    removed: "the repositories that a new key is limited to (it gets all)",
     file: "renderer/keys/new-key-page.tsx",
     find: `repos: chosen === "*" ? "*" : covered.map(({ id }) => id)`,
     replace: `repos: "*"`,
@@ -120,7 +120,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "that a key's text is forgotten with its page",
+    removed: "removing a key's text when its page is left",
     file: "renderer/keys/made-key.tsx",
     find: '  const [said, setSaid] = useState("");',
     replace: '  const [said, setSaid] = useState("");\n  document.title = key;',
@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the event that keys changed",
+    removed: "counting key/changed events",
     file: "renderer/state/connection.ts",
     find: "keyChanges: state.keyChanges + 1",
     replace: "keyChanges: state.keyChanges",
@@ -138,7 +138,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the asking now and then, without which no use of a key shows",
+    removed: "polling the list of keys, which shows when they are used",
     file: "renderer/keys/use-key-list.ts",
     find: "setInterval(() => void load(), refreshTime)",
     replace: "setInterval(() => {}, refreshTime)",
@@ -147,7 +147,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the focus on what a new key lacks",
+    removed: "focusing the first problem of a new key",
     file: "renderer/keys/new-key-page.tsx",
     find: "if (failures > 0) focusProblem(form.current);",
     replace: "",
@@ -156,7 +156,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "the look whether the folder of repo add is there",
+    removed: "checking that the folder of repo add exists",
     file: "main/cli/repo.ts",
     find: "await existingFolder(folder);\n    const known",
     replace: "resolve(folder);\n    const known",
@@ -165,7 +165,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "the options before the command, which are read and forgotten",
+    removed: "applying options before the command (they are parsed and dropped)",
     file: "main/cli/program.ts",
     find: `    .hook("preAction", takeLeadingOptions)\n`,
     replace: "",
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "the memory that an older daemon was told of",
+    removed: "remembering that the warning about an older daemon was printed",
     file: "main/cli/session.ts",
     find: "  await writeFile(file, about, { mode: 0o600 }).catch(() => {});",
     replace: "",
@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "what undo knows of revisions that its key may not read",
+    removed: "considering revisions in undo that the key cannot read",
     file: "main/cli/undo.ts",
     find: "Math.max(revision, repository.revision)",
     replace: "revision",
@@ -200,7 +200,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    removed: "the words for a pattern",
+    removed: "the description of a pattern in messages",
     file: "shared/schema/schema-walk.ts",
     find: "      parentSchema,\n",
     replace: "      parentSchema: {},\n",
@@ -208,7 +208,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "that a check what taking a batch back would change changes nothing",
+    removed: "the dry run in the preview of undoing a batch",
     file: "renderer/activity/batch-preview.ts",
     find: "dryRun: true",
     replace: "dryRun: false",
@@ -217,7 +217,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "that new entries of activity wait while somebody reads there",
+    removed: "holding back new activity entries while somebody reads the list",
     file: "renderer/activity/activity-page.tsx",
     find: "entries !== undefined && !isBeingRead(list.current)",
     replace: "entries !== undefined",
@@ -226,7 +226,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    removed: "the values of now, of which a restore tells how they would change",
+    removed: "loading the current values that a restore is compared with",
     file: "renderer/history/restore-dialog.tsx",
     find: "    openRepository(repo)\n      .then(() => storedAt(repo, to))",
     replace: "    storedAt(repo, to)",

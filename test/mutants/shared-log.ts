@@ -7,11 +7,11 @@ const growthTest = "test/main/daemon/shared-log-growth.test.ts";
 const snapshotsTest = "test/main/daemon/store/log/stream-snapshots.test.ts";
 const daemonsTest = "test/main/daemon/shared-log.test.ts";
 
-/** Of a log that several machines share. */
+/** A log that several machines share. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
-    removed: "that a message names the one it is to follow",
+    removed: "the expected sequence number of an appended message",
     file: "main/daemon/store/log/stream-session.ts",
     find: "expect: { lastSequence: after }, ",
     replace: "",
@@ -20,7 +20,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that what was decided before others changed the same repository is refused",
+    removed: "the refusal of a decision made before another change of the same repository",
     file: "main/daemon/store/log/stream-conflicts.ts",
     find: "    if (newest <= after) return undefined;",
     replace: "    if (newest >= 0) return undefined;",
@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a message is given up as soon as another one is in its place",
+    removed: "dropping a pending message as soon as another one takes its place",
     file: "main/daemon/store/log/stream-log.ts",
     find: "    this.#outbox.makeAgain();\n    // It may have been",
     replace: "    // It may have been",
@@ -38,7 +38,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that our own message is known by its id when it comes by",
+    removed: "recognizing our own message by its id when it is delivered",
     file: "main/daemon/store/log/stream-log.ts",
     find: "    if (message.id === flight?.id) return this.#land(flight, message.sequence);\n",
     replace: "",
@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "the look whether the stream is the one that the home follows",
+    removed: "checking that the stream is the one that the home follows",
     file: "main/daemon/store/log/stream-log.ts",
     find: "    if (session.id !== this.id)",
     replace: "    if (session.id === sequence)",
@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that messages have to follow each other",
+    removed: "checking that messages are consecutive",
     file: "main/daemon/store/log/stream-log.ts",
     find: "content.first === this.newest + 1 && ",
     replace: "content.first >= 0 && ",
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a message names the one before it, so that a replica which differs is noticed",
+    removed: "the previous message's id in each message, which detects a diverged replica",
     file: "main/daemon/store/log/stream-log.ts",
     find: " && content.previous === this.#place.message",
     replace: "",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that nobody who holds a repository waits for what stands behind its removal",
+    removed: "releasing requests that wait for a repository when it is removed",
     file: "main/daemon/store/file-intake.ts",
     find: "    for (const resolve of this.#waiting) resolve();\n",
     replace: "",
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a decision which was overtaken is made again",
+    removed: "retrying a decision after another machine committed first",
     file: "main/daemon/store/repository-changes.ts",
     find: "        await this.#intake.taken(error);\n        return this.change(batch);",
     replace: "        await this.#intake.taken(error);",
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a removal which comes again is passed over where the repository was added again since",
+    removed: "ignoring a repeated removal if the repository was added again since",
     file: "main/daemon/store/foreign-changes.ts",
     find: "if (repository === undefined || numberIn(this.#options.log.id, repository.state.position) > number) return;",
     replace: "if (repository === undefined) return;",
@@ -100,7 +100,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that values which another machine committed stay active though the rules here differ",
+    removed: "keeping values that another machine committed active although the rules here differ",
     file: "main/daemon/store/file-intake.ts",
     find: "    else if (this.#served.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();\n",
     replace: "",
@@ -109,7 +109,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a journal begins where the first commit that it has says",
+    removed: "starting a journal at the first commit it contains",
     file: "main/daemon/store/recovery.ts",
     find: "      newest = Math.max(newest, document.revision - 1);\n",
     replace: "",
@@ -118,7 +118,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a repository is known before its file is there",
+    removed: "knowing a repository before its file exists",
     file: "main/daemon/store/foreign-changes.ts",
     find: "    this.#options.unmirrored.set(id, [committed]);\n    this.#options.repositories.add(id);\n",
     replace: "",
@@ -126,7 +126,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that a daemon which was away continues with a snapshot where messages that it needs are missing",
+    removed: "continuing from a snapshot if required messages are missing",
     file: "main/daemon/store/log/stream-log.ts",
     find: "    if (begins) this.#skipTo(content.first);\n",
     replace: "",
@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that the repositories which a snapshot does not have are removed",
+    removed: "removing repositories that are not in a snapshot",
     file: "main/daemon/store/log/stream-snapshots.ts",
     find: '        return [{ number, entry: { kind: "remaining", repos: reading.repos, scopes: reading.scopes } }];',
     replace: "        return [];",
@@ -144,7 +144,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that a repository which was removed and added again meanwhile is another one",
+    removed: "treating a repository that was removed and added again as a new one",
     file: "main/daemon/store/foreign-changes.ts",
     find: "    if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);\n",
     replace: "",
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that what is committed before a repository has arrived is passed over",
+    removed: "skipping commits of a repository that has not arrived yet",
     file: "main/daemon/store/log/stream-snapshots.ts",
     find: "reading === undefined ? [{ number, entry }] : commitWhileReading({ number, entry }, reading);",
     replace: "[{ number, entry }];",
@@ -161,7 +161,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that the values of a snapshot are all there are",
+    removed: "replacing all values by those of a snapshot",
     file: "main/daemon/store/document-commits.ts",
     find: "  if (!document.isWhole) return document;",
     replace: '  if (!document.repo.startsWith("/")) return document;',
@@ -170,7 +170,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that another machine forgets what it was asked to",
+    removed: "erasing values on other machines too",
     file: "main/daemon/store/forgettings.ts",
     find: "    this.#options.shortener()?.watchForgetting();\n    await this.follow();",
     replace: "    this.#unfollowed.delete(number);",
@@ -179,7 +179,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that a value to be forgotten goes out of the stream",
+    removed: "erasing a value from the stream",
     file: "main/daemon/store/forgettings.ts",
     find: "      ?.shorten(number)",
     replace: "      ?.shorten(0 * number - 1)",
@@ -188,7 +188,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that a start sees again what is still to be removed from the stream",
+    removed: "finding unfinished erasures from the stream on startup",
     file: "main/daemon/store/log/stream-log.ts",
     find: "(this.#snapshots.keepsFrom ?? Number.POSITIVE_INFINITY)",
     replace: "Number.POSITIVE_INFINITY",
@@ -197,7 +197,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that what is before a snapshot is removed once the server lets us",
+    removed: "purging messages before a snapshot once the server is reachable",
     file: "main/daemon/store/log/stream-log.ts",
     find: "      this.#follower?.onReachable();\n      this.#purgeSoon();\n",
     replace: "      this.#follower?.onReachable();\n",
@@ -206,7 +206,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that another machine sees to the stream where the one that forgot died",
+    removed: "finishing an erasure on another machine after the first one died",
     file: "main/daemon/store/log-shortener.ts",
     find: "      if (this.#options.log.problem === undefined) await this.shorten(forgetting);\n",
     replace: "",
@@ -215,7 +215,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that a stream which is long is shortened",
+    removed: "compacting a long stream",
     file: "main/daemon/store/file-store.ts",
     find: "      void this.#shortener?.shortenIfLong();\n",
     replace: "",
@@ -224,7 +224,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that a revision in a snapshot has the number that it had first",
+    removed: "keeping the original number of a revision in a snapshot",
     file: "main/daemon/store/log/commit-log.ts",
     find: "entry.number ?? number",
     replace: "number",
@@ -233,7 +233,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that a name which one machine gives is told to the others",
+    removed: "sharing a new name with other machines",
     file: "main/daemon/store/file-store.ts",
     find: "        await this.#shareName(repository, changes.name);\n",
     replace: "",
@@ -242,7 +242,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that who was away takes a name from a snapshot",
+    removed: "taking a repository's name from a snapshot",
     file: "main/daemon/store/foreign-changes.ts",
     find: "      this.#rename(number, id, first.document.name ?? id);\n",
     replace: "",
@@ -251,7 +251,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    removed: "that a repository which is copied into a shared log stays the same one",
+    removed: "keeping a repository's identity when it is copied into a shared log",
     file: "main/daemon/copy-log.ts",
     find: "  const lineage = store.lineage(repo);",
     replace: '  const lineage = randomBytes(4).toString("hex");',
@@ -260,7 +260,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that an edit by hand which could not be recorded at a start is not served",
+    removed: "not activating a hand edit that could not be recorded on startup",
     file: "main/daemon/store/file-intake.ts",
     find: "      if (isRecorded || !first || before.stored !== undefined) return;",
     replace: "      if (isRecorded || !first) return;",
@@ -269,7 +269,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that such an edit is compared with what the file said before it",
+    removed: "comparing such a hand edit with the file's earlier content",
     file: "main/daemon/store/file-intake.ts",
     find: "    this.#served.mirror.waitForEdit(point);\n",
     replace: "",
@@ -278,7 +278,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a copy which was interrupted goes on behind what is there",
+    removed: "continuing an interrupted copy after what was already copied",
     file: "main/daemon/copy-log.ts",
     find: "        if (revision <= from) continue;\n",
     replace: "",
@@ -287,7 +287,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that the edit by hand which the log has may be another machine's",
+    removed: "considering that the hand edit in the log may be another machine's",
     file: "main/daemon/store/recovery.ts",
     find: "  if (!isOurs && isShared) possible.push(stateBefore(lacking));\n",
     replace: "",
@@ -296,7 +296,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R14",
-    removed: "that a field which was set by its old name is the one that has the new name now, at a start",
+    removed: "mapping a field's old name to its new name on startup",
     file: "main/daemon/store/recovery.ts",
     find: "field: scopes.newName(scope, field) ?? field };",
     replace: "field };",
@@ -305,7 +305,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R14",
-    removed: "that an edit by hand is known at a start by whatever names it says",
+    removed: "recognizing a hand edit on startup under old and new names",
     file: "main/daemon/store/recovery.ts",
     find: "sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))))",
     replace: "sameConfig(content.config, stateBefore(await lackingAfter(handEdited)))",
@@ -314,7 +314,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R14",
-    removed: "that a file may have the text whose coming into place is not known",
+    removed: "considering that the file may contain a text whose rename was not confirmed",
     file: "main/daemon/store/recovery.ts",
     find: "  if (!isOurs && text !== undefined && text.of > fileRevision) possible.push(stateBefore(await lackingAfter(text.of)));\n",
     replace: "",
@@ -322,7 +322,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that many sets which fit are appended one by one where they do not fit together",
+    removed: "appending sets one by one if they do not fit into one message together",
     file: "main/daemon/store/repository-changes.ts",
     find: "      if (failure.code === 1107 && batch.length > 1)",
     replace: "      if (failure.code === 1107 && batch.length < 0)",
@@ -331,7 +331,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a group is no larger than what a message may be",
+    removed: "limiting a group to the size of a message",
     file: "main/daemon/store/log/stream-outbox.ts",
     find: "bytes + more > Math.min(groupBytes, most)",
     replace: "bytes + more > groupBytes",
@@ -340,7 +340,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a stream without room has refused for good",
+    removed: "treating a full stream as a definitive refusal",
     file: "main/daemon/store/log/stream-session.ts",
     find: "error.status === 503 && error.code !== storeFailed",
     replace: "error.status === 503",
@@ -349,7 +349,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a connection whose stream sends no sign of life is given up",
+    removed: "dropping a connection whose stream sends no heartbeats",
     file: "main/daemon/store/log/stream-session.ts",
     find: "    void this.#endWhenSilent(messages);\n",
     replace: "",
@@ -358,7 +358,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a home which begins to follow a shared log has the format of one",
+    removed: "marking a home that starts to follow a shared log with the shared format",
     file: "main/daemon/home-store.ts",
     find: "  if (openLog !== undefined) await markFormat(home, sharedHomeFormat);\n",
     replace: "",
@@ -367,7 +367,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    removed: "that a copy into a shared log gives the home the format of one",
+    removed: "marking a home that is copied into a shared log with the shared format",
     file: "main/daemon/copy-log.ts",
     find: "  await markFormat(home, sharedHomeFormat);\n",
     replace: "",
@@ -376,7 +376,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that a scope which a person changes is appended to the log",
+    removed: "appending a changed scope to the log",
     file: "main/daemon/daemon.ts",
     find: "      store.shareScopes();\n",
     replace: "",
@@ -385,7 +385,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that what could not be appended is appended later",
+    removed: "retrying an append that failed",
     file: "main/daemon/shared-scopes.ts",
     find: "        this.#retryLater();\n        // The log reports its own problem.",
     replace: "        // The log reports its own problem.",
@@ -394,7 +394,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that a machine looks whether a scope which others changed was changed here too",
+    removed: "checking for a local change of a scope that another machine changed",
     file: "main/daemon/shared-scopes.ts",
     find: "      if (found !== known) await this.#keepAside(name, found);\n",
     replace: "",
@@ -403,7 +403,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that a scope which comes again after a start is passed over",
+    removed: "ignoring a repeated scope entry after a restart",
     file: "main/daemon/shared-scopes.ts",
     find: "    if (number <= (this.#logged.get(name)?.number ?? 0)) return;\n",
     replace: "",
@@ -412,7 +412,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that the log keeps a scope until the file has it",
+    removed: "keeping a scope in the log until its file is written",
     file: "main/daemon/store/file-store.ts",
     find: "...this.#foreignChanges.numbers, ...numbers]",
     replace: "...this.#foreignChanges.numbers, ...numbers.slice(numbers.length)]",
@@ -421,7 +421,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that a start knows which scopes it had from the log",
+    removed: "knowing on startup which scopes came from the log",
     file: "main/daemon/shared-scopes.ts",
     find: "        scopes.#mirrored.set(name, logged);\n",
     replace: "",
@@ -430,7 +430,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that a file which is not a valid schema is no scope that was deleted",
+    removed: "not treating an invalid schema file as a deleted scope",
     file: "main/daemon/shared-scopes.ts",
     find: "    return found === text ? text : undefined;",
     replace: "    return found === text ? text : null;",
@@ -439,7 +439,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that a snapshot has the scopes",
+    removed: "including scopes in a snapshot",
     file: "main/daemon/store/log-shortener.ts",
     find: "    await this.#options.repeatScopes(() => this.#assertNewest(snapshot));\n",
     replace: "",
@@ -448,7 +448,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that scopes which a snapshot does not have are deleted",
+    removed: "deleting scopes that are not in a snapshot",
     file: "main/daemon/store/foreign-changes.ts",
     find: "        await this.#options.scopes?.applyRemaining(number, entry.scopes);\n",
     replace: "",
@@ -457,7 +457,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that of two changes of one scope the second is decided again",
+    removed: "deciding the second of two changes of one scope again",
     file: "main/daemon/store/log/stream-snapshots.ts",
     find: 'case "scope":\n      return [',
     replace: 'case "scope":\n      return entry.kind === "scope" ? [] : [',
@@ -466,7 +466,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that the name of a scope from the stream is one",
+    removed: "validating the name of a scope from the stream",
     file: "main/daemon/store/log/stream-content.ts",
     find: '  if (typeof name !== "string" || !isOwnScopeName(name)) return false;\n',
     replace: "",
@@ -475,7 +475,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-scopes",
-    removed: "that values are judged by the scopes of other machines",
+    removed: "checking values against the scopes of other machines",
     file: "main/daemon/store/file-store.ts",
     find: "options.sharedScopes?.begin(log, () => store.reinterpret());",
     replace: "options.sharedScopes?.begin(log, () => {});",
@@ -484,7 +484,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that a remote is the same with another user or password",
+    removed: "ignoring user and password when remotes are compared",
     file: "main/git-remote.ts",
     find: "const { protocol, hostname, port, pathname } = new URL(url);",
     replace: 'const { protocol, port, pathname } = new URL(url);\n  const hostname = url.split("/")[2] ?? "";',
@@ -493,7 +493,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that what might have a password is no remote",
+    removed: "the refusal of a remote that may contain a password",
     file: "main/git-remote.ts",
     find: "return isRemote(remote) ? remote : undefined;",
     replace: "return remote;",
@@ -502,7 +502,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that the entry which begins a repository has its remote",
+    removed: "the remote in the first entry of a repository",
     file: "main/daemon/store/file-intake.ts",
     find: "const known = log.shared && { name, ...(remote !== undefined && { remote }) };",
     replace: "const known = log.shared && { name, ...(remote === undefined && { remote }) };",
@@ -511,7 +511,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that a machine keeps the remote of a repository that another one added",
+    removed: "keeping the remote of a repository that another machine added",
     file: "main/daemon/store/foreign-changes.ts",
     find: "      ...(isRemote(remote) && { remote }),\n",
     replace: "",
@@ -520,7 +520,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that only a repository without a folder here gets one",
+    removed: "assigning a folder only to a repository without one on this machine",
     file: "main/daemon/store/file-store.ts",
     find: "return known?.remote === remote && known.path === undefined;",
     replace: "return known?.remote === remote;",
@@ -529,7 +529,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that one of several is for a person to choose",
+    removed: "leaving the choice to a person if several repositories match",
     file: "main/daemon/store/file-store.ts",
     find: "if (found.length < 2) return found[0];",
     replace: "if (found.length < 9) return found[0];",
@@ -538,7 +538,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that an id which a person chose is that of another repository",
+    removed: "not matching by remote when a person chose an id",
     file: "main/daemon/operations/repo.ts",
     find: "        mayBeKnown: !id,\n",
     replace: "        mayBeKnown: true,\n",
@@ -547,7 +547,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that a snapshot has the remotes",
+    removed: "including remotes in a snapshot",
     file: "main/daemon/store/kept-history.ts",
     find: "const known = { name: state.name, ...(remote !== undefined && { remote }) };",
     replace: "const known = { name: state.name, ...(remote === undefined && { remote }) };",
@@ -556,7 +556,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that a copy into the log has the remotes",
+    removed: "including remotes in a copy into the log",
     file: "main/daemon/copy-log.ts",
     find: ", ...(remote && { remote }) } as const",
     replace: ", ...(!remote && { remote }) } as const",
@@ -565,7 +565,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-remotes",
-    removed: "that a home with a log of its own knows no remotes",
+    removed: "ignoring remotes in a home with its own log",
     file: "main/daemon/store/file-store.ts",
     find: "if (this.#log.shared === undefined || path === undefined || inTree) return undefined;",
     replace: "if (path === undefined || inTree) return undefined;",

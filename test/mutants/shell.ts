@@ -11,7 +11,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S17",
     test: "test/main/daemon/trust.test.ts",
-    removed: "that a variable of the environment waits for trust as a command does",
+    removed: "the rule that an environment variable needs trust like a command",
     file: "shared/scopes/scope-schema.ts",
     find: ` || schema["x-env"] !== undefined`,
     replace: "",
@@ -19,7 +19,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...run,
-    removed: "the look whether a variable waits for trust before a command runs",
+    removed: "checking for untrusted variables before a command runs",
     file: "main/cli/environment.ts",
     find: "if (untrusted.length > 0) {",
     replace: "if (untrusted.length > 100) {",
@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...run,
-    removed: "what a key that may not ask about trust learns of it",
+    removed: "reporting a failed trust check for a key without that right",
     file: "main/cli/environment.ts",
     find: "    return new Set(fields);",
     replace: "    return new Set(fields?.slice(0, 0));",
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...run,
-    removed: "the signals from the command: they end repoconf alone",
+    removed: "forwarding signals to the command (they end only repoconf)",
     file: "main/cli/child-command.ts",
     find: "    process.on(signal, handler);\n",
     replace: "",
@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...run,
-    removed: "the 128 of a signal that ended the command",
+    removed: "adding 128 to the number of the signal that ended the command",
     file: "main/cli/child-command.ts",
     find: "return 128 + (signal",
     replace: "return 0 * (signal",
@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...run,
-    removed: "the comparison of the environments: every change restarts the command",
+    removed: "comparing the environments (every change restarts the command)",
     file: "main/cli/run.ts",
     find: "      if (isSame(wanted, current)) return;\n",
     replace: "",
@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...run,
-    removed: "that a broken environment leaves what runs alone",
+    removed: "leaving the running command alone when the new environment is invalid",
     file: "main/cli/run.ts",
     find: "      printFailure(describeError(error));\n      return;",
     replace: "      printFailure(describeError(error));\n      values = {};",
@@ -75,7 +75,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "the escape of an apostrophe for shells",
+    removed: "the escaping of an apostrophe for shells",
     file: "main/cli/shell-quoted.ts",
     find: `text.replaceAll("'", "'\\\\''")`,
     replace: "text",
@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "the escape of a backslash for fish",
+    removed: "the escaping of a backslash for fish",
     file: "main/cli/environment-text.ts",
     find: "/['\\\\]/g",
     replace: "/[']/g",
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "typographic apostrophes from what PowerShell needs doubled",
+    removed: "doubling typographic apostrophes for PowerShell",
     file: "main/cli/environment-text.ts",
     find: "\\u2018-\\u201b",
     replace: "",
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "the question for --reveal on a terminal",
+    removed: "requiring --reveal on a terminal",
     file: "main/cli/env.ts",
     find: "if (isTerminal() && !options.reveal) {",
     replace: "if (false) {",
@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "the refusal of an argument that a program would take for an option",
+    removed: "the refusal of an argument that the program would parse as an option",
     file: "main/cli/secrets.ts",
     find: `argument.startsWith("-")`,
     replace: `argument.startsWith("--never")`,
@@ -115,7 +115,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "the exit code of a program that is asked for a secret",
+    removed: "checking the exit code of a secret's program",
     file: "main/cli/secrets.ts",
     find: "if (code !== 0) reject(",
     replace: "if (code === null) reject(",
@@ -123,7 +123,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "that a failure does not wait for what the program has left running",
+    removed: "reporting a failure without waiting for processes that the program left running",
     file: "main/cli/secrets.ts",
     find: `child.once("exit", (code`,
     replace: `child.once("close", (code`,
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "the count of the lines of one process for all secrets of a name",
+    removed: "comparing the number of lines with the number of secrets",
     file: "main/cli/secrets.ts",
     find: "if (answers.length !== references.length)",
     replace: "if (answers.length > references.length)",
@@ -139,7 +139,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "that the same reference is asked for once",
+    removed: "requesting the same secret reference only once",
     file: "main/cli/secrets.ts",
     find: "!references.has(text)) references.set(text,",
     replace: "true) references.set(text + variable,",
@@ -147,7 +147,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...env,
-    removed: "the warning of a plain value where a reference belongs",
+    removed: "the warning about a plain value in a field for secret references",
     file: "main/cli/plain-secrets.ts",
     find: "return !isSecretReference(value);",
     replace: "return false;",
@@ -155,7 +155,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...masked,
-    removed: "the mask of what programs read as JSON",
+    removed: "masking JSON output",
     file: "main/cli/masking.ts",
     find: "return isMasked(fields.get(path)) ? maskValue(value, mask) : value;",
     replace: "return value;",
@@ -163,7 +163,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...masked,
-    removed: "the refusal of get and export to print what is masked",
+    removed: "the refusal of get and export to print masked values",
     file: "main/cli/masking.ts",
     find: "if (masked.length === 0) return;",
     replace: "if (masked.length >= 0) return;",
@@ -171,7 +171,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "the comparison of the folder: every prompt starts a program",
+    removed: "comparing the folder (every prompt starts a program)",
     file: "main/cli/hook-scripts.ts",
     find: `    if [ "$PWD" != "$__repoconf_place" ]; then`,
     replace: "    if true; then",
@@ -179,7 +179,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "the comparison of folders that nocasematch does not change",
+    removed: "comparing folders in a way that nocasematch does not affect",
     file: "main/cli/hook-scripts.ts",
     find: `if [ "$PWD" != "$__repoconf_place" ]; then`,
     replace: `if [[ $PWD != "$__repoconf_place" ]]; then`,
@@ -187,7 +187,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "that set -e ends no shell by the status that the hook keeps",
+    removed: "not ending a shell with set -e because of the status that the hook preserves",
     file: "main/cli/hook-scripts.ts",
     find: "if [[ ! -o errexit ]]; then",
     replace: "if true; then",
@@ -195,7 +195,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "that bash's hook and folder are left alone",
+    removed: "never setting PROMPT_COMMAND and PWD in bash",
     file: "main/cli/hook-scripts.ts",
     find: "case $1 in PROMPT_COMMAND | PWD) __repoconf_known=other ;; esac",
     replace: ":",
@@ -203,7 +203,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "that a load which was interrupted is none",
+    removed: "not counting an interrupted load as loaded",
     file: "main/cli/hook-scripts.ts",
     find: "__repoconf_made= __repoconf_inherited= __repoconf_text=\n    eval",
     replace: "__repoconf_made= __repoconf_inherited= __repoconf_text=\n    __repoconf_place=$PWD\n    eval",
@@ -211,7 +211,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "the command that printed the script, where none is on the path",
+    removed: "the path of the command that printed the script, used if none is on the PATH",
     file: "main/cli/hook-scripts.ts",
     find: '.replaceAll("__SELF__", () => self.map(shellQuoted).join(" "))',
     replace: '.replaceAll("__SELF__", "false")',
@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "the check what a variable is declared as: an array without a first element is none",
+    removed: "checking how a variable is declared (an array without a first element counts as unset)",
     file: "main/cli/hook-scripts.ts",
     find: `__repoconf_known=$(declare -p "$1" 2>/dev/null) || :`,
     replace: `__repoconf_known=`,
@@ -227,7 +227,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "the options and aliases that zsh's script is read and run with",
+    removed: "running zsh's script with its own options and aliases",
     file: "main/cli/hook-scripts.ts",
     find: `emulate zsh -o no_aliases -c \${shellQuoted(script)}`,
     replace: `\${script}`,
@@ -235,7 +235,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "the same of zsh",
+    removed: "comparing the folder in zsh (every prompt starts a program)",
     file: "main/cli/hook-scripts.ts",
     find: `  local __repoconf_text= __repoconf_stale= __repoconf_index\n  if [[ $PWD != "$__repoconf_place" ]]; then`,
     replace: "  local __repoconf_text= __repoconf_stale= __repoconf_index\n  if true; then",
@@ -243,7 +243,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "the comparison of the files' texts: a change of a value is not seen",
+    removed: "comparing the files' stamps (a changed value is not noticed)",
     file: "main/cli/hook-load.ts",
     find: "const files = stamps.flatMap(",
     replace: "const files = stamps.slice(0, 0).flatMap(",
@@ -251,7 +251,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "what variables had before",
+    removed: "restoring the variables' previous values",
     file: "main/cli/hook-scripts.ts",
     find: `"declare -x $1="*) __repoconf_undo+="export $1=$__repoconf_before"`,
     replace: `"declare -x $1="*) __repoconf_undo+="unset -v $1"`,
@@ -259,7 +259,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "what a shell in a shell inherits of what was before",
+    removed: "passing previous values on to a nested shell",
     file: "main/cli/hook-scripts.ts",
     find: `export REPOCONF_HOOK_UNDO="$__repoconf_inherited"`,
     replace: ":",
@@ -267,7 +267,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "the exit status, which a prompt shows",
+    removed: "preserving the exit status, which a prompt shows",
     file: "main/cli/hook-scripts.ts",
     find: `return "$__repoconf_last"`,
     replace: "return 0",
@@ -275,7 +275,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    removed: "that a failure is said once",
+    removed: "printing a failure only once",
     file: "main/cli/hook-scripts.ts",
     find: `    if [[ -n $__repoconf_note && $__repoconf_note != "$__repoconf_said" ]]; then\n      printf`,
     replace: `    if [[ -n $__repoconf_note ]]; then\n      printf`,
@@ -283,7 +283,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...indexing,
-    removed: "that new files are read side by side",
+    removed: "reading new files in parallel",
     file: "main/daemon/store/file-store.ts",
     find: "sideBySide(ids, readWidth, id => this.#tryToAdopt(id)",
     replace: "sideBySide(ids, 1, id => this.#tryToAdopt(id)",
@@ -291,7 +291,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...indexing,
-    removed: "the bound of files that are read at once when a daemon first sees them",
+    removed: "the limit on files read in parallel on the first start",
     file: "main/daemon/store/hand-edits.ts",
     find: "await sideBySide(ids, readWidth, async id => {",
     replace: "await sideBySide(ids, ids.length, async id => {",
@@ -299,7 +299,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...indexing,
-    removed: "that what a crash left is put in order side by side",
+    removed: "repairing files in parallel after a crash",
     file: "main/daemon/store/file-store.ts",
     find: "await sideBySide(touched, readWidth, async repository => {",
     replace: "await sideBySide(touched, 1, async repository => {",
@@ -307,7 +307,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...indexing,
-    removed: "that how many repositories there are is for the owner",
+    removed: "sending the number of repositories to the owner only",
     file: "main/daemon/connections.ts",
     find: "caller.owner ? indexing : {}",
     replace: "indexing",
@@ -315,7 +315,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...indexing,
-    removed: "that plain clients are told nothing that they did not ask for",
+    removed: "not sending indexing events to clients that did not ask for them",
     file: "main/daemon/connections.ts",
     find: "indexing === undefined || !socket.isProven",
     replace: "indexing === undefined",
@@ -323,7 +323,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...waiting,
-    removed: "that a request is waited for as long as the indexing goes on",
+    removed: "extending a request's timeout while indexing makes progress",
     file: "shared/client/client.ts",
     find: "    for (const wait of this.#waiting) wait();\n",
     replace: "",
@@ -331,7 +331,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...waiting,
-    removed: "that a request is given up at all",
+    removed: "a request's timeout",
     file: "shared/client/client.ts",
     find: `      timer = setTimeout(() => fail(new Error("it took too long")), time);`,
     replace: "      timer = setTimeout(() => {}, time);",
@@ -340,7 +340,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "indexing",
     test: "test/e2e/progress.test.ts",
-    removed: "that a starting daemon which comes further is waited for",
+    removed: "extending the deadline while a starting daemon makes progress",
     file: "main/cli/patience.ts",
     find: "      this.#end = Date.now() + this.#time;\n      showProgress",
     replace: "      showProgress",
@@ -349,7 +349,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "indexing",
     test: "test/e2e/progress.test.ts",
-    removed: "what people see while the daemon reads very many files",
+    removed: "showing indexing progress on a terminal",
     file: "main/cli/session.ts",
     find: "    onIndexing: showIndexing,\n",
     replace: "",
@@ -358,7 +358,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "indexing",
     test: "test/screen/start.test.ts",
-    removed: "what the screen says while the daemon reads very many files",
+    removed: "showing indexing progress on the screen",
     file: "renderer/page/overview.tsx",
     find: "indexing === undefined || indexing.total < shownFrom",
     replace: "indexing === undefined || indexing.total > 0",
@@ -367,7 +367,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "offline",
     test: "test/e2e/check.test.ts",
-    removed: "that a look without a daemon writes nothing: it makes a file in the folder",
+    removed: "checking without writing (a check creates a file in the folder)",
     file: "main/check/check-file.ts",
     find: "  const own = await problemsOfFile(file, scopes);",
     replace: `  await (await import("node:fs/promises")).writeFile(file.path + ".seen", "");\n  const own = await problemsOfFile(file, scopes);`,
@@ -376,7 +376,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "indexing",
     test: "test/e2e/progress.test.ts",
-    removed: "that progress is for terminals: a pipe gets it too",
+    removed: "printing progress on terminals only",
     file: "main/cli/terminal.ts",
     find: "if (!process.stderr.isTTY || (text",
     replace: "if ((text",
@@ -385,7 +385,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "indexing",
     test: "test/e2e/progress.test.ts",
-    removed: "how far a scan for work trees is",
+    removed: "the progress of a scan for work trees",
     file: "main/git.ts",
     find: "if (checked % 100 === 0) onProgress(checked);",
     replace: "if (checked < 0) onProgress(checked);",

@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-/** Defects of the app, its installers, its package and its service that were fixed, each made again. */
+/** Reintroduces bugs of the app, its installers, its package and its service that were fixed. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "shipping",
-    removed: "the address of the maintainer that a .deb has to name",
+    removed: "the maintainer's address that a .deb requires",
     file: "electron-builder.yml",
     find: "Repoconf contributors <maintainers@repoconf.invalid>",
     replace: "Repoconf contributors",
@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "a macOS image that GitHub still has",
+    removed: "a macOS image that GitHub still offers",
     file: ".github/workflows/test.yml",
     find: "macos-26",
     replace: "macos-14",
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "the file of the key for notarisation: its path is the key's text",
+    removed: "the file with the notarization key (the path contains the key itself)",
     file: ".github/workflows/release.yml",
     find: "APPLE_API_KEY=$RUNNER_TEMP/notarisation.p8",
     replace: "APPLE_API_KEY=$KEY",
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "that links are heard of before the daemon runs",
+    removed: "keeping links that arrive before the daemon runs",
     file: "main/electron/open-requests.ts",
     find: "if (this.#window === undefined) this.#waiting = { link };",
     replace: "if (this.#window === undefined) return;",
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "that service install stops the daemon that runs",
+    removed: "stopping the running daemon when the service is installed",
     file: "main/cli/systemd-unit.ts",
     find: "const replaced = await stopDaemon(home, options);",
     replace: "const replaced = await Promise.resolve(stopDaemon !== undefined);",
@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "that service install waits for the unit's daemon",
+    removed: "waiting for the unit's daemon when the service is installed",
     file: "main/cli/systemd-unit.ts",
     find: "  await untilItRuns(home);\n",
     replace: "",
@@ -67,7 +67,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "the home of REPOCONF_HOME in the unit",
+    removed: "the home from REPOCONF_HOME in the unit",
     file: "main/cli/systemd-unit.ts",
     find: `"daemon", "--home", home.folder]`,
     replace: `"daemon"]`,
@@ -76,7 +76,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "that the package for the terminal has no scripts",
+    removed: "removing the scripts from the npm package",
     file: "scripts/terminal-package.ts",
     find: `["private", "scripts",`,
     replace: `["private",`,
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "the question about edits that are not saved",
+    removed: "the question about unsaved edits before quitting",
     file: "main/electron/quit.ts",
     find: " || !(await window.leave())",
     replace: "",
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "how many connections are the page's own, when tools are counted",
+    removed: "excluding the page's own connections when tools are counted",
     file: "main/desktop/app-daemon.ts",
     find: "(session === undefined ? 0 : own.countClients(session.id))",
     replace: "1",
@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "that tools of another's daemon lose nothing when the app quits",
+    removed: "not warning about tools that use another process's daemon",
     file: "main/desktop/app-daemon.ts",
     find: "if (own === undefined) return 0;",
     replace: "if (own === undefined) return 1;",
@@ -112,7 +112,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "that daemon/stop quits the app",
+    removed: "quitting the app on daemon/stop",
     file: "main/desktop/app-daemon.ts",
     find: "logger, screenFolder, onStop });",
     replace: "logger, screenFolder });",
@@ -121,7 +121,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    removed: "by what desktops pass over the login entry of an app that was removed",
+    removed: "TryExec, which makes desktops skip the login entry of a removed app",
     file: "main/desktop/autostart-entry.ts",
     find: "`TryExec=",
     replace: "`X-TryExec=",

@@ -2,11 +2,11 @@ import type { Mutant } from "./mutant.ts";
 
 const [budget, dispatch] = ["test/main/daemon/key-budget.test.ts", "test/main/daemon/starvation.test.ts"];
 
-/** What keeps one key from starving the others, taken out piece by piece. */
+/** The limits and queues that keep one key from starving the others. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
-    removed: "the turns of others while a watch asks which repositories its key may see",
+    removed: "yielding while a watch finds the repositories that its key can see",
     file: "main/daemon/operations/config.ts",
     find: "        if (turn.isOver) await turn.pass();\n        visible.set",
     replace: "        visible.set",
@@ -15,7 +15,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the bound of a key's connections",
+    removed: "the limit on a key's connections",
     file: "main/daemon/key-budget.ts",
     find: "account.sockets >= limits.socketsPerKey",
     replace: "account.sockets >= limits.sockets",
@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the room that is kept for the owner",
+    removed: "the connections reserved for the owner",
     file: "main/daemon/key-budget.ts",
     find: "limits.sockets - limits.socketsKeptForOwner",
     replace: "limits.sockets",
@@ -33,7 +33,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "that a connection which has ended gives its place back",
+    removed: "freeing the slot of a closed connection",
     edits: [
       {
         file: "main/daemon/connections.ts",
@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the budget: all requests of a key run at once",
+    removed: "the request budget (all requests of a key run at once)",
     file: "main/daemon/dispatch.ts",
     find: "    if (caller.owner) return start();",
     replace: "    if (caller.keyId) return start();",
@@ -60,7 +60,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the bound of requests that run",
+    removed: "the limit on running requests",
     file: "main/daemon/key-budget.ts",
     find: "account.running < limits.requestsPerKey && ",
     replace: "",
@@ -69,7 +69,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the bound of requests that wait",
+    removed: "the limit on waiting requests",
     file: "main/daemon/key-budget.ts",
     find: "if (!isFree && account.waiting.length >= limits.waitingRequestsPerKey)",
     replace: "if (!isFree && account.waiting.length >= 100 * limits.waitingRequestsPerKey)",
@@ -78,7 +78,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the bound of the bytes that wait",
+    removed: "the limit on waiting bytes",
     file: "main/daemon/key-budget.ts",
     find: "account.bytes > 0 && account.bytes + cost.bytes > limits.requestBytesPerKey",
     replace: "account.bytes > 100 * limits.requestBytesPerKey",
@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the owner's way past the queue of another key",
+    removed: "letting the owner bypass other keys' queues",
     file: "main/daemon/key-budget.ts",
     find: "if (owner) return undefined;",
     replace: "if (owner && keyId === undefined) return undefined;",
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the rest of a key's connections after a large packet",
+    removed: "pausing a key's connections after a large packet",
     file: "main/daemon/key-budget.ts",
     find: "account.arrived > arrivingAtOnce ||",
     replace: "account.arrived < 0 ||",
@@ -105,7 +105,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the bound of what waits for all clients of a key",
+    removed: "the limit on bytes queued for all clients of a key",
     file: "main/daemon/key-budget.ts",
     find: "> limits.waitingBytesPerKey &&",
     replace: "> 100 * limits.waitingBytesPerKey &&",
@@ -114,7 +114,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the gate of what reads histories",
+    removed: "the concurrency limit of operations that read histories",
     file: "main/daemon/dispatch.ts",
     find: "(readsMuch(name, args) ? waitForTurn() : goOn())",
     replace: "(bytes < 0 ? waitForTurn() : goOn())",
@@ -123,7 +123,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the owner's own gate: he waits behind other keys",
+    removed: "the owner's own concurrency limit (the owner waits behind other keys)",
     file: "main/daemon/gate.ts",
     find: `return owner ? this.#owner.enter("") : this.#others.enter(keyId);`,
     replace: `return owner && keyId === "" ? this.#owner.enter("") : this.#others.enter(keyId);`,
@@ -132,7 +132,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the second check a key whose request has waited for the gate",
+    removed: "checking the key again after its request has waited",
     file: "main/daemon/dispatch.ts",
     find: `        authorize(caller);
         if (`,
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "that those which waited for the gate let others go on in between",
+    removed: "yielding between requests that waited for the concurrency limit",
     file: "main/daemon/dispatch.ts",
     find: "        await yielding.begin(caller.keyId).pass();\n",
     replace: "",
@@ -151,7 +151,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "that nothing is read for a client that has left",
+    removed: "skipping requests of a client that has disconnected",
     file: "main/daemon/dispatch.ts",
     find: "connection.hasEnded &&",
     replace: "bytes < 0 &&",
@@ -160,7 +160,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the bytes of a page",
+    removed: "the size limit of a page",
     file: "main/daemon/operations/pages.ts",
     find: " || this.#bytes >= limits.pageBytes",
     replace: "",
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the end of a turn: long work never lets others go on",
+    removed: "the end of a time slice (long work never yields)",
     file: "main/daemon/yielding.ts",
     find: "return clock.monotonic() >= end;",
     replace: "return clock.monotonic() < 0;",
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "that one piece of work goes on at a time",
+    removed: "running only one piece of work per round of the event loop",
     file: "main/daemon/yielding.ts",
     find: "    if (this.#waiting.size > 0) this.#soon(() => this.#goOn());",
     replace: "    if (this.#waiting.size > 0) this.#goOn();",
@@ -186,7 +186,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the turns of a search",
+    removed: "yielding while a search runs",
     edits: [
       {
         file: "main/daemon/search.ts",
@@ -204,7 +204,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the turns of who reads a journal backward",
+    removed: "yielding while a journal is read backward",
     file: "main/daemon/store/journal/journal.ts",
     find: `      for (const { text, start } of linesBackward(bytes)) {
         if (turn.isOver) await turn.pass();
@@ -217,7 +217,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the turns of a watch that is told its past",
+    removed: "yielding while a watch reads past changes",
     file: "main/daemon/store/journal/journal.ts",
     find: `          if (turn.isOver) await turn.pass();
           const line = parseLine(text);`,
@@ -228,7 +228,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the bound of a search's words",
+    removed: "the limit on words in a search",
     file: "shared/query/parse-query.ts",
     find: "counted > limits.searchWords",
     replace: "counted > 1_000",
@@ -237,7 +237,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "that a word which is there again counts once",
+    removed: "counting a repeated word only once",
     file: "shared/query/parse-query.ts",
     find: "    if (terms.has(same)) continue;\n",
     replace: "",
@@ -246,7 +246,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "the index of last changes: each question reads the history",
+    removed: "the index of last changes (every query reads the history)",
     file: "main/daemon/store/last-changes.ts",
     find: "index.revision === repository.state.revision ? index : undefined",
     replace: "index.revision < 0 ? index : undefined",
@@ -255,7 +255,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    removed: "that the index of last changes follows what changes",
+    removed: "updating the index of last changes",
     file: "main/daemon/store/last-changes.ts",
     find: "    addTo(index.changes, change, true);\n",
     replace: "",

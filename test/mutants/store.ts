@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** Defects of the store and of the start that were fixed, each made again. */
+/** Reintroduces bugs of the store and of startup that were fixed. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "store",
@@ -9,7 +9,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (text.slice(-checksumLength) !== checksumOf(content))",
     replace: 'if (text === "")',
     test: "test/regression/start.test.ts",
-    name: "a damaged index is made anew",
+    name: "a damaged index",
   },
   {
     promise: "store",

@@ -5,7 +5,7 @@ const s17 = { promise: "S17", test: "test/main/daemon/trust.test.ts" };
 export const mutants: readonly Mutant[] = [
   {
     ...s17,
-    removed: "the value from what is trusted: one of a field is enough for all of them",
+    removed: "the value in what is trusted (one trusted value covers all values of a field)",
     file: "main/daemon/store/trusted-values.ts",
     find: "return this.#at(repo, path).includes(hashOfValue(value));",
     replace: "return this.#at(repo, path).length > 0;",
@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "the repository from what is trusted",
+    removed: "the repository in what is trusted",
     file: "main/daemon/store/trusted-values.ts",
     find: "function placeOf(repo: string, { scope, field }: ConfigPath): string {",
     replace: `function placeOf(repo: string, { scope, field }: ConfigPath): string {\n  repo = "";`,
@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "the order of members from the canonical form",
+    removed: "sorting members in canonical JSON",
     file: "shared/json.ts",
     find: ".sort(([one], [other]) => (one < other ? -1 : 1))",
     replace: "",
@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "the check trust when a repository is first read",
+    removed: "checking trust when a repository is first read",
     file: "main/daemon/store/repository-state.ts",
     find: "!this.#isOfWorkTree || trust.hasByAnyName(",
     replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.hasByAnyName(",
@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "that a text with a value that waits is no whole one: the next start takes it for what was active",
+    removed: "not recording a text with an untrusted value as fully active (the next start activates it)",
     file: "main/daemon/store/mirror-follower.ts",
     find: "isServed(config, this.#served.current.stored, this.#served.rules)",
     replace: "isServed(config, this.#served.current.stored, { ...this.#served.rules, isTrusted: () => true })",
@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "the comparison of the hash that was shown",
+    removed: "comparing the hash that was shown",
     file: "main/daemon/store/waiting-values.ts",
     find: "if (waiting?.hash !== hash) {",
     replace: "if (waiting === undefined) {",
@@ -53,7 +53,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "that an undo or restore gives no trust",
+    removed: "not trusting values because of an undo or restore",
     file: "main/daemon/config-changes.ts",
     find: `source !== "restore" || !field.isCommand`,
     replace: `source !== "none" || !field.isCommand`,
@@ -61,7 +61,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "that a set of the very value that waits is a change",
+    removed: "treating a set of the waiting value as a change",
     file: "main/daemon/store/decide-batch.ts",
     find: "isNeeded(config, edit) || isAwaited(before, edit)",
     replace: "isNeeded(config, edit)",
@@ -69,7 +69,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "that an earlier repository of the same id is another one",
+    removed: "distinguishing an earlier repository with the same id",
     edits: [
       {
         file: "main/daemon/store/file-intake.ts",
@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "that what was active before there was trust stays so",
+    removed: "keeping values active that were active before trust was required",
     file: "main/daemon/store/file-intake.ts",
     find: "if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest === 0)",
     replace: "if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest < 0)",
@@ -89,7 +89,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    removed: "that only the owner accepts",
+    removed: "the owner check of trust/accept",
     file: "main/daemon/operations/trust.ts",
     find: `"trust/accept": async ({ repo, field, hash }, { caller }) => {
       requireOwner(caller);`,
@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S17",
-    removed: "the escapes for what no eye sees in a value that is shown",
+    removed: "escaping invisible characters in a value that is shown",
     file: "main/cli/show-difference.ts",
     find: '[exactText(serving).split("\\n"), exactText(value).split("\\n")]',
     replace: '[JSON.stringify(serving, null, 2).split("\\n"), JSON.stringify(value, null, 2).split("\\n")]',

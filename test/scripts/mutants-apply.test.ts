@@ -8,18 +8,18 @@ const project = join(import.meta.dirname, "../..");
 const mutants = await allMutants();
 
 describe.each(mutants)("the mutant of $promise, $removed", mutant => {
-  test("applies: each text stands exactly once in its file", async () => {
+  test("applies: each text occurs exactly once in its file", async () => {
     await mutate(project, mutant);
   });
 
-  test("has a test to kill it, of the title that it names", async () => {
+  test("names a test that exists", async () => {
     const text = await readFile(join(project, mutant.test), "utf8");
     expect(mutant.test).toMatch(/\.test\.ts$/);
     if (mutant.name !== undefined) expect(text).toContain(mutant.name);
   });
 });
 
-test("no mutant is there twice", () => {
+test("no two mutants are the same", () => {
   const rows = mutants.map(({ promise, removed, test, name }) => [promise, removed, test, name].join(" | "));
   expect(rows).toEqual([...new Set(rows)]);
 });
