@@ -1,15 +1,15 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Time as the daemon has it. An argument, so that tests can hand in one that stands still until they move it on. */
+/** The time source of the daemon. It is passed as an argument, so that tests can control the time. */
 export interface Clock {
-  /** Milliseconds since 1970: what is told and kept. A person or the network may set it back. */
+  /** Milliseconds since 1970, for timestamps. The system clock may be set back. */
   now(): number;
-  /** Milliseconds since some moment in the past, never set back: what durations are measured with. */
+  /** Milliseconds since an arbitrary moment, never set back: for durations. */
   monotonic(): number;
-  /** Resolves after so many milliseconds. */
+  /** Resolves after `milliseconds`. */
   delay(milliseconds: number): Promise<void>;
-  /** Runs `task` once after so many milliseconds; the process may end before. Returns what calls it off. */
+  /** Runs `task` once after `milliseconds`, without keeping the process alive. Returns a function that cancels it. */
   schedule(milliseconds: number, task: () => void): () => void;
 }
 
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** A moment as the wire and the journal have it: RFC 3339, UTC, with milliseconds. */
+/** The current time as RFC 3339 in UTC with milliseconds, the form in replies, events and the journal. */
 export function timeText(clock: Pick<Clock, "now">): string {
   return new Date(clock.now()).toISOString();
 }

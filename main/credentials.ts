@@ -3,7 +3,7 @@ import { keyIdOf } from "../shared/api-key.ts";
 import type { Credentials } from "../shared/client/client.ts";
 import { RepoconfError } from "../shared/errors.ts";
 
-/** Under Node: proves a key. Throws RepoconfError 1100 for a text that is no key. */
+/** Credentials that prove an API key under Node. Throws RepoconfError 1100 if the text is not an API key. */
 export function keyCredentials(apiKey: string): Credentials {
   const keyId = keyIdOf(apiKey);
   if (keyId === undefined) throw new RepoconfError(1100, "This is not an API key: API keys begin with repoconf_.");
@@ -11,7 +11,7 @@ export function keyCredentials(apiKey: string): Credentials {
   return { keyId, sign: text => sign(secret, text) };
 }
 
-/** HMAC-SHA256 of a text, hexadecimal. */
+/** The HMAC-SHA256 of a text, hexadecimal. */
 export function sign(secret: Buffer | string, text: string): string {
   return createHmac("sha256", secret).update(text).digest("hex");
 }

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { isJsonObject } from "../shared/json.ts";
 import type { Home } from "./home.ts";
 
-/** `daemon.json`: how local tools find the running daemon. There while it runs; left behind only by a crash. */
+/** `daemon.json`: how local tools find the running daemon. It exists while the daemon runs; only a crash leaves it behind. */
 export interface Endpoint {
   readonly protocol: number;
   readonly version: string;
@@ -10,20 +10,20 @@ export interface Endpoint {
   /** RFC 3339, UTC. */
   readonly startedAt: string;
   readonly url: string;
-  /** The path of the Unix socket, which nobody else can take; absent where there is none. */
+  /** The path of the Unix socket, which no other process can bind; absent on systems without Unix sockets. */
   readonly socket?: string;
   readonly instanceId: string;
-  /** Proves to who can read this file that the URL is this daemon's (`/identity`). */
+  /** With it, anyone who can read this file can verify that the URL is this daemon's (`/identity`). */
   readonly instanceSecret: string;
 }
 
-/** What the file says, or undefined if there is none that makes sense. */
+/** Reads the endpoint; undefined if the file is missing or invalid. */
 export async function readEndpoint(home: Home): Promise<Endpoint | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(home.endpointFile, "utf8"));
     return isEndpoint(value) ? value : undefined;
   } catch {
-    // Not there, not readable or cut short by a crash: there is no daemon to be found by it.
+    // Missing, unreadable or truncated by a crash: no daemon can be found with it.
     return undefined;
   }
 }

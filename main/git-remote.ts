@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { readTextFile } from "./check/read-text-file.ts";
 import { commonGitFolder } from "./git.ts";
 
-/** A longer one is none: what a remote says goes into a message and into files. */
-const mostCharacters = 1_000;
+/** Longer remotes are ignored, because a remote is copied into messages and files. */
+const maxCharacters = 1_000;
 const configBytes = 1024 * 1024;
 const defaultPorts: { readonly [protocol: string]: string } = {
   "http:": "80",
@@ -13,8 +13,8 @@ const defaultPorts: { readonly [protocol: string]: string } = {
 };
 
 /**
- * Which repository the git work tree in a folder is a clone of, by its remote `origin`, as HOST/PATH; undefined: the folder is no
- * work tree, or its remote is none that another machine has too. Read from git's files alone.
+ * The remote `origin` of the git work tree in a folder, as HOST/PATH; undefined if the folder is not a work tree, or if other machines
+ * cannot have the same remote. Reads git's files; git itself need not be installed.
  */
 export async function readRemote(folder: string): Promise<string | undefined> {
   try {
@@ -26,7 +26,7 @@ export async function readRemote(folder: string): Promise<string | undefined> {
   }
 }
 
-/** The first URL of the remote `origin` in a git configuration. */
+/** The first URL of the remote `origin` in a git configuration; undefined if there is none. */
 export function originIn(config: string): string | undefined {
   let isOrigin = false;
   for (const line of config.split(/\r?\n/)) {
@@ -43,28 +43,28 @@ export function originIn(config: string): string | undefined {
 }
 
 /**
- * A remote's URL as HOST/PATH, the same however people reach it: without scheme, user, password and the ending `.git`, and the
- * host in lower case. Undefined: it names no host, or anything in it might be a password.
+ * The URL of a remote as HOST/PATH, the same for every way to reach it: without scheme, user, password and the suffix `.git`, and with the
+ * host in lower case. Undefined if the URL has no host, or if the result could contain a password.
  */
 export function normalizedRemote(url: string): string | undefined {
   const scp = /^(?:[^@/:\s]+@)?(?<host>[^@/:\s[\]]{2,}|\[[0-9a-fA-F:.]+\]):(?!\/\/)(?<path>[^:].*)$/.exec(url)?.groups;
   const [host, path] = scp === undefined ? partsOf(url) : [scp["host"] ?? "", scp["path"] ?? ""];
-  const bare = path
+  const repositoryPath = path
     .replace(/^\/+|\/+$/g, "")
     .replace(/\.git$/, "")
     .replace(/\/+$/, "");
-  const remote = `${host.toLowerCase()}/${bare}`;
+  const remote = `${host.toLowerCase()}/${repositoryPath}`;
   return isRemote(remote) ? remote : undefined;
 }
 
 function partsOf(url: string): [host: string, path: string] {
   if (!/^(?:https?|ssh|git|git\+ssh|ssh\+git):\/\//i.test(url) || !URL.canParse(url)) return ["", ""];
   const { protocol, hostname, port, pathname } = new URL(url);
-  const isUsual = port === "" || defaultPorts[protocol.replace(/git\+|\+git/, "")] === port;
-  return [isUsual ? hostname : `${hostname}:${port}`, decodeURIComponent(pathname)];
+  const isDefaultPort = port === "" || defaultPorts[protocol.replace(/git\+|\+git/, "")] === port;
+  return [isDefaultPort ? hostname : `${hostname}:${port}`, decodeURIComponent(pathname)];
 }
 
-/** Whether it is one as `normalizedRemote` makes it. */
+/** Whether a value has the form that `normalizedRemote` returns. */
 export function isRemote(text: unknown): text is string {
-  return typeof text === "string" && text.length <= mostCharacters && /^[^\s@/\\]+\/[^\s@\\?#]+$/.test(text);
+  return typeof text === "string" && text.length <= maxCharacters && /^[^\s@/\\]+\/[^\s@\\?#]+$/.test(text);
 }

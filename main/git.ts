@@ -1,16 +1,16 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
-/** A git work tree, told by its files alone: git itself need not be installed. */
+/** A git work tree. It is found by reading git's files, so git itself need not be installed. */
 export interface WorkTree {
   readonly folder: string;
-  /** Git's own folder for this work tree: `.git`, or what the file `.git` of a linked worktree or a submodule names. */
+  /** Git's folder of this work tree: `.git`, or the folder that the file `.git` of a linked worktree or a submodule names. */
   readonly gitFolder: string;
-  /** For a linked worktree the folder of the main one. */
+  /** Only for a linked worktree: the folder of the main one. */
   readonly mainFolder?: string;
 }
 
-/** The work tree that holds the folder; undefined if there is none. */
+/** The work tree that contains the folder; undefined if there is none. */
 export async function findWorkTree(folder: string): Promise<WorkTree | undefined> {
   for (let current = resolve(folder); ; current = dirname(current)) {
     const found = await readWorkTree(current);
@@ -32,24 +32,24 @@ async function readWorkTree(folder: string): Promise<WorkTree | undefined> {
   return { folder, gitFolder, mainFolder: dirname(resolve(gitFolder, common.trim())) };
 }
 
-/** The folder with git's configuration of the work tree in a folder: a linked worktree has that of the main one. Undefined: there is none. */
+/** The folder with the git configuration of a work tree; linked worktrees share that of the main one. Undefined if there is none. */
 export async function commonGitFolder(folder: string): Promise<string | undefined> {
   const workTree = await readWorkTree(folder);
   if (workTree?.mainFolder === undefined) return workTree?.gitFolder;
   return resolve(workTree.gitFolder, (await readFile(join(workTree.gitFolder, "commondir"), "utf8")).trim());
 }
 
-/** Folders that hold no work tree of a person's own, or so many files that looking is not worth it. */
+/** Folders that are not searched: they contain no work trees of the user, or too many files. */
 const skippedNames = new Set(["node_modules", ".git", ".cache", "Library", "AppData", "$Recycle.Bin"]);
 
-/** The git work trees below a folder, itself included; those inside another are not looked for. Links are not followed. */
+/** The git work trees in a folder, including itself, but not those inside another one. Symbolic links are not followed. */
 export async function* findWorkTreesBelow(
   folder: string,
   onProgress: (checked: number) => void,
 ): AsyncGenerator<string> {
-  const waiting = [folder];
+  const folders = [folder];
   let checked = 0;
-  for (let current = waiting.pop(); current !== undefined; current = waiting.pop()) {
+  for (let current = folders.pop(); current !== undefined; current = folders.pop()) {
     checked += 1;
     if (checked % 100 === 0) onProgress(checked);
     if ((await readWorkTree(current)) !== undefined) {
@@ -60,6 +60,6 @@ export async function* findWorkTreesBelow(
     const below = entries
       .filter(entry => entry.isDirectory() && !skippedNames.has(entry.name))
       .map(entry => entry.name);
-    for (const name of below.sort().reverse()) waiting.push(join(current, name));
+    for (const name of below.sort().reverse()) folders.push(join(current, name));
   }
 }

@@ -1,23 +1,23 @@
 import { join, resolve } from "node:path";
 import envPaths from "env-paths";
 
-/** Where everything in a home stands. */
+/** The paths of everything in a home. */
 export interface Home {
   readonly folder: string;
   readonly formatFile: string;
   readonly lockFile: string;
   readonly endpointFile: string;
-  /** Room on the disk that is given away for the one before when there is none left. */
+  /** Reserved disk space, which is freed when the disk is full, so that `daemon.json` can still be written. */
   readonly reserveFile: string;
   readonly ownerKeyFile: string;
   readonly keysFile: string;
   readonly trustFile: string;
-  /** What the owner has edited on the screen and not saved. */
+  /** The owner's unsaved edits on the screen. */
   readonly draftsFile: string;
   readonly settingsFile: string;
   readonly indexFile: string;
   readonly logFile: string;
-  /** What was refused, and what became of keys. */
+  /** Records refused requests and changes of keys. */
   readonly auditFile: string;
   readonly restoreFile: string;
   readonly repositorySchemaFile: string;
@@ -27,11 +27,11 @@ export interface Home {
   readonly removed: string;
   readonly scopes: string;
   readonly temporary: string;
-  /** Of the daemon's Unix socket. */
+  /** The path of the daemon's Unix socket. */
   readonly socket: string;
 }
 
-/** The home's folder: what was asked for, else REPOCONF_HOME, else the platform's data folder. */
+/** The folder of the home: the requested one, else REPOCONF_HOME, else the data folder of the platform. */
 export function homeFolder(
   asked: string | undefined,
   environment: { readonly [name: string]: string | undefined } = process.env,
@@ -39,7 +39,7 @@ export function homeFolder(
   return resolve(asked || environment["REPOCONF_HOME"] || envPaths("repoconf", { suffix: "" }).data);
 }
 
-/** The places in a home; touches no file. */
+/** The paths in a home; accesses no file. */
 export function homeAt(folder: string): Home {
   const at = (name: string) => join(folder, name);
   return {

@@ -1,9 +1,9 @@
 import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 
 /**
- * A log file that is put aside as `<file>.1` when it has grown to `maximumBytes`. What was put aside before is gone then, so
- * that a log takes at most twice that. Written at once, line by line, so that the last words before a crash are there. For its
- * owner alone; a link in its place is not followed.
+ * A log file that is renamed to `<file>.1` before it exceeds `maximumBytes`. That replaces the previous `<file>.1`, so both take at most
+ * twice that size. Each line is written synchronously, so that the last lines before a crash are in the file. Only its owner can read it,
+ * and a symbolic link at its path is not followed.
  */
 export class RotatingLog {
   readonly #path: string;
@@ -18,16 +18,16 @@ export class RotatingLog {
     this.#bytes = fstatSync(this.#handle).size;
   }
 
-  /** A full disk costs lines of the log and nothing else. */
+  /** Never throws: on a full disk, only lines of this log are lost. */
   write(line: string): void {
     try {
       this.#append(line);
     } catch {
-      // There is no other place to say it.
+      // There is no other place to report it.
     }
   }
 
-  /** What is written afterwards is lost. */
+  /** Lines written later are dropped. */
   close(): void {
     closeSync(this.#handle);
     this.#handle = -1;
@@ -42,7 +42,7 @@ export class RotatingLog {
     try {
       if (existsSync(this.#path)) renameSync(this.#path, `${this.#path}.1`);
     } catch {
-      // Where it cannot be put aside it grows on.
+      // If the file cannot be renamed, it keeps growing.
       return;
     }
     const handle = openPrivate(this.#path);
@@ -53,7 +53,7 @@ export class RotatingLog {
 }
 
 function openPrivate(path: string): number {
-  // Windows has no such flag, and links there need rights that few have.
+  // Windows has no O_NOFOLLOW; creating symbolic links there needs rights that few users have.
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW = 0 } = constants;
   const handle = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
   if (process.platform !== "win32") fchmodSync(handle, 0o600);

@@ -5,26 +5,26 @@ import type { IndexingProgress } from "../shared/protocol.ts";
 import type { Clock } from "./clock.ts";
 import type { Home } from "./home.ts";
 
-/** Milliseconds between two times that it is written down how far a start has come. */
-const reportPause = 250;
+/** Milliseconds between two writes of the progress file. */
+const reportInterval = 250;
 
-/** Where a daemon that is starting says how far it is. Nobody can ask it yet. */
-const fileIn = (home: Home) => join(home.temporary, "start-progress.json");
+/** The file in which a starting daemon reports its progress, as it does not answer requests yet. */
+const progressFile = (home: Home) => join(home.temporary, "start-progress.json");
 
-/** How far the start has come by which a daemon puts its home in order after a crash; undefined if none says so. */
+/** The progress of a daemon that recovers its home after a crash; undefined if none is starting. */
 export function readStartProgress(home: Home): IndexingProgress | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(fileIn(home), "utf8"));
+    const value: unknown = JSON.parse(readFileSync(progressFile(home), "utf8"));
     if (!isJsonObject(value)) return undefined;
     const { done, total } = value;
     return typeof done === "number" && typeof total === "number" ? { done, total } : undefined;
   } catch {
-    // Mostly there is none. One that is being written is whole in a moment.
+    // Usually there is no file. One that is being written is complete a moment later.
     return undefined;
   }
 }
 
-/** Tells those who wait for a starting daemon how far it has come. */
+/** Reports the progress of a start to commands that wait for the daemon. */
 export class StartProgress {
   readonly #home: Home;
   readonly #clock: Clock;
@@ -37,16 +37,16 @@ export class StartProgress {
 
   report(progress: IndexingProgress): void {
     const now = this.#clock.monotonic();
-    if (now < this.#reportedAt + reportPause) return;
+    if (now < this.#reportedAt + reportInterval) return;
     this.#reportedAt = now;
     try {
-      writeFileSync(fileIn(this.#home), JSON.stringify(progress), { mode: 0o600 });
+      writeFileSync(progressFile(this.#home), JSON.stringify(progress), { mode: 0o600 });
     } catch {
-      // A start on a full disk goes on without.
+      // On a full disk, the start continues without reports.
     }
   }
 
   end(): void {
-    rmSync(fileIn(this.#home), { force: true });
+    rmSync(progressFile(this.#home), { force: true });
   }
 }

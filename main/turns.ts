@@ -1,18 +1,18 @@
-/** Long work in parts: between two of them the event loop has a turn for everyone else. */
+/** Splits long work into parts, with a turn of the event loop for other work between them. */
 
 let last: Promise<void> = Promise.resolve();
 
 /**
- * Lets the event loop come round once: the first immediate may still run in the round that is under way, before timers and what the
- * network brought have had their turn. What waits side by side, as many files do that are read at a start, goes on one by one: all
- * at once the loop would stand still for the sum of their parts.
+ * Resolves after one full turn of the event loop. That takes two immediates, because the first may still run in the current turn, before
+ * timers and network events. Concurrent callers, such as the many files that a start reads, resolve one per turn: all at once, they would
+ * block the loop for the sum of their parts.
  */
 export function nextTurn(): Promise<void> {
   last = last.then(() => new Promise(resolve => setImmediate(() => setImmediate(resolve))));
   return last;
 }
 
-/** Lets others have a turn wherever it yields. */
+/** Runs a generator; other work gets a turn of the event loop at each `yield`. */
 export async function runInParts<Result>(steps: Generator<void, Result>): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();

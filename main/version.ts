@@ -1,6 +1,6 @@
 /**
- * Whether a version ("1.2.3") comes before another; what follows the three numbers does not count. semver would add 67 KB to a package
- * that is bounded at 5 MiB (test/packing/package.test.ts), to order prereleases, of which there are none.
+ * Whether a version ("1.2.3") is older than another; anything after the three numbers is ignored. semver would add 67 KB to a package
+ * that is limited to 5 MiB (test/packing/package.test.ts), only to order prereleases, of which there are none.
  */
 export function isOlder(version: string, other: string): boolean {
   const [left, right] = [version, other].map(one => one.split(/[.-]/).map(Number));

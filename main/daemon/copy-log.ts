@@ -28,7 +28,7 @@ import { sharedLog } from "./shared-log.ts";
 import { sharedScopesFileName } from "./shared-scopes.ts";
 import { editsOf, whoOf } from "./store/document-commits.ts";
 import type { Commit, CommitLog } from "./store/log/commit-log.ts";
-import { placeFileName } from "./store/log/stream-place.ts";
+import { positionFileName } from "./store/log/stream-position.ts";
 import type { RepositoryStore } from "./store/store.ts";
 
 export interface CopyOptions {
@@ -65,8 +65,8 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
   await rename(home.log, join(staging, "log"));
   await mkdir(home.log, { mode: 0o700 });
   await syncFolder(home.folder, realFileSystem, systemClock);
-  await privateFile(home, join(home.log, placeFileName)).write(
-    await readFile(join(staging, "after", placeFileName), "utf8"),
+  await privateFile(home, join(home.log, positionFileName)).write(
+    await readFile(join(staging, "after", positionFileName), "utf8"),
   );
   await rm(staging, { recursive: true });
   return count;
@@ -86,7 +86,7 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
   });
   // As long as the file with the place exists, the command can be run again.
   await markFormat(home, homeFormat);
-  await rm(join(home.log, placeFileName));
+  await rm(join(home.log, positionFileName));
   await rm(join(home.log, sharedScopesFileName), { force: true });
   await syncFolder(home.log, realFileSystem, systemClock);
   return count;

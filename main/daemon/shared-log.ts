@@ -7,7 +7,7 @@ import type { SettingsValues } from "./settings.ts";
 import type { OpenedLog } from "./store/log/commit-log.ts";
 import type { FileLogOptions } from "./store/log/file-log.ts";
 import { parseStreamAddress, type StreamAddress } from "./store/log/stream-address.ts";
-import { placeFileName } from "./store/log/stream-place.ts";
+import { positionFileName } from "./store/log/stream-position.ts";
 
 /**
  * Returns the function that opens the shared log, if the home is to use one: at the requested address, else at the one in the
@@ -20,7 +20,7 @@ export async function sharedLog(
 ): Promise<((options: FileLogOptions) => Promise<OpenedLog>) | undefined> {
   const { address: preferred, machine = hostname(), bytes: _, ...files } = settings ?? {};
   const text = asked ?? preferred;
-  const isBound = await exists(join(home.log, placeFileName));
+  const isBound = await exists(join(home.log, positionFileName));
   if (text === undefined) {
     if (!isBound) return undefined;
     throw new HomeError(

@@ -166,7 +166,7 @@ export class SharedScopes {
         return await this.#mirror();
       } catch (error) {
         if (!(error instanceof ConflictError)) throw error;
-        await error.taken;
+        await error.applied;
       }
     }
   }

@@ -298,7 +298,7 @@ export const mutants: readonly Mutant[] = [
     promise: "R3",
     removed: "removing an entry that could not be synced from the history, so that it is written again",
     file: "main/daemon/store/journal/journal.ts",
-    find: "await syncFile(head.segment.path, this.#options.fileSystem);\n    } catch (error) {\n      await this.#cut();",
+    find: "await syncFile(head.segment.path, this.#options.fileSystem);\n    } catch (error) {\n      await this.#rollBack();",
     replace: "await syncFile(head.segment.path, this.#options.fileSystem);\n    } catch (error) {",
     test: "test/main/daemon/store/journal/journal.test.ts",
     name: "could not be synced",

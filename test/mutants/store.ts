@@ -249,7 +249,7 @@ export const mutants: readonly Mutant[] = [
     removed: "starting a new log segment between two writes",
     file: "main/daemon/store/log/file-log.ts",
     find: `const rotations = this.#rotations.splice(0);`,
-    replace: `const rotations = this.#waiting.length > 0 ? [] : this.#rotations.splice(0);`,
+    replace: `const rotations = this.#queue.length > 0 ? [] : this.#rotations.splice(0);`,
     test: "test/main/daemon/store/log/file-log.test.ts",
   },
   {

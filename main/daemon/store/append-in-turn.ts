@@ -7,7 +7,7 @@ import type { Repository } from "./repository.ts";
 export async function appendInTurn<Entry extends LogEntry>(
   log: CommitLog,
   make: () => Entry,
-  taken = (conflict: ConflictError) => conflict.taken,
+  taken = (conflict: ConflictError) => conflict.applied,
 ): Promise<Committed<Entry>> {
   for (;;) {
     const entry = make();

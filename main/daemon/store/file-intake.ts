@@ -93,7 +93,7 @@ export class FileIntake {
     if (this.#isRemoved) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.add(resolve);
-    void conflict.taken.then(resolve);
+    void conflict.applied.then(resolve);
     await promise;
     this.#waiting.delete(resolve);
   }
@@ -322,7 +322,7 @@ export class FileIntake {
   /** Called if another machine's commit came first: the file is compared with it as soon as it has been applied. */
   #beginAgain(conflict: ConflictError): void {
     this.unrecorded = conflict;
-    void conflict.taken.then(() => this.requestRefresh());
+    void conflict.applied.then(() => this.requestRefresh());
   }
 
   /** Commits the changes of a hand edit. If that fails, it is retried at the next refresh, and the edit is inactive until then. */

@@ -118,8 +118,8 @@ export class LogShortener {
 
   /** Whether another machine is writing a snapshot after an entry. */
   #isGoingOn(behind: LogNumber): boolean {
-    const { begun, ended, resumedAt } = this.#snapshots;
-    return begun > Math.max(behind, ended) && resumedAt + staleTime >= this.#options.clock.monotonic();
+    const { begun, ended, progressedAt } = this.#snapshots;
+    return begun > Math.max(behind, ended) && progressedAt + staleTime >= this.#options.clock.monotonic();
   }
 
   get #snapshots(): Snapshots {
@@ -134,7 +134,7 @@ export class LogShortener {
 
   async #writeSnapshot(): Promise<void> {
     const { log, repositories, clock } = this.#options;
-    if (this.#snapshots.hasMissed) throw new Error("a change of another machine could not be taken in here");
+    if (this.#snapshots.hasFailedEntries) throw new Error("a change of another machine could not be taken in here");
     let snapshot = 0;
     const entry = { kind: "snapshot", time: timeText(clock) } as const;
     const begun = (first: LogNumber) => {
@@ -142,7 +142,7 @@ export class LogShortener {
     };
     await log.append({ entries: [entry], after: log.newest, committed: begun }).catch(async error => {
       if (!(error instanceof ConflictError)) throw error;
-      await error.taken;
+      await error.applied;
       throw new OvertakenError();
     });
     await this.#options.beforeWriting();
@@ -218,7 +218,7 @@ export class LogShortener {
     for (;;) {
       const conflict = await repository.exclusive(finish);
       if (conflict === undefined) return;
-      await conflict.taken;
+      await conflict.applied;
     }
   }
 

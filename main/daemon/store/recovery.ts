@@ -72,13 +72,13 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const hash = mirror.textHash();
   const { indexed, isNew, lost } = options;
   const replayed = await replay(journal, options);
-  journal.beginBehind(replayed.beginsBehind);
+  journal.startAfter(replayed.beginsBehind);
   const given = Math.max(indexed?.revision ?? 0, replayed.newest > 0 ? replayed.newest + lost : 0);
   if (replayed.gapTo !== undefined || given > replayed.newest) {
     // Revision numbers that were assigned, but whose changes are lost.
     const records = replayed.tail.flatMap(({ record }) => record ?? []);
     if (records.length > 0) await journal.append(records, replayed.written ?? {});
-    await journal.leap(Math.max(given, replayed.gapTo ?? 0));
+    await journal.continueAfter(Math.max(given, replayed.gapTo ?? 0));
     replayed.tail = [];
     replayed.written = undefined;
   }

@@ -29,7 +29,7 @@ import {
   SegmentMissingError,
 } from "./segment.ts";
 
-/** How much of a repository's history is kept: whichever is reached first. */
+/** How much of a repository's history is kept, by whichever limit is reached first. */
 export interface Retention {
   readonly revisions: number;
   readonly bytes: number;
@@ -41,33 +41,33 @@ export interface JournalOptions {
   readonly fileSystem: FileSystem;
   readonly clock: Clock;
   retention(): Retention;
-  /** The journal is not as it was written. */
+  /** Called when the journal is found damaged. */
   onDamage(message: string): void;
 }
 
-/** One of a journal's files, `<id>.<generation>-<revision>.jsonl`: a checkpoint and the revisions after it. */
+/** One file of a journal, `<id>.<generation>-<revision>.jsonl`: a checkpoint and the revisions after it. */
 export interface Segment {
   readonly path: string;
-  /** Rises when the journal is written anew as a whole; then only the newest generation counts. */
+  /** Increases when the whole journal is rewritten; older generations are ignored. */
   readonly generation: number;
-  /** Of its checkpoint. */
+  /** The revision of its checkpoint. */
   readonly revision: number;
 }
 
-/** Where a journal ends. */
+/** The end of a journal. */
 export interface JournalHead {
   readonly segment: Segment | undefined;
   readonly bytes: number;
   readonly hash: string;
   readonly revision: number;
   readonly lineage: string;
-  /** The newest that it tells of the file's text; undefined if that cannot be trusted. */
+  /** The newest record of the file's text; undefined if it cannot be trusted. */
   readonly textRecord?: TextRecord;
-  /** Where the log has the newest revision, or later; undefined if that is not known. */
+  /** The position of the newest revision in the log, or a later one; undefined if unknown. */
   readonly position?: Position;
 }
 
-/** A segment holds a part of what is kept, so that compaction can drop whole ones. */
+/** A segment has 1/10 of the retention, so that compaction can delete whole segments. */
 const segmentShare = 10;
 const largestSegment: Retention = { revisions: 1_000, bytes: 4 * 1024 * 1024 };
 const segmentName = /^(?<id>[A-Za-z0-9_-]+)\.(?<generation>\d+)-(?<revision>\d+)\.jsonl$/;
@@ -75,7 +75,7 @@ const segmentName = /^(?<id>[A-Za-z0-9_-]+)\.(?<generation>\d+)-(?<revision>\d+)
 /** The journal's segments in a folder, by repository. */
 export async function listSegments(folder: string): Promise<Map<string, Segment[]>> {
   const byRepository = new Map<string, Segment[]>();
-  // `join` reads every character, of every repository at each start.
+  // Calling `join` for each of thousands of files would slow down every start.
   const inFolder = join(folder, sep);
   for (const name of await readdir(folder)) {
     const { id, generation, revision } = segmentName.exec(name)?.groups ?? {};
@@ -90,38 +90,38 @@ export async function listSegments(folder: string): Promise<Map<string, Segment[
 }
 
 /**
- * The revisions of one repository, append-only, each chained to the one before by its hash. It is cut into segments,
- * each beginning with a checkpoint, so that compaction is the removal of whole files beside the work, and opening reads
- * the newest one's end alone. Appends come one at a time: the repository's queue sees to that. Reading can go on beside.
+ * The revisions of one repository, append-only, each chained to the previous one by its hash. Each segment begins with a checkpoint, so
+ * compaction deletes whole files in the background, and opening reads only the end of the newest segment. The repository's queue makes
+ * sure that there is one append at a time; reading can run concurrently.
  */
 export class Journal {
   readonly #options: JournalOptions;
   #segments: Segment[];
   #head: JournalHead | undefined;
-  /** Where it ends for sure: what was appended behind may not be on the disk yet. */
+  /** The durable end: records after it are not synced yet. */
   #synced: JournalHead | undefined;
   readonly #reported = new Set<string>();
   #compactionDue = false;
   #compactions = 0;
 
-  /** `segments`: those that are there, the oldest first. */
+  /** `segments`: the existing segments, oldest first. */
   constructor(options: JournalOptions, segments: readonly Segment[]) {
     this.#options = options;
     this.#segments = [...segments];
   }
 
-  /** Where it ends; undefined before it is open. Without a segment nothing was ever recorded. */
+  /** The end of the journal; undefined if it is not open. A head without a segment means that nothing was ever recorded. */
   get head(): JournalHead | undefined {
     return this.#head;
   }
 
-  /** The oldest revision whose configuration and whose successors are kept, where `newest` is the newest that there is. */
+  /** The oldest kept revision: its configuration and all later revisions are available. `newest` is the newest revision. */
   oldest(newest = this.#head?.revision ?? 0): number {
     const first = this.#segments[0]?.revision ?? this.#head?.revision ?? 0;
     return Math.max(first, newest - this.#options.retention().revisions);
   }
 
-  /** Whether segments are being taken away. */
+  /** Whether segments are being deleted. */
   get isCompacting(): boolean {
     return this.#compactions > 0;
   }
@@ -131,17 +131,16 @@ export class Journal {
   }
 
   /**
-   * Reads the end, and takes away what a crash left there: a torn record, and revisions that the daemon had no time to
-   * make true (their file is still `current`, the version that they were to replace). `known` is the greatest revision
-   * that was given out, as far as others know: where the journal ends before it, its end is lost. Numbers then go on
-   * behind all that may have been given out, so that none stands for two states, and one stays between, for which no
-   * values were ever told.
+   * Reads the end, and removes what a crash left there: a torn record, and revisions before format 3 whose file was never written
+   * (`current` is still the stamp that they were to replace). `known` is the greatest revision known to be assigned. If the journal ends
+   * before it, its end is lost. Numbers then continue after every revision that may have been assigned, so that none ever has two
+   * meanings, and leave one unused: no values were ever published for it.
    */
   async open(current: FileStamp | undefined, known: number): Promise<void> {
     await this.#dropOldGenerations();
     const isUnwritten = ({ record }: JournalLine) =>
       record.kind === "change" &&
-      // What others know of was acknowledged: the file was put back since.
+      // Revisions up to `known` were acknowledged, so the file was written and put back later.
       record.revision > known &&
       record.replaces !== undefined &&
       sameStamp(record.replaces, current);
@@ -155,7 +154,7 @@ export class Journal {
       const last = tail.lines[kept];
       if (torn) damagedLines += await this.#setAside(segment, tail.whole);
       if (last === undefined) {
-        // The first record is not whole: the daemon died while it began this segment.
+        // Not even the first record is intact: the daemon died while it started this segment.
         await this.#options.fileSystem.unlink(segment.path);
         this.#segments.pop();
         continue;
@@ -174,35 +173,35 @@ export class Journal {
     const given = Math.max(known, head.revision + damagedLines);
     this.#head = head;
     this.#synced = head;
-    if (given > head.revision) await this.#goOnBehind(given, head);
+    if (given > head.revision) await this.#continueAfterLost(given, head);
   }
 
-  /** As before `open`. */
+  /** Returns to the state before `open`. */
   close(): void {
     this.#head = undefined;
   }
 
-  /** Records after the end are lost, and `next` followed them: continues after the lost ones. Throws the system's error. */
-  async leap(next: number): Promise<void> {
+  /** Continues after lost revisions, the last of which is `lost`. Throws the system's error. */
+  async continueAfter(lost: number): Promise<void> {
     const head = this.#head;
-    if (head !== undefined) await this.#goOnBehind(next, head);
+    if (head !== undefined) await this.#continueAfterLost(lost, head);
   }
 
-  /** One that has no records yet: they go on behind this revision. */
-  beginBehind(revision: number): void {
+  /** Makes the first record of an empty journal follow this revision. */
+  startAfter(revision: number): void {
     const head = this.#head;
     if (head === undefined || head.segment !== undefined || head.revision >= revision) return;
     this.#head = { ...head, revision };
     this.#synced = this.#head;
   }
 
-  /** The end is lost: revisions up to `given` were told of, and what they were is not known. */
-  async #goOnBehind(given: number, head: JournalHead): Promise<void> {
+  /** The end is lost: revisions up to `given` were acknowledged, and their values are not known. */
+  async #continueAfterLost(given: number, head: JournalHead): Promise<void> {
     this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} are lost`);
     const next: JournalHead = { ...head, revision: given + 1 };
     try {
-      // Of a journal that is gone as a whole, the first append begins another.
-      this.#head = head.segment === undefined ? next : await this.#begin(next, [], await this.replay());
+      // If the whole journal is missing, the first append starts a new one.
+      this.#head = head.segment === undefined ? next : await this.#startSegment(next, [], await this.replay());
       this.#synced = this.#head;
     } catch (error) {
       this.#head = undefined;
@@ -211,8 +210,8 @@ export class Journal {
   }
 
   /**
-   * Adds records; `before` is the configuration before the first of them. Where `isDurable` is false, `sync` puts them on the
-   * disk. Throws the system's error; then the journal is as it was when all of it was on the disk last.
+   * Appends records; `before` is the configuration before the first of them. If `isDurable` is false, they are durable after `sync`.
+   * Throws the system's error; the journal is then rolled back to its last durable state.
    */
   async append(
     records: readonly (ChangeRecord | TextRecord | ForgetRecord)[],
@@ -222,25 +221,25 @@ export class Journal {
     const head = this.#head;
     if (head === undefined) throw new Error("the journal is closed");
     try {
-      let [at, config, left] = [head, before, records];
-      while (left.length > 0) {
-        // A segment takes what it has room for, however much comes at once.
-        const part = left.slice(0, this.#fitting(at, left));
-        at = (await this.#extend(at, part, isDurable)) ?? (await this.#begin(at, part, config));
+      let [at, config, remaining] = [head, before, records];
+      while (remaining.length > 0) {
+        // Splits large batches, so that no segment exceeds its limit.
+        const part = remaining.slice(0, this.#countFitting(at, remaining));
+        at = (await this.#appendToSegment(at, part, isDurable)) ?? (await this.#startSegment(at, part, config));
         this.#head = at;
-        left = left.slice(part.length);
-        if (left.length > 0) config = applyChanges(config, part.flatMap(changesOf));
+        remaining = remaining.slice(part.length);
+        if (remaining.length > 0) config = applyChanges(config, part.flatMap(changesOf));
       }
       if (isDurable) this.#markSynced(at);
     } catch (error) {
-      await this.#cut();
+      await this.#rollBack();
       throw error;
     }
   }
 
   /**
-   * Puts what was appended on the disk. Throws the system's error; then what was appended is taken back, for nobody knows
-   * what the disk has of it.
+   * Makes all appended records durable. Throws the system's error; the records since the last sync are then rolled back, because it is
+   * unknown what the disk has of them.
    */
   async sync(): Promise<void> {
     const head = this.#head;
@@ -248,13 +247,13 @@ export class Journal {
     try {
       await syncFile(head.segment.path, this.#options.fileSystem);
     } catch (error) {
-      await this.#cut();
+      await this.#rollBack();
       throw error;
     }
     this.#markSynced(head);
   }
 
-  /** All up to here is on the disk. */
+  /** Everything up to this end is durable. Compaction starts only then, as a rollback would still need the older segments. */
   #markSynced(head: JournalHead): void {
     this.#synced = head;
     if (!this.#compactionDue || head.segment === undefined) return;
@@ -265,23 +264,24 @@ export class Journal {
     });
   }
 
-  async #cut(): Promise<void> {
+  /** Rolls the journal back to its last durable end. */
+  async #rollBack(): Promise<void> {
     const head = this.#synced;
     if (head === undefined) return;
     this.#head = head;
-    const begun = this.#segments.filter(
+    const started = this.#segments.filter(
       ({ revision }) => head.segment === undefined || revision > head.segment.revision,
     );
-    this.#segments = this.#segments.filter(one => !begun.includes(one));
+    this.#segments = this.#segments.filter(one => !started.includes(one));
     try {
-      for (const { path } of begun.reverse()) await this.#options.fileSystem.unlink(path);
+      for (const { path } of started.reverse()) await this.#options.fileSystem.unlink(path);
       if (head.segment !== undefined) await this.#truncate(head.segment.path, head.bytes);
     } catch {
-      // Anyone who appends or opens next cuts it.
+      // The next append or open truncates it.
     }
   }
 
-  /** Rebuilds the newest configuration from the last checkpoint on. Records that are damaged are left out, and told. */
+  /** Rebuilds the newest configuration from the last checkpoint. Skips and reports damaged records. */
   async replay(): Promise<Config> {
     const segment = this.#head?.segment;
     if (segment === undefined) return {};
@@ -290,7 +290,7 @@ export class Journal {
     const bytes = await readSegment(segment.path);
     for (const { text, start } of [...linesBackward(bytes)].reverse()) {
       const record = parseLine(text)?.record;
-      if (record === undefined) this.reportDamage(damaged(segment.path, bytes, start));
+      if (record === undefined) this.reportDamage(damageAt(segment.path, bytes, start));
       else if (record.kind === "checkpoint") [config, changes] = [record.config, []];
       else changes.push(...changesOf(record));
     }
@@ -298,8 +298,8 @@ export class Journal {
   }
 
   /**
-   * Every record down to the oldest kept, the newest first, from revision `upTo` on. Throws JournalDamageError, or
-   * SegmentMissingError if the journal is written anew meanwhile.
+   * All kept records from revision `upTo` backward, newest first. Throws JournalDamageError, or SegmentMissingError if the journal is
+   * rewritten in the meantime.
    */
   async *backward(upTo: number, turn: Turn = endlessTurn): AsyncGenerator<JournalRecord> {
     let expected: string | undefined;
@@ -310,7 +310,7 @@ export class Journal {
         if (turn.isOver) await turn.pass();
         const line = parseLine(text);
         if (line === undefined || (expected !== undefined && line.hash !== expected))
-          throw damaged(segment.path, bytes, start);
+          throw damageAt(segment.path, bytes, start);
         expected = line.previous;
         if (line.record.revision <= upTo) yield line.record;
       }
@@ -318,8 +318,8 @@ export class Journal {
   }
 
   /**
-   * The changes after revision `after` up to `upTo`, the oldest first. Throws JournalDamageError, or SegmentMissingError if
-   * compaction overtakes it or the journal is written anew meanwhile.
+   * The changes after revision `after` up to `upTo`, oldest first. Throws JournalDamageError, or SegmentMissingError if compaction
+   * deletes a segment before it is read, or the journal is rewritten in the meantime.
    */
   async *forward(after: number, upTo: number, turn: Turn = endlessTurn): AsyncGenerator<ChangeRecord> {
     const first = Math.max(
@@ -333,7 +333,7 @@ export class Journal {
           if (turn.isOver) await turn.pass();
           const line = parseLine(text);
           if (line === undefined || (expected !== undefined && line.previous !== expected))
-            throw notAsWritten(segment.path, number);
+            throw damageError(segment.path, number);
           expected = line.hash;
           const { record } = line;
           if (record.revision > upTo) return;
@@ -346,22 +346,22 @@ export class Journal {
     }
   }
 
-  /** Tells of damage, once of each. */
+  /** Reports damage, each only once. */
   reportDamage({ message }: JournalDamageError): void {
     if (this.#reported.has(message)) return;
     this.#reported.add(message);
     this.#options.onDamage(message);
   }
 
-  /** The segments are now these; `head` is their end. For `rewriteJournal`. */
-  replaceBy(segment: Segment, head: JournalHead): void {
+  /** Replaces all segments by one, whose end is `head`. For `forgetValues`. */
+  replaceSegments(segment: Segment, head: JournalHead): void {
     this.#segments = [segment];
     this.#head = head;
     this.#synced = head;
   }
 
-  /** Appends to the current segment; undefined if it is time, or need, for a new one. */
-  async #extend(
+  /** Appends to the current segment. Returns undefined if it is full, missing or cut off, so that a new one must be started. */
+  async #appendToSegment(
     head: JournalHead,
     records: readonly JournalRecord[],
     isDurable: boolean,
@@ -384,49 +384,49 @@ export class Journal {
         this.reportDamage(new JournalDamageError(segment.path, undefined, "its end was cut off"));
         return undefined;
       }
-      // What a cut that failed has left.
+      // A rollback failed earlier.
       if (size > head.bytes) await handle.truncate(head.bytes);
       await writeAll(handle, content, head.bytes);
       if (isDurable) await handle.datasync();
     } finally {
       await handle.close();
     }
-    return endOf(records, { ...head, bytes: head.bytes + content.length, hash });
+    return headAfter(records, { ...head, bytes: head.bytes + content.length, hash });
   }
 
-  /** How many of the records fit into the segment, or into a new one; a text record stays with the revision before it. */
-  #fitting({ segment, revision }: JournalHead, records: readonly JournalRecord[]): number {
-    const most = Math.min(largestSegment.revisions, Math.ceil(this.#options.retention().revisions / segmentShare));
-    const left = segment === undefined ? most : most - (revision - segment.revision);
-    const end = revision + (left > 0 ? left : most);
+  /** How many of the records fit into the segment, or else into a new one. A text record stays with its revision. */
+  #countFitting({ segment, revision }: JournalHead, records: readonly JournalRecord[]): number {
+    const limit = Math.min(largestSegment.revisions, Math.ceil(this.#options.retention().revisions / segmentShare));
+    const remaining = segment === undefined ? limit : limit - (revision - segment.revision);
+    const end = revision + (remaining > 0 ? remaining : limit);
     const beyond = records.findIndex(record => record.revision > end);
     return beyond === -1 ? records.length : Math.max(1, beyond);
   }
 
   #isFull(segment: Segment, head: JournalHead): boolean {
     const { revisions, bytes } = this.#options.retention();
-    const most = {
+    const limit = {
       revisions: Math.min(largestSegment.revisions, Math.ceil(revisions / segmentShare)),
       bytes: Math.min(largestSegment.bytes, Math.ceil(bytes / segmentShare)),
     };
     const count = head.revision - segment.revision;
-    // A checkpoint alone may be larger than a segment should be.
-    // Records of texts are no revisions.
-    if (head.bytes >= 2 * most.bytes && head.bytes > segmentShare * segmentShare * 1024) return true;
-    return count >= most.revisions || (head.bytes >= most.bytes && count >= Math.min(segmentShare, most.revisions));
+    // Text records are not counted as revisions, so a segment of twice the size is full in any case.
+    if (head.bytes >= 2 * limit.bytes && head.bytes > segmentShare * segmentShare * 1024) return true;
+    // The checkpoint alone may exceed `limit.bytes`, so a segment of that size is full only with some revisions.
+    return count >= limit.revisions || (head.bytes >= limit.bytes && count >= Math.min(segmentShare, limit.revisions));
   }
 
-  /** Begins a segment with a checkpoint and the records. */
-  async #begin(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
+  /** Starts a segment with a checkpoint and the records. */
+  async #startSegment(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
     const { id, folder, fileSystem, clock } = this.#options;
-    // What comes before it is on the disk first.
+    // The records before it must be durable first.
     if (head.segment !== undefined && head !== this.#synced)
       await syncFile(head.segment.path, this.#options.fileSystem);
     const generation = head.segment?.generation ?? 0;
     const { revision } = head;
     const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };
     const time = timeText(clock);
-    // What is known of the file's text is to be found at the newest segment's end.
+    // The newest text record is repeated, because `open` reads only the newest segment.
     const begin: JournalRecord[] = [{ kind: "checkpoint", revision, time, config }];
     if (head.textRecord !== undefined) begin.push({ ...head.textRecord, revision });
     const { text, hash } = formatLines([...begin, ...records], head.hash);
@@ -444,17 +444,17 @@ export class Journal {
       }
       await syncFolder(folder, fileSystem, clock);
     } catch (error) {
-      // Left there, the next start would take it for the journal's end.
+      // If the file stayed, the next start would use it as the end of the journal.
       await fileSystem.unlink(segment.path).catch(() => {});
       throw error;
     }
-    // Not before it is there: the one who reads meanwhile would miss it.
+    // Added only now, because a concurrent reader would report it as missing.
     this.#segments = [...this.#segments.filter(({ path }) => path !== segment.path), segment];
     this.#compactionDue = true;
-    return endOf(records, { ...head, segment, bytes: content.length, hash });
+    return headAfter(records, { ...head, segment, bytes: content.length, hash });
   }
 
-  /** Drops the oldest segments before `newest`, as long as enough is left without them. */
+  /** Deletes the oldest segments before `newest`, as long as the others cover the retention. */
   async #compact(newest: Segment): Promise<void> {
     try {
       const { revisions, bytes } = this.#options.retention();
@@ -463,18 +463,18 @@ export class Journal {
         const [next] = rest;
         if (oldest === undefined || next === undefined || oldest === newest) return;
         const sizes = await Promise.all(rest.map(async ({ path }) => (await stat(path)).size));
-        const left = sizes.reduce((sum, size) => sum + size, 0);
-        if ((this.#head?.revision ?? 0) - next.revision < revisions && left < bytes) return;
+        const remaining = sizes.reduce((sum, size) => sum + size, 0);
+        if ((this.#head?.revision ?? 0) - next.revision < revisions && remaining < bytes) return;
         if (this.#segments[0] !== oldest) continue;
         this.#segments = this.#segments.slice(1);
         await this.#options.fileSystem.unlink(oldest.path);
       }
     } catch {
-      // Too much is kept until the next segment begins.
+      // Retried when the next segment is started.
     }
   }
 
-  /** Undefined: compaction has taken it. */
+  /** Reads a segment; undefined if compaction deleted it. */
   async #read(segment: Segment): Promise<Buffer | undefined> {
     try {
       return await readSegment(segment.path);
@@ -485,7 +485,7 @@ export class Journal {
     }
   }
 
-  /** A segment is gone: rightly, if compaction took it. Throws the error of the journal written anew, or JournalDamageError. */
+  /** Returns if compaction deleted a missing segment. Throws `error` if the journal was rewritten, else JournalDamageError. */
   #assertCompacted(segment: Segment, error: SegmentMissingError): void {
     if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
     if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, undefined, "it is missing");
@@ -498,7 +498,7 @@ export class Journal {
     this.#segments = this.#segments.filter(({ generation }) => generation === newest);
   }
 
-  /** Keeps what is behind the last whole record for a person to review, if it is more than one torn record; returns how many lines. */
+  /** Keeps what follows the last intact record for a person to review, if it is more than one torn record. Returns the number of lines. */
   async #setAside(segment: Segment, whole: number): Promise<number> {
     const rest = (await readSegment(segment.path)).subarray(whole);
     const lines = [...linesBackward(rest)].length;
@@ -520,7 +520,8 @@ export class Journal {
   }
 }
 
-function endOf(records: readonly JournalRecord[], head: JournalHead): JournalHead {
+/** The head after appending records. */
+function headAfter(records: readonly JournalRecord[], head: JournalHead): JournalHead {
   const newestFirst = records.toReversed();
   const textRecord = newestFirst.map(textOf).find(one => one !== undefined) ?? head.textRecord;
   const lineage = newestFirst.map(lineageOf).find(one => one !== undefined) ?? head.lineage;
@@ -530,7 +531,7 @@ function endOf(records: readonly JournalRecord[], head: JournalHead): JournalHea
   return { ...head, revision, lineage, ...optional };
 }
 
-/** The record of the file's text in a journal record. */
+/** The text record that a record is, or contains in older formats. */
 function textOf(record: JournalRecord): TextRecord | undefined {
   if (record.kind === "text") return record;
   if (record.kind !== "change" || record.text === undefined) return undefined;
@@ -538,7 +539,7 @@ function textOf(record: JournalRecord): TextRecord | undefined {
   return { kind: "text", revision, of: revision, text, over: "", since: revision, isWhole: text !== "" };
 }
 
-/** As far as the log is in the history with this record. */
+/** The position up to which the history contains the log with this record. */
 function positionOf(record: JournalRecord): Position | undefined {
   if (record.kind === "text") return record.through;
   return record.kind === "change" ? record.position : undefined;
@@ -548,11 +549,11 @@ function lineageOf(record: JournalRecord): string | undefined {
   return record.kind === "change" || record.kind === "text" ? record.lineage : undefined;
 }
 
-function damaged(path: string, bytes: Buffer, start: number): JournalDamageError {
-  return notAsWritten(path, lineNumber(bytes, start));
+function damageAt(path: string, bytes: Buffer, start: number): JournalDamageError {
+  return damageError(path, lineNumber(bytes, start));
 }
 
-function notAsWritten(path: string, line: number): JournalDamageError {
+function damageError(path: string, line: number): JournalDamageError {
   return new JournalDamageError(path, line, "it was altered");
 }
 

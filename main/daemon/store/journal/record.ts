@@ -6,49 +6,50 @@ import type { Position } from "../log/commit-log.ts";
 import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store.ts";
 
 /*
- * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of what follows it, so it is
- * the record's checksum, and with the hash of the record before inside, each hash stands for all that came before.
+ * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of the rest of the line. It is the
+ * record's checksum, and because it includes the previous hash, it covers all earlier records too.
  *
- * The records below are what that JSON holds, so their members keep the names that are on users' disks: `text` and `over` are
- * hashes of texts, and `untold` has edits that no revision records.
+ * The types below describe that JSON, so their members keep the names that are on users' disks: `text` and `over` are hashes of
+ * texts, and `untold` has edits that no revision records.
  */
 
 /** A revision. */
 export interface ChangeRecord extends RecordedChange {
   readonly kind: "change";
-  /** Which of the repositories that had this id. */
+  /** Identifies the repository among all that ever had this id. */
   readonly lineage?: string;
-  /** Before format 3, which has text records: hash of the text that the file of the values has with this revision. */
+  /** Before format 3, which introduced text records: the hash of the file's text with this revision. */
   readonly text?: string;
   /**
-   * Before format 3: the version of the file that a write was about to replace. If the file still has this version, it was not
-   * replaced: the daemon ended before that, and the revision was never acknowledged.
+   * Before format 3: the stamp of the file that a write was about to replace. If the file still has this stamp, the daemon died before
+   * the write, and the revision was never acknowledged.
    */
   readonly replaces?: FileStamp;
 }
 
-/** The file of the values has this text, or is about to have it: from this a start distinguishes our own text from a hand edit. */
+/** The file has this text, or is about to have it. A start compares it with the file to tell our own write from a hand edit. */
 export interface TextRecord {
   readonly kind: "text";
   readonly lineage?: string;
-  /** Of the record before this one. */
+  /** The revision of the previous record. */
   readonly revision: number;
-  /** The revision whose values the text holds; later ones are on their way into the file. */
+  /** The revision whose values the text contains; later ones are not written to the file yet. */
   readonly of: number;
-  /** Hash of the text. */
+  /** The hash of the text. */
   readonly text: string;
-  /** Hash of the text that it replaces, and the revision whose values that one holds. */
+  /** The hash of the text that it replaces. */
   readonly over: string;
+  /** The revision whose values the replaced text contains. */
   readonly since: number;
-  /** The active values are those of the text, no less and no others. */
+  /** The active values are exactly those of the text. */
   readonly isWhole: boolean;
-  /** Edits that the replaced text should have had besides, and that no revision records. */
+  /** Edits that were meant for the replaced text too, and that no revision records. */
   readonly untold?: readonly ConfigEdit[];
-  /** Everything up to this position of the log is recorded. */
+  /** The journal contains everything up to this position of the log. */
   readonly through?: Position;
 }
 
-/** The first record of a segment: what came before need not be read. */
+/** The first record of a segment, with the whole configuration: earlier segments need not be read. */
 export interface CheckpointRecord {
   readonly kind: "checkpoint";
   readonly revision: number;
@@ -59,22 +60,22 @@ export interface CheckpointRecord {
 export type ForgetRecord = Extract<HistoryRecord, { kind: "forget" }>;
 export type JournalRecord = ChangeRecord | TextRecord | CheckpointRecord | ForgetRecord;
 
-/** A record as it stands in a line. */
+/** A line of the journal. */
 export interface JournalLine {
   readonly record: JournalRecord;
   readonly hash: string;
-  /** Hash of the record before it. */
+  /** The hash of the previous record. */
   readonly previous: string;
 }
 
-/** What the first record of all has for the hash before it. */
+/** The previous hash of the first record in a journal. */
 export const noHash = "-";
 
 export function hashText(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** The records as lines, chained to the record with the hash `previous`; and the last one's hash. */
+/** Formats records as lines, chained to the record with the hash `previous`. Returns the text and the last hash. */
 export function formatLines(
   records: readonly JournalRecord[],
   previous: string,
@@ -82,7 +83,7 @@ export function formatLines(
   let text = "";
   let hash = previous;
   for (const record of records) {
-    // Bytes that are no UTF-8 are read as this character, so it must stand for nothing else.
+    // Invalid UTF-8 is read as this character, so a line must never contain it, or damage could go unnoticed.
     const content = `${hash} ${JSON.stringify(record).replaceAll("\ufffd", "\\ufffd")}`;
     hash = hashText(content);
     text += `${hash} ${content}\n`;
@@ -90,18 +91,18 @@ export function formatLines(
   return { text, hash };
 }
 
-/** Undefined if the line (without its line end) is not as it was written. */
+/** Parses a line (without its line end); undefined if it is damaged or incomplete. */
 export function parseLine(line: string): JournalLine | undefined {
   const end = line.indexOf(" ");
   const hash = line.slice(0, end);
   const content = line.slice(end + 1);
   if (end === -1 || hashText(content) !== hash) return undefined;
   const split = content.indexOf(" ");
-  // What has its checksum was written by formatLines.
+  // A line with a valid checksum was written by `formatLines`, so parsing cannot fail.
   return { record: JSON.parse(content.slice(split + 1)) as JournalRecord, hash, previous: content.slice(0, split) };
 }
 
-/** The configuration after a change. */
+/** The configuration after these changes. */
 export function applyChanges(config: Config, changes: readonly RecordedDifference[]): Config {
   return applyConfigEdits(config, editsOf(changes));
 }

@@ -7,7 +7,7 @@ import { type FileSystem, systemErrorCode } from "../../../files/file-system.ts"
 import type { Journal } from "./journal.ts";
 import { type CheckpointRecord, type ForgetRecord, formatLines, type JournalRecord, noHash } from "./record.ts";
 
-export interface RewritePlace {
+export interface RewriteOptions {
   readonly id: string;
   readonly folder: string;
   readonly temporaryFolder: string;
@@ -16,19 +16,19 @@ export interface RewritePlace {
 }
 
 /**
- * Writes the journal anew without the values that a field had before its present one, and says so in a record at its
- * end, unless it has that record already. What is older than the oldest kept revision goes too. Nothing may be appended meanwhile. Throws the system's
- * error or JournalDamageError; then the journal is as it was, or is written anew and older files may still be there,
- * until the next try or the next start.
+ * Rewrites the journal without the earlier values of a field, and appends the request as a record. Does nothing if the journal has that
+ * record already. Records older than the oldest kept revision are dropped too. The caller must prevent appends meanwhile. Throws the
+ * system's error or JournalDamageError. The journal is then unchanged, or it is rewritten and old files remain until the next attempt or
+ * start.
  */
 export async function forgetValues(
   journal: Journal,
   forget: ForgetRecord,
   current: Config,
-  { id, folder, temporaryFolder, fileSystem, clock }: RewritePlace,
+  { id, folder, temporaryFolder, fileSystem, clock }: RewriteOptions,
 ): Promise<void> {
   if (await isForgotten(journal, forget)) return;
-  const records = await blankedRecords(journal, forget, current, clock);
+  const records = await redactedRecords(journal, forget, current, clock);
   const newest = journal.head?.revision ?? forget.revision;
   const generation = (journal.head?.segment?.generation ?? 0) + 1;
   const { revision } = records[0];
@@ -51,7 +51,7 @@ export async function forgetValues(
   try {
     await syncFolder(folder, fileSystem, clock);
   } catch (error) {
-    // Left there, the next start would take it for the journal and drop the one that is appended to.
+    // If the file stayed, the next start would use it and drop the journal that is appended to.
     const removed = await fileSystem.unlink(path).then(
       () => true,
       () => false,
@@ -61,13 +61,13 @@ export async function forgetValues(
   const segment = { path, generation, revision };
   const { head } = journal;
   const end = { segment, bytes: Buffer.byteLength(text), hash, revision: newest };
-  journal.replaceBy(segment, {
+  journal.replaceSegments(segment, {
     ...end,
     lineage: head?.lineage ?? "",
     ...(head?.textRecord !== undefined && { textRecord: head.textRecord }),
     ...(head?.position !== undefined && { position: head.position }),
   });
-  // All that holds older values, also what an earlier try could not take away, and what was set aside.
+  // Deletes every file with old values, including those that an earlier attempt could not delete and damaged ones that were set aside.
   let failure: unknown;
   for (const other of await readdir(folder)) {
     if (other === name || !other.startsWith(`${id}.`)) continue;
@@ -79,8 +79,8 @@ export async function forgetValues(
   await syncFolder(folder, fileSystem, clock);
 }
 
-/** A checkpoint and what came after it, without the old values of the field. */
-async function blankedRecords(
+/** The oldest checkpoint and all records after it, without the old values of the field. */
+async function redactedRecords(
   journal: Journal,
   { scope, field, revision: newest }: ForgetRecord,
   current: Config,
@@ -88,28 +88,28 @@ async function blankedRecords(
 ): Promise<[CheckpointRecord, ...JournalRecord[]]> {
   const newestFirst: JournalRecord[] = [];
   let checkpoint: CheckpointRecord | undefined;
-  let changedSince = false;
+  let isChangedLater = false;
   for await (const record of journal.backward(journal.head?.revision ?? newest)) {
     if (record.kind === "checkpoint") checkpoint = record;
     else if (record.kind === "text") {
-      // Earlier ones are of texts that hold the values.
+      // Earlier text records have hashes of texts with the old values; only the newest is kept.
       if (!newestFirst.some(({ kind }) => kind === "text")) newestFirst.push(record);
     } else if (record.kind !== "change" || record.revision > newest) newestFirst.push(record);
     else {
       const changes = record.changes.map(change => {
         if (change.scope !== scope || change.field !== field) return change;
         const { before: _, after, ...place } = change;
-        // The newest change of all made the present value, which is no secret of the past.
-        const present = !changedSince && after !== undefined ? { after } : {};
-        changedSince = true;
+        // The newest change of the field set its present value, which stays.
+        const present = !isChangedLater && after !== undefined ? { after } : {};
+        isChangedLater = true;
         return { ...place, ...present, forgotten: true as const };
       });
       newestFirst.push({ ...record, changes });
     }
   }
   const { revision, time, config } = checkpoint ?? { revision: 0, time: timeText(clock), config: current };
-  // With no change since, what the checkpoint has is the present value.
-  const kept = filterConfig(config, (otherScope, other) => !changedSince || otherScope !== scope || other !== field);
+  // If nothing changed the field since the checkpoint, its value there is the present one, which stays.
+  const kept = filterConfig(config, (otherScope, other) => !isChangedLater || otherScope !== scope || other !== field);
   return [{ kind: "checkpoint", revision, time, config: kept }, ...newestFirst.reverse()];
 }
 

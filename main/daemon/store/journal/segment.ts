@@ -3,11 +3,11 @@ import { basename } from "node:path";
 import { type FileSystem, readAll, systemErrorCode } from "../../../files/file-system.ts";
 import { type JournalLine, parseLine } from "./record.ts";
 
-/** A journal's file that is not as it was written: what stands before the place cannot be trusted. */
+/** A segment is damaged: records before that line cannot be trusted. */
 export class JournalDamageError extends Error {
   override readonly name = "JournalDamageError";
   readonly path: string;
-  /** From 1; undefined: as a whole. */
+  /** From 1; undefined if the whole segment is damaged or missing. */
   readonly line: number | undefined;
 
   constructor(path: string, line: number | undefined, what: string) {
@@ -17,7 +17,7 @@ export class JournalDamageError extends Error {
   }
 }
 
-/** A journal's file is gone: compaction took it while it was being read, or somebody else did. */
+/** A segment is missing: compaction, or somebody else, deleted it during reading. */
 export class SegmentMissingError extends Error {
   override readonly name = "SegmentMissingError";
 }
@@ -26,7 +26,7 @@ const newline = 0x0a;
 const firstTailBytes = 64 * 1024;
 const chunkBytes = 256 * 1024;
 
-/** The text of a segment, as bytes. Throws SegmentMissingError. */
+/** Reads a segment. Throws SegmentMissingError. */
 export async function readSegment(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
@@ -36,7 +36,7 @@ export async function readSegment(path: string): Promise<Buffer> {
   }
 }
 
-/** The lines of a segment, the newest first, each with its number from 1 and where it begins; what follows the last line end is none. */
+/** The lines of a segment, newest first, with the byte offsets of each. Text after the last line end is not a line. */
 export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: number; end: number }> {
   let end = bytes.lastIndexOf(newline);
   while (end >= 0) {
@@ -47,8 +47,8 @@ export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: 
 }
 
 /**
- * The lines that a segment has by now, the oldest first. Only a part of it is in memory, for the one who reads them may take long.
- * Throws SegmentMissingError.
+ * The lines that a segment has now, oldest first, each with its number from 1. Reads in chunks, because a slow consumer would otherwise
+ * keep the whole segment in memory. Throws SegmentMissingError.
  */
 export async function* linesForward(path: string): AsyncGenerator<{ text: string; line: number }> {
   let handle: FileHandle;
@@ -63,7 +63,7 @@ export async function* linesForward(path: string): AsyncGenerator<{ text: string
     let rest: Buffer = Buffer.alloc(0);
     let line = 0;
     for (let offset = 0; offset < size; ) {
-      // A line that is longer than all that was read asks for more each time.
+      // Doubles the chunk for a line that is longer than everything read so far.
       const length = Math.min(Math.max(chunkBytes, rest.length), size - offset);
       const bytes = Buffer.concat([rest, await readAll(handle, length, offset)]);
       offset += length;
@@ -73,7 +73,7 @@ export async function* linesForward(path: string): AsyncGenerator<{ text: string
         yield { text: bytes.toString("utf8", start, end), line };
         start = end + 1;
       }
-      // What is told already need not stay because of what follows.
+      // A copy, so that the lines already yielded can be freed.
       rest = Buffer.from(bytes.subarray(start));
     }
   } finally {
@@ -81,30 +81,31 @@ export async function* linesForward(path: string): AsyncGenerator<{ text: string
   }
 }
 
-/** The number of the line that begins at `start`. */
+/** The number, from 1, of the line that begins at the offset `start`. */
 export function lineNumber(bytes: Buffer, start: number): number {
   let number = 1;
   for (let at = bytes.indexOf(newline); at !== -1 && at < start; at = bytes.indexOf(newline, at + 1)) number += 1;
   return number;
 }
 
-/** The end of a segment: its last records, how far it is whole, and how many bytes it has. */
+/** The end of a segment. */
 export interface SegmentTail {
-  /** The newest first; not all of them. */
+  /** The last records, newest first; not all of them. */
   readonly lines: readonly (JournalLine & { readonly start: number })[];
-  /** Where the last whole record ends. */
+  /** The offset at which the last intact record ends. */
   readonly whole: number;
+  /** The size of the segment. */
   readonly bytes: number;
 }
 
 /**
- * Reads from a segment's end backward until the last whole record is found and `enough` says that no earlier one is
- * needed. No line of it being whole gives no lines.
+ * Reads a segment backward until the last intact record is found and `isEnough` says that no earlier record is needed. Returns no lines
+ * if none is intact.
  */
 export async function readTail(
   path: string,
   fileSystem: FileSystem,
-  enough: (line: JournalLine) => boolean,
+  isEnough: (line: JournalLine) => boolean,
 ): Promise<SegmentTail> {
   const handle = await fileSystem.open(path, "r");
   try {
@@ -117,7 +118,7 @@ export async function readTail(
       let done = length === size;
       let found = false;
       for (const { text, start, end } of linesBackward(bytes)) {
-        // The first in the chunk may have begun before it.
+        // The first line in the chunk may have begun before it.
         if (start === 0 && offset > 0) break;
         const line = parseLine(text);
         if (line === undefined) {
@@ -127,7 +128,7 @@ export async function readTail(
           break;
         }
         const [newest] = lines;
-        // Whole, and not where it was written: to take a moved line for the end would give its number to the present.
+        // An intact line that was moved to the end is not the newest record; its revision number would be assigned twice.
         if (lines.length === 1 && newest !== undefined && newest.record.revision < line.record.revision)
           lines.length = 0;
         else if (found) {
@@ -136,8 +137,8 @@ export async function readTail(
         }
         if (lines.length === 0) whole = offset + end;
         lines.push({ ...line, start: offset + start });
-        // The line before it is read too.
-        found = enough(line);
+        // Ends the loop only at the next line, so that a moved last line is noticed.
+        found = isEnough(line);
       }
       if (done) return { lines, whole, bytes: size };
     }

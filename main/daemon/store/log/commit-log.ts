@@ -4,28 +4,28 @@ import type { ChangeSource } from "../../../../shared/protocol.ts";
 import type { Actor } from "../store.ts";
 
 /*
- * The port: the truth about all repositories is one log of commits, durable when they are appended. Files and histories are
- * mirrors of it. Anyone who keeps the log (the file log beside this, another engine one day) knows nothing of what is above:
- * deciding, interpreting, queues, publishing.
+ * The interface of the log. One log of commits is the source of truth for all repositories; files and histories mirror it. An
+ * implementation (`file-log.ts`, `stream-log.ts`) makes entries durable and orders them. It knows nothing of the layers above:
+ * deciding, interpreting, queues and publishing.
  */
 
-/** A place in the log, from 1 on, without gaps; 0 is before everything. */
+/** The number of an entry: consecutive, from 1; 0 is before the first entry. */
 export type LogNumber = number;
 
-/** A number and the log that it is of, as one text: what a watch goes on from. */
+/** An entry's number with the id of its log, as text. Watchers resume from it. */
 export type Position = string;
 
 export function formatPosition(log: string, number: LogNumber): Position {
   return `${log}.${number}`;
 }
 
-/** The number that a position means in this log; 0 for one of another log, as all of that was before. */
+/** The entry number of a position; 0 if it belongs to another log, because everything in that one came before this log. */
 export function numberIn(log: string, position: Position | undefined): LogNumber {
   const { id, number } = /^(?<id>[0-9a-f]+)\.(?<number>\d{1,15})$/.exec(position ?? "")?.groups ?? {};
   return id === log ? Number(number) : 0;
 }
 
-/** What one request does to one or several documents: all of it is served, or nothing. */
+/** The changes of one request to one or several documents: all of them become active, or none. */
 export interface Commit {
   readonly kind: "commit";
   /** RFC 3339, UTC, milliseconds. */
@@ -34,35 +34,35 @@ export interface Commit {
   readonly source: ChangeSource;
   readonly reason?: string;
   readonly batch?: string;
-  /** Of a log that several share: the name of the machine that it was made on. */
+  /** Only in a shared log: the name of the machine that made the commit. */
   readonly machine?: string;
-  /** In a snapshot: its number when it was appended first. */
+  /** Only in a snapshot: the number of the original entry. */
   readonly number?: LogNumber;
   readonly documents: readonly DocumentCommit[];
 }
 
-/** What a commit does to one document. Only values after it: those before are in what the commits before it left. */
+/** The changes of a commit to one document. Contains only new values; the previous ones result from earlier commits. */
 export interface DocumentCommit {
   readonly repo: string;
-  /** Which of the documents that had this id: it is new at each add. */
+  /** Identifies the document among all that ever had this id: each add creates a new lineage. */
   readonly lineage: string;
-  /** The first of its lineage: it need not follow what its history ends with. */
+  /** The first commit of its lineage. Its revision need not follow the last one in the history. */
   readonly begins?: true;
-  /** With `begins`: the edits are all values, and earlier ones are not recorded anywhere. */
+  /** With `begins`: the edits contain all values, and no earlier values are recorded anywhere. */
   readonly isWhole?: true;
-  /** With `begins`, of a log that several share: what people call it. */
+  /** With `begins`, only in a shared log: the display name of the repository. */
   readonly name?: string;
-  /** With `begins`: what it is a clone of, as HOST/PATH, without how to get there. */
+  /** With `begins`: the git remote that it is a clone of, as HOST/PATH, without scheme and user. */
   readonly remote?: string;
-  /** After the commit; the earlier one if no active value changed, only what the file should have. */
+  /** The revision after the commit. Unchanged if the commit changes only the file and no active value. */
   readonly revision: number;
-  /** What the file should have. An absent value is removed. */
+  /** The changes to the file. An edit without a value removes the field. */
   readonly edits: readonly ConfigEdit[];
-  /** What changes in what is served, where that is something else than `edits`. */
+  /** The changes of active values, if they differ from `edits`. */
   readonly served?: readonly ConfigEdit[];
 }
 
-/** The values that a field had before its present one are to be nowhere any more. */
+/** A request to erase all earlier values of a field from the history and the log. */
 export interface Forgetting extends ConfigPath {
   readonly kind: "forget";
   readonly time: string;
@@ -71,14 +71,14 @@ export interface Forgetting extends ConfigPath {
   readonly revision: number;
 }
 
-/** The document is one no longer: what was committed to it before may reach no file. Its history has all of it. */
+/** A document was removed: its earlier commits must not be written to any file. Its history contains them. */
 export interface Removal {
   readonly kind: "remove";
   readonly time: string;
   readonly repo: string;
 }
 
-/** Of a log that several share: what people call a repository from now on. */
+/** Only in a shared log: a repository has a new display name. */
 export interface Renaming {
   readonly kind: "rename";
   readonly time: string;
@@ -86,7 +86,7 @@ export interface Renaming {
   readonly name: string;
 }
 
-/** Of a shared log: a scope's file has another text, or is deleted. A snapshot repeats each scope. */
+/** Only in a shared log: the text of a scope's file changed, or the file was deleted. A snapshot repeats each scope. */
 export interface ScopeChange {
   readonly kind: "scope";
   readonly time: string;
@@ -94,27 +94,27 @@ export interface ScopeChange {
   readonly text: string | null;
 }
 
-/** Of a shared log: the kept histories of all repositories follow, so earlier entries can be removed. */
+/** Only in a shared log: the kept histories of all repositories follow, so earlier entries can be removed. */
 interface SnapshotBegin {
   readonly kind: "snapshot";
   readonly time: string;
 }
 
-/** A piece of a repository's kept history. */
+/** A part of a repository's kept history. */
 export interface SnapshotPart {
   readonly kind: "part";
-  /** The number that the snapshot begins with. */
+  /** The number of the entry that began the snapshot. */
   readonly snapshot: LogNumber;
   readonly repo: string;
-  /** Behind those of the parts before. The first of all begins the repository. */
+  /** They follow the commits of earlier parts. The first commit of all begins the repository. */
   readonly commits: readonly Commit[];
   readonly forgettings: readonly Forgetting[];
   readonly isFirst: boolean;
-  /** What was committed to this repository by now is in its parts. */
+  /** The parts contain every earlier commit to this repository. */
   readonly isLast: boolean;
 }
 
-/** There is no repository but those of the snapshot and those that were added since it began. */
+/** The snapshot is complete. Only its repositories, and those that were added since it began, exist. */
 export interface SnapshotEnd {
   readonly kind: "end";
   readonly snapshot: LogNumber;
@@ -130,121 +130,124 @@ export type LogEntry =
   | SnapshotPart
   | SnapshotEnd;
 
-/** A repository as a snapshot has it. */
+/** The history of a repository from a snapshot. */
 export interface KeptHistory {
   readonly kind: "kept";
   readonly repo: string;
   readonly commits: readonly Commit[];
 }
 
-/** There is no repository and no scope but these. */
+/** The only repositories and scopes that exist after a snapshot. */
 interface Remaining {
   readonly kind: "remaining";
   readonly repos: ReadonlySet<string>;
   readonly scopes: ReadonlySet<string>;
 }
 
-/** What one who follows a log is handed. */
+/** What a follower of the log receives. */
 export type FollowedEntry = Commit | Forgetting | Removal | Renaming | ScopeChange | KeptHistory | Remaining;
 
-/** An entry, and where it stands. */
+/** An entry with its number. */
 export interface Committed<Entry extends LogEntry | FollowedEntry = LogEntry> {
   readonly number: LogNumber;
   readonly entry: Entry;
 }
 
-/** What is appended; `committed` is called when it is durable, in the order of the log, before anybody may see what follows. */
-export interface Appending {
+/** Entries to append together. */
+export interface AppendRequest {
   readonly entries: readonly LogEntry[];
-  /** What they were decided on: all up to here. */
+  /** The last entry that the decision took into account. */
   readonly after: LogNumber;
+  /** Called when the entries are durable, in the order of the log, before later entries become visible. */
   committed(first: LogNumber): void;
 }
 
 export interface CommitLog {
-  /** Which log this is: a number of one log says nothing about another. */
+  /** Identifies the log: numbers of different logs cannot be compared. */
   readonly id: string;
-  /** Others append to it too, under the name that this machine has there; undefined: nobody else does. */
+  /** The name of this machine in a shared log; undefined if only this home appends to the log. */
   readonly shared: { readonly machine: string } | undefined;
-  /** Of a log that others append to too: what is known of its snapshots. */
+  /** The snapshots of a shared log; undefined for any other. */
   readonly snapshots: Snapshots | undefined;
-  /** Why what is taken in may be old, and nothing can be appended, as a sentence; undefined: it is up to date. */
+  /** Why nothing can be appended and applied entries may be outdated, as a sentence; undefined if the log is up to date. */
   readonly problem: string | undefined;
-  /** The newest entry that is durable. */
+  /** The newest entry that is durable and applied. */
   readonly newest: LogNumber;
   /**
-   * Appends entries durably, all or none, after everything appended before. Throws AppendError: then none is in the log, unless the
-   * error says that the outcome is unknown. Throws ConflictError if others appended something about the same repositories after
-   * `after`; then none is in the log.
+   * Appends entries durably, all or none, after everything appended earlier. Throws AppendError; then no entry is in the log, unless the
+   * error says that the outcome is unknown. Throws ConflictError if another machine changed the same repositories after the entry
+   * `after`; then no entry is in the log.
    */
-  append(appending: Appending): Promise<void>;
+  append(request: AppendRequest): Promise<void>;
   /**
-   * From now on what others append is taken in, one entry after the other, in the order of the log: `prepare` is waited for, then
-   * the entry counts (`newest`), and what `prepare` answered makes it visible. Once this resolves, all is taken in that is in
-   * the log now, or it cannot be reached.
+   * Starts to apply the entries of other machines, one at a time, in the order of the log: `prepare` is awaited, `newest` becomes the
+   * entry's number, and the function that `prepare` returned makes the entry visible. Resolves when everything in the log is applied,
+   * or when the log cannot be reached.
    */
   follow(follower: Follower): Promise<void>;
-  /** What is in the log by now can go without what comes after it. However much is being appended. Throws the system's error. */
+  /** Seals all entries so far, so that they can be deleted without later ones, even during appends. Throws the system's error. */
   seal(): Promise<void>;
-  /** Whether there is anything sealed, so that releasing may let something go. */
+  /** Whether anything is sealed, so that `release` may delete something. */
   readonly hasSealed: boolean;
-  /** Entries up to this one need not be kept any longer: the histories have them. Those that are sealed go. Throws the system's error. */
+  /** Deletes sealed entries up to this one, because the histories contain them. Throws the system's error. */
   release(through: LogNumber): Promise<void>;
   /**
-   * As `release`; of those that are sealed nothing is left anywhere, whole or damaged. Where others append too there has to be a
-   * snapshot behind `through` that has ended. Throws the system's error.
+   * As `release`, but no copy of a sealed entry remains, not even of a damaged one. A shared log needs a complete snapshot that began
+   * after `through`. Throws the system's error.
    */
   erase(through: LogNumber): Promise<void>;
   /**
-   * No number that was told before is to count: what is lost of the log would be passed over in silence. Nor do the entries of
-   * before, from the next start on. Throws the system's error.
+   * Gives the log a new id, which invalidates all positions that watchers have; otherwise they would silently miss entries that are
+   * lost. From the next start on, earlier entries are ignored too. Throws the system's error.
    */
   renew(): Promise<void>;
-  /** Ends when all that was appended is durable. */
+  /** Resolves when all appends are settled. */
   close(): Promise<void>;
 }
 
-/** The numbers are 0 where there is none. */
+/** The snapshots of a shared log. A number is 0 if there is no such entry. */
 export interface Snapshots {
-  /** The newest snapshot, and the newest that has ended. */
+  /** The entries that began the newest snapshot, and the newest complete one. */
   readonly begun: LogNumber;
   readonly ended: LogNumber;
-  /** When a piece of one was taken in last, by the clock's `monotonic()`. */
-  readonly resumedAt: number;
+  /** When the last entry of any snapshot was applied, by the clock's `monotonic()`. */
+  readonly progressedAt: number;
   /** The newest entry that erases values: the log must begin after it. */
   readonly forgetting: LogNumber;
-  /** Something that others appended could not be taken in: what is here is no snapshot of the log. */
-  readonly hasMissed: boolean;
-  /** Bytes of the whole log, about; and so many may be in one part of a snapshot. */
+  /** An entry of another machine could not be applied, so this machine must not write a snapshot. */
+  readonly hasFailedEntries: boolean;
+  /** The approximate size of the log in bytes. */
   readonly bytes: number;
+  /** The maximum size of a snapshot part in bytes. */
   readonly partBytes: number;
 }
 
 export interface Follower {
+  /** Prepares an entry; the returned function makes it visible. */
   prepare(committed: Committed<FollowedEntry>): Promise<() => void>;
-  /** The log can be appended to again after it could not. */
+  /** Called when the log can be appended to again. */
   onReachable(): void;
 }
 
-/** What is in the log at a start and may not be in the histories. */
+/** A log, with the entries that the histories may lack at a start. */
 export interface OpenedLog {
   readonly log: CommitLog;
   readonly entries: readonly Committed[];
-  /** So many entries were acknowledged and cannot be read. */
+  /** The number of acknowledged entries that cannot be read. */
   readonly lost: number;
-  /** It is a copy of another home's: `renew` it once the histories have what is in it. */
+  /** The log is a copy of another home's: call `renew` when the histories contain its entries. */
   readonly isCopy: boolean;
 }
 
-/** As histories tell of it. */
+/** The position of a commit as histories record it. */
 export function positionOf({ number, entry }: Committed<Commit>, log: string): Position {
   return formatPosition(log, entry.number ?? number);
 }
 
-/** Entries could not be put on the disk. */
+/** Entries could not be appended. */
 export class AppendError extends Error {
   override readonly name = "AppendError";
-  /** They may be in the log all the same, and turn up after a restart. */
+  /** The entries may still be in the log, and appear later. */
   readonly isOutcomeUnknown: boolean;
 
   constructor(cause: unknown, isOutcomeUnknown: boolean) {
@@ -253,14 +256,14 @@ export class AppendError extends Error {
   }
 }
 
-/** Others were first: what was to be appended was decided on what is no longer so. None of it is in the log. */
+/** Another machine changed the same repositories first, so the append was decided on an outdated state. No entry is in the log. */
 export class ConflictError extends Error {
   override readonly name = "ConflictError";
-  /** Settled when what others appended has been taken in, and another decision makes sense. */
-  readonly taken: Promise<void>;
+  /** Resolves when the conflicting entries are applied, so that the change can be decided again. */
+  readonly applied: Promise<void>;
 
-  constructor(taken: Promise<void>) {
+  constructor(applied: Promise<void>) {
     super("another machine changed it first");
-    this.taken = taken;
+    this.applied = applied;
   }
 }

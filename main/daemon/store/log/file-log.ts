@@ -6,7 +6,7 @@ import pLimit from "p-limit";
 import type { Clock } from "../../../clock.ts";
 import { syncFolder } from "../../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../../files/file-system.ts";
-import { AppendError, type Appending, type CommitLog, type LogNumber, type OpenedLog } from "./commit-log.ts";
+import { AppendError, type AppendRequest, type CommitLog, type LogNumber, type OpenedLog } from "./commit-log.ts";
 import { type Frame, formatFrame } from "./frame.ts";
 import { type FoundSegment, recover } from "./recover.ts";
 
@@ -19,29 +19,30 @@ export interface FileLogOptions {
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
-/** Says in the folder of a log that it is a copy. */
-const copyName = "copy";
+/** The file that marks a log as a copy. */
+const copyMarker = "copy";
 
-/** For `open` to tell: positions of the log that this is a copy of are not to count. Throws the system's error. */
+/** Marks a log as a copy (`isCopy`): positions of the original log are not valid in it. Throws the system's error. */
 export async function markCopied(folder: string): Promise<void> {
-  await using handle = await open(join(folder, copyName), "w", 0o600);
+  await using handle = await open(join(folder, copyMarker), "w", 0o600);
   await handle.sync();
 }
 
-/** A segment is closed behind so many bytes; what the histories have can then go, file by file. */
+/** A segment is closed at this size, and deleted when the histories contain its entries. */
 const segmentBytes = 4 * 1024 * 1024;
-/** What one write takes at most, but for an entry that is larger by itself. */
-const groupBytes = 1024 * 1024;
-/** The most that the log keeps of what the histories do not have; from half of it on everything waits, at most so long. */
-const largestLog = 64 * 1024 * 1024;
-const longestPause = 500;
+/** The approximate maximum size of one write, except for a single larger append. */
+const maxGroupBytes = 1024 * 1024;
+/** The maximum size of the log while the histories cannot keep up. From half of it on, writes are delayed. */
+const maxLogBytes = 64 * 1024 * 1024;
+/** The maximum delay of a write, in milliseconds. */
+const maxWriteDelay = 500;
 const segmentName = /^(?<sequence>\d{10})\.log$/;
 
 interface Segment {
   readonly path: string;
   readonly sequence: number;
   bytes: number;
-  /** Of its last entry. */
+  /** The number of its last entry. */
   end: LogNumber;
 }
 
@@ -49,15 +50,15 @@ interface OpenSegment extends Segment {
   readonly handle: Awaited<ReturnType<FileSystem["open"]>>;
 }
 
-interface Waiting extends Appending {
+interface PendingAppend extends AppendRequest {
   resolve(): void;
   reject(error: AppendError): void;
 }
 
 /**
- * The log as files of lines in a folder. What comes while one write and its sync run goes into the next: one sync for all
- * that waited, of whatever documents. A segment that a write or sync failed in is never touched again: the next one begins
- * with the number of what was durable, so that whatever the disk makes of the rest does not count.
+ * The log as files of lines in a folder. Appends during a write and its sync are grouped into the next write, so that all of them share
+ * one sync. After a failed write or sync, the segment is never written again: the header of the next segment has the last durable
+ * number, which invalidates whatever the disk has of the failed write.
  */
 export class FileLog implements CommitLog {
   readonly shared = undefined;
@@ -65,20 +66,20 @@ export class FileLog implements CommitLog {
   readonly problem = undefined;
   #id: string;
   readonly #options: FileLogOptions;
-  readonly #waiting: Waiting[] = [];
+  readonly #queue: PendingAppend[] = [];
   readonly #rotations: Pick<PromiseWithResolvers<void>, "resolve" | "reject">[] = [];
-  /** Those that are no longer written to, the oldest first. */
+  /** Segments that are no longer written to, oldest first. */
   #closed: Segment[];
   #segment: OpenSegment | undefined;
-  /** Created in the background, so that nobody waits for it. */
+  /** The next segment, created in the background so that no append waits for it. */
   #spare: Promise<OpenSegment | undefined> | undefined;
   #sequence: number;
   #newest: LogNumber;
   #released: LogNumber;
-  /** What is closed holds damage, which is kept for a person to review. */
+  /** A closed segment is damaged; it is kept for a person to review. */
   #hasDamaged = false;
   #running: Promise<void> | undefined;
-  readonly #releaseInTurn = pLimit(1);
+  readonly #releaseQueue = pLimit(1);
   #isClosed = false;
 
   private constructor(
@@ -96,7 +97,7 @@ export class FileLog implements CommitLog {
     this.#sequence = closed.at(-1)?.sequence ?? 0;
   }
 
-  /** Reads what is there and begins a segment behind it. Throws the system's error. */
+  /** Reads the existing segments and starts a new one. Throws the system's error. */
   static async open(options: FileLogOptions): Promise<OpenedLog> {
     const { folder, onProblem } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -116,12 +117,12 @@ export class FileLog implements CommitLog {
     const log = new FileLog(options, id ?? newId(), newest, released, segments);
     log.#hasDamaged = lost.length > 0;
     await syncFolder(dirname(folder), options.fileSystem, options.clock);
-    // What a process that was killed left in the system's memory is not to be lost behind the new one's header.
+    // A killed process may have left entries that are not synced. A power loss must not lose them once a new header counts them.
     const last = segments.at(-1);
     if (last !== undefined) await syncFile(last.path, options.fileSystem);
-    // On a full disk what is there is served all the same.
-    await log.#begin().catch(error => log.#reportUnwritable(error));
-    return { log, entries, lost: lost.length, isCopy: all.includes(copyName) };
+    // On a full disk, the existing entries are still served, and the next append tries to start a segment again.
+    await log.#startSegment().catch(error => log.#reportUnwritable(error));
+    return { log, entries, lost: lost.length, isCopy: all.includes(copyMarker) };
   }
 
   get id(): string {
@@ -132,26 +133,26 @@ export class FileLog implements CommitLog {
     return this.#newest;
   }
 
-  append(appending: Appending): Promise<void> {
+  append(request: AppendRequest): Promise<void> {
     if (this.#isClosed) return Promise.reject(new AppendError(new Error("the log is closed"), false));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...appending, resolve, reject });
+      this.#queue.push({ ...request, resolve, reject });
       this.#wake();
     });
   }
 
-  /** Nobody else does. */
+  /** Nothing to do: only this home appends. */
   async follow(): Promise<void> {}
 
   release(through: LogNumber): Promise<void> {
-    return this.#releaseInTurn(() => this.#release(through));
+    return this.#releaseQueue(() => this.#release(through));
   }
 
   async #release(through: LogNumber): Promise<void> {
     this.#released = Math.max(this.#released, through);
     const done = this.#closed.findIndex(({ end }) => end > this.#released);
     const { fileSystem, folder, clock } = this.#options;
-    for (let left = done === -1 ? this.#closed.length : done; left > 0; left--) {
+    for (let remaining = done === -1 ? this.#closed.length : done; remaining > 0; remaining--) {
       const path = this.#closed[0]?.path ?? "";
       try {
         if (this.#hasDamaged) await fileSystem.rename(path, `${path}.damaged`);
@@ -159,7 +160,7 @@ export class FileLog implements CommitLog {
       } catch (error) {
         if (systemErrorCode(error) !== "ENOENT") throw error;
       }
-      // One by one, the oldest first: a later one tells what of an earlier one counts.
+      // One by one, oldest first: the header of a later segment says which lines of the earlier ones are valid.
       await syncFolder(folder, fileSystem, clock);
       this.#closed.shift();
     }
@@ -167,12 +168,12 @@ export class FileLog implements CommitLog {
   }
 
   async renew(): Promise<void> {
-    await this.#idle();
+    await this.#whenIdle();
     this.#id = newId();
     await this.seal();
     const { folder, fileSystem, clock } = this.#options;
     try {
-      await fileSystem.unlink(join(folder, copyName));
+      await fileSystem.unlink(join(folder, copyMarker));
     } catch (error) {
       if (systemErrorCode(error) === "ENOENT") return;
       throw error;
@@ -192,7 +193,7 @@ export class FileLog implements CommitLog {
     return this.#closed.length > 0;
   }
 
-  /** Closes the segment that is written to, between two writes. */
+  /** Starts a new segment between two writes. */
   seal(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#rotations.push({ resolve, reject });
@@ -200,13 +201,13 @@ export class FileLog implements CommitLog {
     });
   }
 
-  async #idle(): Promise<void> {
+  async #whenIdle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#idle();
+    await this.#whenIdle();
     const spare = await this.#spare;
     for (const open of [spare, this.#segment]) await open?.handle.close().catch(() => {});
     this.#segment = undefined;
@@ -215,66 +216,66 @@ export class FileLog implements CommitLog {
   #wake(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
-      if (this.#waiting.length > 0 || this.#rotations.length > 0) this.#wake();
+      if (this.#queue.length > 0 || this.#rotations.length > 0) this.#wake();
     });
   }
 
   async #run(): Promise<void> {
-    // What is asked for in one turn of the event loop is one write.
+    // Groups the appends of one turn of the event loop into one write.
     await Promise.resolve();
-    while (this.#waiting.length > 0 || this.#rotations.length > 0) {
+    while (this.#queue.length > 0 || this.#rotations.length > 0) {
       const rotations = this.#rotations.splice(0);
       if (rotations.length > 0) {
-        const begun = this.#begin();
-        for (const { resolve, reject } of rotations) begun.then(resolve, reject);
-        await begun.catch(() => {});
+        const started = this.#startSegment();
+        for (const { resolve, reject } of rotations) started.then(resolve, reject);
+        await started.catch(() => {});
         continue;
       }
       // If the histories cannot keep up, writes are slowed down long before the space is used up.
-      if (this.#excess > 0) await this.#options.clock.delay(this.#excess * longestPause);
+      if (this.#backpressure > 0) await this.#options.clock.delay(this.#backpressure * maxWriteDelay);
       await this.#writeGroup();
     }
   }
 
   async #writeGroup(): Promise<void> {
-    const group: Waiting[] = [];
+    const group: PendingAppend[] = [];
     let text = "";
     let number = this.#newest;
-    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
       let lines = "";
       const first = number;
       for (const content of next.entries) {
         number += 1;
-        lines += this.#frame(number, content);
+        lines += this.#formatFrame(number, content);
       }
-      if (group.length > 0 && text.length + lines.length > groupBytes) {
+      if (group.length > 0 && text.length + lines.length > maxGroupBytes) {
         number = first;
         break;
       }
       text += lines;
       group.push(next);
-      this.#waiting.shift();
+      this.#queue.shift();
     }
-    const refuse = (error: unknown, isOutcomeUnknown: boolean) => {
+    const fail = (error: unknown, isOutcomeUnknown: boolean) => {
       for (const { reject } of group) reject(new AppendError(error, isOutcomeUnknown));
     };
     const bytes = Buffer.from(text);
     let segment: OpenSegment;
     try {
       this.#options.assertHeld();
-      if (this.#excess >= 1) throw new Error("the histories cannot be written, and the log is full");
+      if (this.#backpressure >= 1) throw new Error("the histories cannot be written, and the log is full");
       segment = await this.#segmentFor(bytes.length);
     } catch (error) {
-      return refuse(error, false);
+      return fail(error, false);
     }
     try {
       await writeAll(segment.handle, bytes, segment.bytes);
       await segment.handle.datasync();
     } catch (error) {
-      return refuse(error, !(await this.#abandon()));
+      return fail(error, !(await this.#abandonSegment()));
     }
     segment.bytes += bytes.length;
-    if (segment.bytes > segmentBytes / 2) this.#spare ??= this.#make().catch(() => undefined);
+    if (segment.bytes > segmentBytes / 2) this.#spare ??= this.#createSegment().catch(() => undefined);
     for (const { entries, committed, resolve } of group) {
       const first = this.#newest + 1;
       this.#newest += entries.length;
@@ -282,20 +283,20 @@ export class FileLog implements CommitLog {
       try {
         committed(first);
       } catch (error) {
-        // What is durable is so, whatever becomes of its telling.
+        // The entries are durable, so the append succeeded.
         this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
       }
       resolve();
     }
   }
 
-  /** How much of the room that may be taken only slowly is taken: 0 for none, 1 for all. */
-  get #excess(): number {
+  /** How far the log is into the second half of `maxLogBytes`: 0 below it, 1 when the log is full. */
+  get #backpressure(): number {
     const bytes = this.#closed.reduce((sum, segment) => sum + segment.bytes, this.#segment?.bytes ?? 0);
-    return Math.max(0, bytes / largestLog - 0.5) * 2;
+    return Math.max(0, bytes / maxLogBytes - 0.5) * 2;
   }
 
-  /** The segment for so many bytes more. Throws the system's error if there is none. */
+  /** The segment for the next write of a size. Throws the system's error if none can be started. */
   async #segmentFor(bytes: number): Promise<OpenSegment> {
     const segment = this.#segment;
     if (segment !== undefined && fstatSync(segment.handle.fd).nlink === 0) {
@@ -306,26 +307,26 @@ export class FileLog implements CommitLog {
       this.#spare = undefined;
     } else if (segment !== undefined) {
       if (segment.bytes + bytes <= segmentBytes) return segment;
-      // A disk that has no room for another file may have it in this one.
-      const isNext = await this.#begin().then(
+      // A disk without room for another file may still have room in this one.
+      const isStarted = await this.#startSegment().then(
         () => true,
         () => false,
       );
-      if (!isNext && this.#segment !== undefined) return this.#segment;
+      if (!isStarted && this.#segment !== undefined) return this.#segment;
     }
-    if (this.#segment === undefined) await this.#begin();
+    if (this.#segment === undefined) await this.#startSegment();
     if (this.#segment === undefined) throw new Error("the log has no file");
     return this.#segment;
   }
 
   /**
-   * Lets go of a segment that a write failed in. True if what was written counts for nothing from now on: the next one says
-   * so. Else the next append tries again to begin one.
+   * Closes a segment after a failed write. Returns true if the next segment is started, whose header invalidates the failed write.
+   * Otherwise the outcome is unknown, and the next append tries to start a segment again.
    */
-  async #abandon(): Promise<boolean> {
+  async #abandonSegment(): Promise<boolean> {
     await this.#closeSegment();
     try {
-      await this.#begin();
+      await this.#startSegment();
       return true;
     } catch (error) {
       this.#reportUnwritable(error);
@@ -347,15 +348,15 @@ export class FileLog implements CommitLog {
     await segment.handle.close().catch(() => {});
   }
 
-  /** Goes on in a new segment, whose header is on the disk before anything else is in it. Throws the system's error. */
-  async #begin(): Promise<void> {
+  /** Continues in a new segment. Its header is durable before any entry is written to it. Throws the system's error. */
+  async #startSegment(): Promise<void> {
     const spare = await this.#spare;
     this.#spare = undefined;
-    const next = spare ?? (await this.#make());
+    const next = spare ?? (await this.#createSegment());
     const after = this.#newest;
     const header = Buffer.from(
-      this.#frame(after, { kind: "segment", after }) +
-        this.#frame(after, { kind: "checkpoint", through: this.#released }),
+      this.#formatFrame(after, { kind: "segment", after }) +
+        this.#formatFrame(after, { kind: "checkpoint", through: this.#released }),
     );
     try {
       await writeAll(next.handle, header, 0);
@@ -366,7 +367,7 @@ export class FileLog implements CommitLog {
         await this.#options.fileSystem.unlink(next.path);
         await syncFolder(this.#options.folder, this.#options.fileSystem, this.#options.clock);
       } catch {
-        // Its header may be there after all, and then what is in the one before counts only up to it.
+        // If the header is on disk all the same, later lines in the current segment would be invalid.
         await this.#closeSegment();
       }
       throw error;
@@ -377,8 +378,8 @@ export class FileLog implements CommitLog {
     this.#segment = next;
   }
 
-  /** An empty segment, whose name is on the disk. */
-  async #make(): Promise<OpenSegment> {
+  /** Creates an empty segment, whose name is durable. */
+  async #createSegment(): Promise<OpenSegment> {
     const { folder, fileSystem, clock } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     this.#sequence += 1;
@@ -394,7 +395,7 @@ export class FileLog implements CommitLog {
     return { path, sequence: this.#sequence, end: this.#newest, handle, bytes: 0 };
   }
 
-  #frame(number: LogNumber, content: Frame["content"]): string {
+  #formatFrame(number: LogNumber, content: Frame["content"]): string {
     return formatFrame({ log: this.id, number, durable: this.#newest, content });
   }
 }

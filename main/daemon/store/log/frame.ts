@@ -13,7 +13,7 @@ interface SegmentHeader {
   readonly after: LogNumber;
 }
 
-/** Entries up to this number are in synced histories. */
+/** Synced histories contain every entry up to this number. */
 interface Checkpoint {
   readonly kind: "checkpoint";
   readonly through: LogNumber;
@@ -21,8 +21,9 @@ interface Checkpoint {
 
 export interface Frame {
   readonly log: string;
-  /** A header and a checkpoint have the number of the entry before them. */
+  /** The number of the entry; a header and a checkpoint have the number of the last entry before them. */
   readonly number: LogNumber;
+  /** The newest number that was durable before the line was written. */
   readonly durable: LogNumber;
   readonly content: LogEntry | SegmentHeader | Checkpoint;
 }
@@ -35,12 +36,12 @@ export function formatFrame({ log, number, durable, content }: Frame): string {
 const checksumLength = 8;
 const space = 0x20;
 
-/** Undefined if the line (without its line end) is not as it was written. */
+/** Parses a line (without its line end); undefined if it is damaged or incomplete. */
 export function parseFrame(line: Buffer): Frame | undefined {
   if (line[checksumLength] !== space) return undefined;
   const rest = line.subarray(checksumLength + 1);
   if (line.toString("latin1", 0, checksumLength) !== checksum(rest)) return undefined;
-  // What has its checksum was written by formatFrame.
+  // A line with a valid checksum was written by `formatFrame`, so parsing cannot fail.
   const { log = "", number, durable, json = "" } = form.exec(rest.toString("utf8"))?.groups ?? {};
   const content: Frame["content"] = JSON.parse(json);
   return { log, number: Number(number), durable: Number(durable), content };

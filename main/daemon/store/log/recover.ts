@@ -7,19 +7,19 @@ export interface FoundSegment {
   readonly bytes: Buffer;
 }
 
-/** What the files of a log say. */
+/** The result of reading the segments of a log. */
 export interface Recovered {
-  /** Undefined if there is no log. */
+  /** Undefined if there is no log yet. */
   readonly id: string | undefined;
-  /** The newest number that was released: the histories have all up to it. */
+  /** The newest released number: the histories contain every entry up to it. */
   readonly released: LogNumber;
-  /** Those that the histories may not have yet, in order. */
+  /** The entries that the histories may lack, in order. */
   readonly entries: readonly Committed[];
-  /** The newest number that was ever given out, whether its entry is there or not. */
+  /** The newest number that was ever assigned, even if its entry is lost. */
   readonly newest: LogNumber;
-  /** Numbers of entries that were durable and are not there as they were written. */
+  /** Numbers of entries that were durable, and are missing or damaged. */
   readonly lost: readonly LogNumber[];
-  /** Of each segment with something to keep, the number of its last entry, as its file's path says which. */
+  /** The number of the last entry of each segment that was started, by path. */
   readonly ends: ReadonlyMap<string, LogNumber>;
 }
 
@@ -31,31 +31,31 @@ const newline = 0x0a;
  */
 export function recover(segments: readonly FoundSegment[]): Recovered {
   const read = segments.map(({ path, bytes }) => ({ path, frames: [...framesOf(bytes)] }));
-  // One that was begun and never used, as the daemon died before its header was whole, says nothing.
-  const begun = read.filter(
+  // Ignores a last segment without a complete line: the daemon died before its header was written.
+  const started = read.filter(
     ({ frames }, index) => index < read.length - 1 || frames.some(frame => frame !== undefined),
   );
-  const whole = begun.flatMap(({ frames }) => frames.filter(frame => frame !== undefined));
+  const whole = started.flatMap(({ frames }) => frames.filter(frame => frame !== undefined));
   const id = whole.at(-1)?.log;
   const ofThis = whole.filter(({ log }) => log === id);
   let durable = 0;
-  let through = 0;
+  let released = 0;
   for (const frame of ofThis) {
     durable = Math.max(durable, afterOf(frame.content) ?? frame.durable);
-    if (frame.content.kind === "checkpoint") through = Math.max(through, frame.content.through);
+    if (frame.content.kind === "checkpoint") released = Math.max(released, frame.content.through);
   }
   const entries: Committed[] = [];
   const ends = new Map<string, LogNumber>();
   const lost: LogNumber[] = [];
   // Entries before the oldest segment were released.
-  let newest = begun.map(({ frames }) => beginningOf(frames)).find(after => after !== undefined) ?? through;
-  for (const [index, { path, frames }] of begun.entries()) {
-    const next = begun.slice(index + 1).map(one => beginningOf(one.frames));
+  let newest = started.map(({ frames }) => beginningOf(frames)).find(after => after !== undefined) ?? released;
+  for (const [index, { path, frames }] of started.entries()) {
+    const next = started.slice(index + 1).map(one => beginningOf(one.frames));
     const limit = next.find(after => after !== undefined) ?? Number.POSITIVE_INFINITY;
     for (const frame of frames) {
       if (frame === undefined || frame.log !== id || !isEntry(frame.content) || frame.number > limit) continue;
       if (frame.number <= newest) continue;
-      // The write that this one was part of never ended.
+      // A line before this one is missing and was never acknowledged, so the write of both never completed.
       if (frame.number > newest + 1 && newest + 1 > durable) break;
       for (let number = newest + 1; number < frame.number; number++) lost.push(number);
       newest = frame.number;
@@ -64,13 +64,13 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
     ends.set(path, newest);
   }
   for (let number = newest + 1; number <= durable; number++) lost.push(number);
-  const kept = entries.filter(({ number }) => number > through);
+  const kept = entries.filter(({ number }) => number > released);
   return {
     id,
-    released: through,
+    released,
     entries: kept,
     newest: Math.max(newest, durable),
-    lost: lost.filter(number => number > through),
+    lost: lost.filter(number => number > released),
     ends,
   };
 }
@@ -78,7 +78,7 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
 function* framesOf(bytes: Buffer): Generator<Frame | undefined> {
   for (let start = 0; start < bytes.length; ) {
     const end = bytes.indexOf(newline, start);
-    // What has no line end is not whole.
+    // A line without a line end is incomplete.
     if (end === -1) return yield undefined;
     yield parseFrame(bytes.subarray(start, end));
     start = end + 1;

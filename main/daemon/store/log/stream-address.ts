@@ -1,26 +1,26 @@
-/** Where a log that several machines share is, and how to get there. */
+/** The address of a shared log, and how to connect to it. */
 export interface StreamAddress {
   /** `host:port` of each server. */
   readonly servers: readonly string[];
   readonly isEncrypted: boolean;
-  /** The stream's name. */
+  /** The name of the stream. */
   readonly name: string;
-  /** On how many servers each message is kept; counts where the stream is made. */
+  /** The number of servers that store each message. Used only when the stream is created. */
   readonly replicas: number;
-  /** Paths of files: what to prove with who we are, and for TLS. */
+  /** Paths of the credentials file and of the files for TLS. */
   readonly credentials?: string;
   readonly ca?: string;
   readonly certificate?: string;
   readonly key?: string;
 }
 
-/** What the settings have beside the address itself. */
+/** The settings of a shared log besides its address. */
 export type StreamAccess = Partial<Pick<StreamAddress, "replicas" | "credentials" | "ca" | "certificate" | "key">>;
 
 const form = /^(?<protocol>nats|tls):\/\/(?<servers>[^/?#@\s]+)\/(?<name>[A-Za-z0-9_-]{1,64})$/;
 const defaultPort = 4222;
 
-/** Throws an Error that says how an address is written. */
+/** Throws an Error that explains the form of an address. */
 export function parseStreamAddress(text: string, access: StreamAccess = {}): StreamAddress {
   const { protocol, servers = "", name } = form.exec(text)?.groups ?? {};
   const { replicas = 1, ...files } = access;

@@ -5,21 +5,21 @@ import { isRepositoryId } from "../../../../shared/repository-id.ts";
 import type { LogEntry, LogNumber } from "./commit-log.ts";
 import type { StreamMessage } from "./stream-session.ts";
 
-/** What a message says. */
+/** The content of a message. */
 export interface Content {
   /** The number of its first entry. */
   readonly first: LogNumber;
-  /** The id of the message that it follows: a server that was cut off may have another one in that place. */
+  /** The id of the message that it follows. A server that was cut off from its cluster may have another one at that sequence. */
   readonly previous: string;
   readonly entries: readonly LogEntry[];
 }
 
-/** The text of a message; `entries` as JSON each. */
+/** The text of a message. Each of `entries` is JSON. */
 export function formatContent({ first, previous }: Omit<Content, "entries">, entries: readonly string[]): string {
   return `{"first":${first},"previous":"${previous}","entries":[${entries.join(",")}]}`;
 }
 
-/** Of a message that no daemon published, nothing, which follows on nothing. */
+/** The content of a message. If no daemon published it, the content is empty and follows no message, so it is never applied. */
 export function contentOf({ data }: StreamMessage): Content {
   const nothing = { first: 0, previous: "", entries: [] };
   try {
@@ -30,7 +30,7 @@ export function contentOf({ data }: StreamMessage): Content {
   }
 }
 
-/** Ids and the names of scopes become names of files. */
+/** Also checks ids and names of scopes, because they become file names. */
 function isContent(value: unknown): value is Content {
   if (!isJsonObject(value) || !Number.isSafeInteger(value["first"]) || !Array.isArray(value["entries"])) return false;
   if (typeof value["previous"] !== "string") return false;
@@ -55,10 +55,10 @@ function isContent(value: unknown): value is Content {
 }
 
 function isPart({ repo, commits, forgettings }: JsonObject): boolean {
-  const isOfIt = (entry: JsonValue) =>
+  const isValid = (entry: JsonValue) =>
     isJsonObject(entry) && (entry["kind"] === "commit" ? isCommit(entry) : entry["repo"] === repo);
   return (
-    [commits, forgettings].every(list => Array.isArray(list) && list.every(isOfIt)) && isRepositoryId(String(repo))
+    [commits, forgettings].every(list => Array.isArray(list) && list.every(isValid)) && isRepositoryId(String(repo))
   );
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../../clock.ts";
 import type { FileSystem } from "../../../files/file-system.ts";
 import {
   AppendError,
-  type Appending,
+  type AppendRequest,
   type CommitLog,
   type Committed,
   type Follower,
@@ -14,16 +14,16 @@ import {
 import type { StreamAddress } from "./stream-address.ts";
 import { StreamConflicts } from "./stream-conflicts.ts";
 import { type Content, contentOf } from "./stream-content.ts";
-import { type Flight, StreamOutbox, unreachable } from "./stream-outbox.ts";
-import { type Place, StreamPlace } from "./stream-place.ts";
+import { type InFlight, StreamOutbox, unreachable } from "./stream-outbox.ts";
+import { type StreamPosition, StreamPositionFile } from "./stream-position.ts";
 import { type StreamMessage, StreamSession } from "./stream-session.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
 
 export interface StreamLogOptions {
   readonly address: StreamAddress;
-  /** What this machine is called there. */
+  /** The name of this machine in the shared log. */
   readonly machine: string;
-  /** Where it is kept how far this home has come. */
+  /** The folder of the file with this home's position in the stream. */
   readonly folder: string;
   readonly temporaryFolder: string;
   readonly fileSystem: FileSystem;
@@ -34,60 +34,61 @@ export interface StreamLogOptions {
 }
 
 /**
- * How long, in milliseconds, an append waits for a server that does not answer, from when it ceased to. The others of a cluster take 4 to 8
- * seconds to elect another leader, and a client waits 10 for its reply.
+ * Milliseconds until an append fails if the server does not answer, counted from the loss of the connection if that came first. A cluster
+ * takes 4 to 8 seconds to elect a new leader, and a client waits 10 seconds for its reply.
  */
-const appendTime = 9_000;
-/** How long, in milliseconds, a start waits for it before what is known is served. */
-const startTime = 3_000;
-/** Milliseconds between two tries to connect: at first, and at most. */
-const firstPause = 50;
-const longestPause = 1_000;
-/** Milliseconds between two questions whether the server still knows a leader. */
-const leaderPause = 2_000;
-/** A part of a snapshot takes at most this, but for an entry that is larger by itself. */
+const appendTimeout = 9_000;
+/** Milliseconds that a start waits for the server before it serves the last known values. */
+const startTimeout = 3_000;
+/** Milliseconds between two attempts to connect; the delay doubles after each. */
+const minRetryDelay = 50;
+const maxRetryDelay = 1_000;
+/** Milliseconds between two checks that the stream has a leader. */
+const leaderCheckInterval = 2_000;
+/** The maximum size of a snapshot part, except for a single larger entry. */
 const partBytes = 256 * 1024;
-/** How many messages wait to be taken in before no more are asked for. */
-const mostArrived = 1_000;
+/** With more received messages than this, reading the stream pauses until they are applied. */
+const maxReceived = 1_000;
 
-interface Arrived {
+interface ReceivedMessage {
   readonly message: StreamMessage;
   readonly content: Content;
 }
 
 /**
- * The log as a stream on a NATS server, which several daemons share. Each message is a group of entries, published with the
- * sequence that it is to follow: if another message is there, others were first, and what they appended comes before what is to be
- * appended. What is known by its message's id to be our own is committed; all else is handed to the follower.
+ * The log as a stream on a NATS server, shared by several daemons. Each message is a group of entries and is published with the
+ * sequence of the message that it must follow. If another machine published there first, the server rejects it, and that machine's
+ * entries are applied before it is published again. A received message with the id of our own is committed; the entries of all other
+ * messages go to the follower.
  */
 export class StreamLog implements CommitLog {
   readonly shared: { readonly machine: string };
   readonly #options: StreamLogOptions;
-  readonly #kept: StreamPlace;
+  readonly #positionFile: StreamPositionFile;
   #id: string | undefined;
-  /** Up to here all is taken in. */
-  #place: Place = { sequence: 0, number: 0, message: "" };
+  /** The last message that was applied, and the number of the last applied entry. */
+  #applied: StreamPosition = { sequence: 0, number: 0, message: "" };
   #follower: Follower | undefined;
   #session: StreamSession | undefined;
-  /** Arrived, and not taken in yet. */
-  #arrived: Arrived[] = [];
-  #arrivedSequence = 0;
+  /** Messages that were received and are not applied yet. */
+  #received: ReceivedMessage[] = [];
+  #receivedSequence = 0;
   readonly #snapshots: StreamSnapshots;
   #bytes = 0;
-  #hasMissed = false;
+  #hasFailedEntries = false;
   readonly #conflicts = new StreamConflicts();
   readonly #outbox: StreamOutbox;
-  /** All is taken in that was in the stream when the connection was made; only then is anything appended. */
-  #isCurrent = false;
-  /** Since when it is not, by the clock's `monotonic()`. */
-  #awaySince: number;
+  /** Everything that the stream contained when the connection was made is applied. Nothing is appended before. */
+  #isCaughtUp = false;
+  /** When `#isCaughtUp` became false, by the clock's `monotonic()`. */
+  #disconnectedSince: number;
   #problem: string | undefined;
-  /** Why this home may not go on with the stream, whatever becomes of connections. */
+  /** Why this home can never continue with the stream, even if it can be reached. */
   #divergence: string | undefined;
   #running: Promise<void> | undefined;
-  #serving: Promise<void> | undefined;
-  /** Called once all is taken in that is there, or it is known that this will never be. */
-  #onTried: () => void = () => {};
+  #connectionLoop: Promise<void> | undefined;
+  /** Lets `follow` return: the log is caught up, or has diverged. */
+  #settleFollow: () => void = () => {};
   #isClosed = false;
   readonly #closed = Promise.withResolvers<void>();
 
@@ -96,33 +97,33 @@ export class StreamLog implements CommitLog {
     this.#options = options;
     this.shared = { machine };
     this.#snapshots = new StreamSnapshots(clock);
-    this.#kept = new StreamPlace(options);
-    this.#awaySince = clock.monotonic();
+    this.#positionFile = new StreamPositionFile(options);
+    this.#disconnectedSince = clock.monotonic();
     this.#outbox = new StreamOutbox({
       clock,
       conflicts: this.#conflicts,
       assertHeld,
-      hasArrived: () => this.#arrived.length > 0,
+      hasReceived: () => this.#received.length > 0,
       wake: () => this.#wake(),
     });
   }
 
-  /** Needs no server, unless the home follows no log yet. Throws an Error that says why it cannot be begun. */
+  /** Needs the server only if the home has no stored position yet. Throws an Error that says why the log cannot be opened. */
   static async open(options: StreamLogOptions): Promise<OpenedLog> {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     const log = new StreamLog(options);
-    const kept = await log.#kept.read();
-    if (kept === undefined) {
+    const stored = await log.#positionFile.read();
+    if (stored === undefined) {
       const session = await StreamSession.open(options.address, true);
       log.#id = session.id;
       await session.close();
-      await log.#keep();
+      await log.#savePosition();
     } else {
-      const { id, stream, sequence, number, message } = kept;
+      const { id, stream, sequence, number, message } = stored;
       if (stream !== options.address.name)
         throw new Error(`This home uses the shared log ${stream}, not ${options.address.name}.`);
       log.#id = id;
-      log.#place = { sequence, number, message };
+      log.#applied = { sequence, number, message };
     }
     return { log, entries: [], lost: 0, isCopy: false };
   }
@@ -132,53 +133,60 @@ export class StreamLog implements CommitLog {
   }
 
   get newest(): LogNumber {
-    return this.#place.number;
+    return this.#applied.number;
   }
 
   get snapshots(): Snapshots {
-    const { begun, ended, resumedAt, forgetting } = this.#snapshots;
-    const most = Math.floor((this.#session?.mostBytes ?? partBytes) / 2);
-    const known = { begun, ended, resumedAt, forgetting, hasMissed: this.#hasMissed, bytes: this.#bytes };
-    return { ...known, partBytes: Math.min(partBytes, most) };
+    const { begun, ended, progressedAt, forgetting } = this.#snapshots;
+    const limit = Math.floor((this.#session?.maxPayload ?? partBytes) / 2);
+    const known = {
+      begun,
+      ended,
+      progressedAt,
+      forgetting,
+      hasFailedEntries: this.#hasFailedEntries,
+      bytes: this.#bytes,
+    };
+    return { ...known, partBytes: Math.min(partBytes, limit) };
   }
 
   get problem(): string | undefined {
-    if (this.#isCurrent) return undefined;
+    if (this.#isCaughtUp) return undefined;
     return this.#divergence ?? this.#problem ?? this.#describe("not connected yet");
   }
 
   async follow(follower: Follower): Promise<void> {
     this.#follower = follower;
-    const tried = new Promise<void>(resolve => {
-      this.#onTried = resolve;
+    const settled = new Promise<void>(resolve => {
+      this.#settleFollow = resolve;
     });
-    this.#serving = this.#serve();
-    const { promise: isLate, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.schedule(startTime, resolve);
-    await Promise.race([tried, isLate]);
+    this.#connectionLoop = this.#keepConnected();
+    const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.schedule(startTimeout, resolve);
+    await Promise.race([settled, timedOut]);
     cancel();
   }
 
-  append(appending: Appending): Promise<void> {
+  append(request: AppendRequest): Promise<void> {
     if (this.#isClosed) return Promise.reject(new AppendError(new Error("the log is closed"), false));
     if (this.#divergence !== undefined) return Promise.reject(new AppendError(new Error(this.#divergence), false));
-    const conflict = this.#conflicts.of(appending, this.newest);
+    const conflict = this.#conflicts.find(request, this.newest);
     if (conflict !== undefined) return Promise.reject(conflict);
     const { clock } = this.#options;
-    const time = this.#isCurrent ? appendTime : this.#awaySince + appendTime - clock.monotonic();
-    return time > 0 ? this.#outbox.append(appending, time) : Promise.reject(unreachable(false));
+    const timeout = this.#isCaughtUp ? appendTimeout : this.#disconnectedSince + appendTimeout - clock.monotonic();
+    return timeout > 0 ? this.#outbox.append(request, timeout) : Promise.reject(unreachable(false));
   }
 
-  /** Every message is closed as it is. */
+  /** Nothing to do: every message is sealed. */
   async seal(): Promise<void> {}
 
   get hasSealed(): boolean {
-    return this.#kept.hasReached;
+    return this.#positionFile.canRelease;
   }
 
   async release(through: LogNumber): Promise<void> {
-    const most = Math.min(through, (this.#snapshots.keepsFrom ?? Number.POSITIVE_INFINITY) - 1);
-    if (this.#kept.release(most)) await this.#keep();
+    const limit = Math.min(through, (this.#snapshots.replayFrom ?? Number.POSITIVE_INFINITY) - 1);
+    if (this.#positionFile.release(limit)) await this.#savePosition();
   }
 
   async erase(through: LogNumber): Promise<void> {
@@ -186,7 +194,7 @@ export class StreamLog implements CommitLog {
     await this.#purge();
   }
 
-  /** What is before the newest snapshot goes. Everybody sees to it who takes in its end: the one who wrote it may have died. */
+  /** Deletes the messages before the newest complete snapshot. Every machine does this, because the snapshot's writer may have died. */
   async #purge(): Promise<void> {
     const sequence = this.#snapshots.purgeTo;
     if (sequence === undefined) return;
@@ -196,12 +204,12 @@ export class StreamLog implements CommitLog {
     this.#snapshots.purged(sequence);
   }
 
-  #note(committed: Committed, sequence: number): void {
-    this.#snapshots.note(committed, sequence);
-    if (committed.entry.kind === "end") this.#purgeSoon();
+  #trackSnapshot(committed: Committed, sequence: number): void {
+    this.#snapshots.track(committed, sequence);
+    if (committed.entry.kind === "end") this.#purgeInBackground();
   }
 
-  #purgeSoon(): void {
+  #purgeInBackground(): void {
     this.#purge().catch(error =>
       this.#options.onProblem("cannot remove old messages from the shared log", {
         error: String(error),
@@ -219,47 +227,47 @@ export class StreamLog implements CommitLog {
     await this.#running;
     this.#closed.resolve();
     await this.#session?.close();
-    await this.#serving;
+    await this.#connectionLoop;
     const { onProblem } = this.#options;
-    // Without it the next start passes over what the histories have.
-    if (this.#kept.isBehind)
-      await this.#keep().catch(error =>
-        onProblem("the place in the shared log cannot be kept", { error: String(error) }),
+    // Without this position, the next start only reads more entries and skips those that the histories contain.
+    if (this.#positionFile.isUnsaved)
+      await this.#savePosition().catch(error =>
+        onProblem("the position in the shared log cannot be saved", { error: String(error) }),
       );
     this.#conflicts.applied(Number.POSITIVE_INFINITY);
   }
 
-  #keep(): Promise<void> {
-    return this.#kept.keep({ id: this.id, stream: this.#options.address.name }, this.#place);
+  #savePosition(): Promise<void> {
+    return this.#positionFile.save({ id: this.id, stream: this.#options.address.name }, this.#applied);
   }
 
-  /** Connects, again and again, and takes in what comes. */
-  async #serve(): Promise<void> {
-    let pause = firstPause;
+  /** Connects, follows the stream, and reconnects, until the log is closed or has diverged. */
+  async #keepConnected(): Promise<void> {
+    let delay = minRetryDelay;
     while (!this.#isClosed && this.#divergence === undefined) {
       try {
-        const session = await StreamSession.open(this.#options.address, this.#place.sequence === 0);
+        const session = await StreamSession.open(this.#options.address, this.#applied.sequence === 0);
         this.#session = session;
         this.#bytes = session.bytes;
-        if (!this.#isClosed) await this.#assertSame(session);
-        pause = firstPause;
+        if (!this.#isClosed) await this.#assertSameStream(session);
+        delay = minRetryDelay;
         await this.#followSession(session);
       } catch (error) {
         this.#reportProblem(error);
       }
-      this.#isAway();
+      this.#onDisconnected();
       await this.#session?.close();
       this.#session = undefined;
-      if (this.#divergence !== undefined) this.#onTried();
+      if (this.#divergence !== undefined) this.#settleFollow();
       if (this.#isClosed) return;
-      await Promise.race([this.#options.clock.delay(pause * (0.5 + Math.random() / 2)), this.#closed.promise]);
-      pause = Math.min(2 * pause, longestPause);
+      await Promise.race([this.#options.clock.delay(delay * (0.5 + Math.random() / 2)), this.#closed.promise]);
+      delay = Math.min(2 * delay, maxRetryDelay);
     }
   }
 
-  /** Whether the stream is the one that this home follows, and still has what was taken in. */
-  async #assertSame(session: StreamSession): Promise<void> {
-    const { sequence, message } = this.#place;
+  /** Throws, and marks the log as diverged, if the stream was created again or lost messages that this home applied. */
+  async #assertSameStream(session: StreamSession): Promise<void> {
+    const { sequence, message } = this.#applied;
     const { name } = this.#options.address;
     const known = sequence > 0 && sequence >= session.first ? await session.messageAt(sequence) : undefined;
     if (session.id !== this.id)
@@ -273,33 +281,33 @@ export class StreamLog implements CommitLog {
   }
 
   async #followSession(session: StreamSession): Promise<void> {
-    this.#arrived = [];
-    this.#arrivedSequence = this.#place.sequence;
+    this.#received = [];
+    this.#receivedSequence = this.#applied.sequence;
     const target = session.last;
-    const check = () => {
-      if (this.#isCurrent || this.#place.sequence < target || this.#session !== session) return;
-      this.#isCurrent = true;
+    const checkCaughtUp = () => {
+      if (this.#isCaughtUp || this.#applied.sequence < target || this.#session !== session) return;
+      this.#isCaughtUp = true;
       this.#problem = undefined;
-      this.#onTried();
+      this.#settleFollow();
       this.#follower?.onReachable();
-      this.#purgeSoon();
+      this.#purgeInBackground();
       this.#wake();
     };
-    this.#onApplied = check;
-    check();
+    this.#onApplied = checkCaughtUp;
+    checkCaughtUp();
     if (this.#isClosed) return;
     void this.#watchLeader(session);
-    await session.follow(this.#place.sequence, message => this.#arrive(message));
+    await session.follow(this.#applied.sequence, message => this.#receive(message));
   }
 
   #onApplied: () => void = () => {};
 
-  /** Without a leader for long another server may know one. */
+  /** Closes the session after two failed checks in a row: another server of the cluster may know a leader. */
   async #watchLeader(session: StreamSession): Promise<void> {
     for (let failures = 0; failures < 2; ) {
-      await Promise.race([this.#options.clock.delay(leaderPause), session.ended]);
+      await Promise.race([this.#options.clock.delay(leaderCheckInterval), session.ended]);
       if (this.#session !== session) return;
-      failures = await session.askLeader().then(
+      failures = await session.assertLeader().then(
         () => 0,
         () => failures + 1,
       );
@@ -307,21 +315,21 @@ export class StreamLog implements CommitLog {
     await session.close();
   }
 
-  async #arrive(message: StreamMessage): Promise<void> {
-    if (message.sequence <= this.#arrivedSequence || message.sequence <= this.#place.sequence) return;
-    this.#arrivedSequence = message.sequence;
+  async #receive(message: StreamMessage): Promise<void> {
+    if (message.sequence <= this.#receivedSequence || message.sequence <= this.#applied.sequence) return;
+    this.#receivedSequence = message.sequence;
     const content = contentOf(message);
-    this.#arrived.push({ message, content });
-    if (message.id !== this.#outbox.flight?.id) this.#touch(content);
+    this.#received.push({ message, content });
+    if (message.id !== this.#outbox.inFlight?.id) this.#rejectConflicting(content);
     this.#wake();
-    // Who was away for long has much to take in.
-    if (this.#arrived.length > mostArrived) await this.#running;
+    // Bounds the memory of a machine that was offline for long and receives many messages.
+    if (this.#received.length > maxReceived) await this.#running;
   }
 
-  /** Others changed this. */
-  #touch(content: Content): void {
-    this.#conflicts.touch(content);
-    this.#outbox.rejectBeaten(this.newest);
+  /** Rejects waiting appends that were decided before another machine changed the same repositories. */
+  #rejectConflicting(content: Content): void {
+    this.#conflicts.recordForeign(content);
+    this.#outbox.rejectConflicting(this.newest);
   }
 
   #wake(): void {
@@ -332,116 +340,117 @@ export class StreamLog implements CommitLog {
   }
 
   get #hasWork(): boolean {
-    if (this.#arrived.length > 0) return true;
-    return this.#outbox.hasWork && this.#isCurrent && this.#session !== undefined;
+    if (this.#received.length > 0) return true;
+    return this.#outbox.hasWork && this.#isCaughtUp && this.#session !== undefined;
   }
 
   async #run(): Promise<void> {
-    // What is asked for in one turn of the event loop is one message.
+    // Batches the appends of one turn of the event loop into one message.
     await Promise.resolve();
     while (this.#hasWork) {
-      const arrived = this.#arrived.shift();
-      if (arrived !== undefined) await this.#take(arrived);
+      const received = this.#received.shift();
+      if (received !== undefined) await this.#apply(received);
       else await this.#send();
     }
   }
 
-  async #take({ message, content }: Arrived): Promise<void> {
-    if (message.sequence <= this.#place.sequence) return;
-    const begins = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
-    const follows = content.first === this.newest + 1 && content.previous === this.#place.message;
-    if (!follows && !begins) {
+  async #apply({ message, content }: ReceivedMessage): Promise<void> {
+    if (message.sequence <= this.#applied.sequence) return;
+    const resumesAtSnapshot = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
+    const follows = content.first === this.newest + 1 && content.previous === this.#applied.message;
+    if (!follows && !resumesAtSnapshot) {
       this.#divergence = `Message ${message.sequence} of the shared log does not follow the last one that this home has.`;
       this.#reportProblem(new Error(this.#divergence));
       await this.#session?.close();
       return;
     }
-    if (begins) this.#skipTo(content.first);
-    const { flight } = this.#outbox;
-    if (message.id === flight?.id) return this.#land(flight, message.sequence);
-    // What was to be in this place is not, and never will be: its callers decide again, and the follower may be waiting for that.
-    this.#outbox.makeAgain();
-    // It may have been our own until its callers gave up.
-    this.#touch(content);
+    if (resumesAtSnapshot) this.#skipTo(content.first);
+    const { inFlight } = this.#outbox;
+    if (message.id === inFlight?.id) return this.#commitOwn(inFlight, message.sequence);
+    // This message took the position of our own, which is not in the stream. Its callers must decide again before the follower is
+    // called, because the follower may wait for them.
+    this.#outbox.requeue();
+    // `#receive` did not do this if the message was our own then. Its callers may have timed out since.
+    this.#rejectConflicting(content);
     for (const [index, entry] of content.entries.entries())
-      await this.#takeEntry({ number: content.first + index, entry }, message.sequence);
+      await this.#applyEntry({ number: content.first + index, entry }, message.sequence);
     this.#bytes += message.data.length;
-    this.#reach({ sequence: message.sequence, number: this.newest, message: message.id });
+    this.#advance({ sequence: message.sequence, number: this.newest, message: message.id });
     this.#onApplied();
   }
 
-  /** What was in between is no longer in the stream: a snapshot has what is needed of it. */
+  /** Continues at a snapshot: the messages before it were purged, and the snapshot replaces them. */
   #skipTo(first: LogNumber): void {
     this.#snapshots.skipTo(first);
-    this.#place = { ...this.#place, number: first - 1 };
-    // It may have been among what is gone.
-    this.#outbox.lose();
+    this.#applied = { ...this.#applied, number: first - 1 };
+    // Our own message may have been among the purged ones, so its outcome stays unknown.
+    this.#outbox.failInFlight();
   }
 
-  async #takeEntry(committed: Committed, sequence: number): Promise<void> {
+  async #applyEntry(committed: Committed, sequence: number): Promise<void> {
     const { onProblem } = this.#options;
-    this.#note(committed, sequence);
-    for (const handed of this.#snapshots.handed(committed)) {
-      let show = () => {};
+    this.#trackSnapshot(committed, sequence);
+    for (const followed of this.#snapshots.followedEntries(committed)) {
+      let publish = () => {};
       try {
-        show = (await this.#follower?.prepare(handed)) ?? show;
+        publish = (await this.#follower?.prepare(followed)) ?? publish;
       } catch (error) {
-        // What is to be forgotten is tried again.
-        this.#hasMissed ||= handed.entry.kind !== "forget";
+        // Requests to forget values are retried by the store.
+        this.#hasFailedEntries ||= followed.entry.kind !== "forget";
         onProblem("a change from another machine could not be applied", {
           number: committed.number,
           error: String(error),
         });
       }
-      this.#place = { ...this.#place, number: committed.number };
+      this.#applied = { ...this.#applied, number: committed.number };
       try {
-        show();
+        publish();
       } catch (error) {
         onProblem("a change could not be published to all watchers", { error: String(error) });
       }
     }
-    this.#place = { ...this.#place, number: committed.number };
+    this.#applied = { ...this.#applied, number: committed.number };
     this.#conflicts.applied(this.newest);
   }
 
-  /** A message is taken in whole. */
-  #reach(place: Place): void {
-    this.#place = place;
-    // Or a start would go on in the middle of a snapshot.
-    if (!this.#snapshots.isReading) this.#kept.reach(place);
+  /** All entries of a message are applied. */
+  #advance(position: StreamPosition): void {
+    this.#applied = position;
+    // A start cannot continue in the middle of a snapshot.
+    if (!this.#snapshots.isReading) this.#positionFile.advance(position);
   }
 
-  /** Our own message is in the stream. */
-  #land(flight: Flight, sequence: number): void {
-    this.#outbox.land(this.newest + 1, ({ entries, committed }, first) => {
-      this.#place = { ...this.#place, number: first + entries.length - 1 };
+  /** Commits our own message, which is in the stream now. */
+  #commitOwn(inFlight: InFlight, sequence: number): void {
+    this.#outbox.commit(this.newest + 1, ({ entries, committed }, first) => {
+      this.#applied = { ...this.#applied, number: first + entries.length - 1 };
       try {
         committed(first);
       } catch (error) {
         this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
       }
-      for (const [index, entry] of entries.entries()) this.#note({ number: first + index, entry }, sequence);
+      for (const [index, entry] of entries.entries()) this.#trackSnapshot({ number: first + index, entry }, sequence);
     });
-    this.#bytes += flight.data.length;
-    this.#reach({ sequence, number: this.newest, message: flight.id });
+    this.#bytes += inFlight.data.length;
+    this.#advance({ sequence, number: this.newest, message: inFlight.id });
     this.#onApplied();
   }
 
   async #send(): Promise<void> {
     const session = this.#session;
     if (session === undefined) return;
-    const { sequence } = this.#place;
-    const stored = await this.#outbox.send(session, this.#place, () => this.#session === session);
-    if (stored !== undefined) this.#land(stored, sequence + 1);
+    const { sequence } = this.#applied;
+    const stored = await this.#outbox.send(session, this.#applied, () => this.#session === session);
+    if (stored !== undefined) this.#commitOwn(stored, sequence + 1);
   }
 
-  /** The connection has ended. */
-  #isAway(): void {
-    if (this.#isCurrent) this.#awaySince = this.#options.clock.monotonic();
-    this.#isCurrent = false;
-    this.#arrived = [];
-    this.#outbox.sendAgain();
-    if (this.#divergence !== undefined) this.#outbox.refuseAll();
+  /** The connection has ended: received messages will be received again, and the message in flight is sent again. */
+  #onDisconnected(): void {
+    if (this.#isCaughtUp) this.#disconnectedSince = this.#options.clock.monotonic();
+    this.#isCaughtUp = false;
+    this.#received = [];
+    this.#outbox.allowRetry();
+    if (this.#divergence !== undefined) this.#outbox.rejectAll();
   }
 
   #reportProblem(error: unknown): void {

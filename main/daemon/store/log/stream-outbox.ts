@@ -1,86 +1,86 @@
 import { randomUUID } from "node:crypto";
 import { RepoconfError } from "../../../../shared/errors.ts";
 import type { Clock } from "../../../clock.ts";
-import { AppendError, type Appending, type LogNumber } from "./commit-log.ts";
+import { AppendError, type AppendRequest, type LogNumber } from "./commit-log.ts";
 import type { StreamConflicts } from "./stream-conflicts.ts";
 import { formatContent } from "./stream-content.ts";
-import type { Place } from "./stream-place.ts";
+import type { StreamPosition } from "./stream-position.ts";
 import type { Published, StreamSession } from "./stream-session.ts";
 
-/** Milliseconds between two tries to append where the server has no answer for now. */
-const retryPause = 100;
-/** How long, in milliseconds, a message that is known to be there may take to arrive before another connection is made. */
-const arrivalTime = 1_000;
-/** What one message takes at most, but for an entry that is larger by itself. */
-const groupBytes = 512 * 1024;
-/** An entry that is larger than a part of a snapshot is in a part by itself one day, beside which there is room for the part. */
-const roomInPart = 1024;
-/** What is around the entries in a message, at most: its limit counts that too. */
-const headerBytes = 512;
+/** Milliseconds before a message is sent again whose outcome is unknown. */
+const retryDelay = 100;
+/** Milliseconds after a conflict to receive the conflicting message; after that, the connection is replaced. */
+const receiveTimeout = 1_000;
+/** The maximum size of a message, except for a single larger append. */
+const maxGroupBytes = 512 * 1024;
+/** Bytes that a snapshot part adds to a commit. Every commit must leave room for them, or no later snapshot could contain it. */
+const partOverhead = 1024;
+/** The maximum of bytes in a message besides its entries; the limit of the server includes them. */
+const envelopeBytes = 512;
 
 export interface StreamOutboxOptions {
   readonly clock: Clock;
   readonly conflicts: StreamConflicts;
   /** Throws if the home is no longer this daemon's. */
   assertHeld(): void;
-  /** Whether messages have arrived that are not taken in yet. */
-  hasArrived(): boolean;
-  /** There may be something to be sent. */
+  /** Whether there are received messages that are not applied yet. */
+  hasReceived(): boolean;
+  /** Called when there may be something to send. */
   wake(): void;
 }
 
-interface Waiting extends Appending {
+interface PendingAppend extends AppendRequest {
   readonly json: string;
-  /** Calls off the end of waiting. */
+  /** Cancels its timeout. */
   cancel(): void;
   resolve(): void;
   reject(error: Error): void;
 }
 
-/** A message that was sent, or is about to be, and that nobody knows the outcome of yet. */
-export interface Flight {
+/** A message that is being published and whose outcome is not known yet. */
+export interface InFlight {
   readonly id: string;
   readonly data: Uint8Array;
-  readonly group: readonly Waiting[];
-  /** Another message is in its place, which has not arrived yet. */
-  isBeaten: boolean;
+  readonly group: readonly PendingAppend[];
+  /** The server reported a conflict: another message took its position, and has not been received yet. */
+  isSuperseded: boolean;
 }
 
 /**
- * What is to be appended. One message is on its way at a time; what is asked for meanwhile is the next one. It is sent, with the same id, until
- * it is known what became of it, or until its callers give up.
+ * Publishes appends. One message is in flight at a time; appends in the meantime become the next one. A message is sent with the same
+ * id until its outcome is known, or until its callers time out.
  */
 export class StreamOutbox {
   readonly #options: StreamOutboxOptions;
-  #waiting: Waiting[] = [];
-  #flight: Flight | undefined;
-  /** What has been asked for and not been answered. */
+  #queue: PendingAppend[] = [];
+  #inFlight: InFlight | undefined;
+  /** Appends that are not settled yet. */
   readonly #pending = new Set<Promise<void>>();
 
   constructor(options: StreamOutboxOptions) {
     this.#options = options;
   }
 
-  get flight(): Flight | undefined {
-    return this.#flight;
+  get inFlight(): InFlight | undefined {
+    return this.#inFlight;
   }
 
-  /** Whether there is anything to be sent, as far as is known now. */
+  /** Whether there is anything to send now. */
   get hasWork(): boolean {
-    return this.#flight === undefined ? this.#waiting.length > 0 : !this.#flight.isBeaten;
+    return this.#inFlight === undefined ? this.#queue.length > 0 : !this.#inFlight.isSuperseded;
   }
 
-  /** Resolves when it is in the stream; `time`: milliseconds until nobody waits for that any more. */
-  append(appending: Appending, time: number): Promise<void> {
+  /** Resolves when the entries are in the stream; rejects after `timeout` milliseconds. */
+  append(request: AppendRequest, timeout: number): Promise<void> {
     const appended = new Promise<void>((resolve, reject) => {
-      const waiting: Waiting = {
-        ...appending,
-        json: JSON.stringify(appending.entries).slice(1, -1),
-        cancel: this.#options.clock.schedule(time, () => this.#giveUp(waiting)),
+      const pending: PendingAppend = {
+        ...request,
+        json: JSON.stringify(request.entries).slice(1, -1),
+        cancel: this.#options.clock.schedule(timeout, () => this.#expire(pending)),
         resolve,
         reject,
       };
-      this.#waiting.push(waiting);
+      this.#queue.push(pending);
       this.#options.wake();
     });
     this.#pending.add(appended);
@@ -89,131 +89,135 @@ export class StreamOutbox {
     return appended;
   }
 
-  /** Resolves when all have their answer: each gives up by itself after a while. */
+  /** Resolves when every append is settled, at the latest after its timeout. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#pending);
   }
 
-  /** Others changed something: anyone who waits with what is stale by it is told at once, for what came may not get to him meanwhile. */
-  rejectBeaten(taken: LogNumber): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const one of waiting) {
-      const conflict = this.#options.conflicts.of(one, taken);
-      if (conflict === undefined) this.#waiting.push(one);
-      else reject(one, conflict);
+  /** Rejects queued appends that conflict with others' entries at once: applying these may have to wait for the callers. */
+  rejectConflicting(applied: LogNumber): void {
+    const queued = this.#queue;
+    this.#queue = [];
+    for (const pending of queued) {
+      const conflict = this.#options.conflicts.find(pending, applied);
+      if (conflict === undefined) this.#queue.push(pending);
+      else reject(pending, conflict);
     }
   }
 
-  /** Another message is in the place that was to be ours: it is not in the stream, and never will be. */
-  makeAgain(): void {
-    this.#waiting.unshift(...this.#endFlight());
+  /** Another message took the position of the one in flight, which will never be in the stream: its appends are queued again. */
+  requeue(): void {
+    this.#queue.unshift(...this.#clearInFlight());
   }
 
-  /** What became of the message will not be known. */
-  lose(): void {
-    for (const waiting of this.#endFlight()) reject(waiting, unreachable(true));
+  /** Rejects the appends of the message in flight as having an unknown outcome. */
+  failInFlight(): void {
+    for (const pending of this.#clearInFlight()) reject(pending, unreachable(true));
   }
 
-  /** Nothing can be appended any more. */
-  refuseAll(): void {
-    this.lose();
-    for (const waiting of this.#waiting.splice(0)) reject(waiting, unreachable(false));
+  /** Rejects all appends, because nothing can be appended any more. */
+  rejectAll(): void {
+    this.failInFlight();
+    for (const pending of this.#queue.splice(0)) reject(pending, unreachable(false));
   }
 
-  /** The connection has ended: the message is sent once more, right behind what is known by then. */
-  sendAgain(): void {
-    if (this.#flight !== undefined) this.#flight.isBeaten = false;
+  /** Lets the message in flight be sent again after a reconnect, right after the last applied message. */
+  allowRetry(): void {
+    if (this.#inFlight !== undefined) this.#inFlight.isSuperseded = false;
   }
 
-  /** The message is in the stream: each of its group is called back with the number of its first entry, in their order. */
-  land(first: LogNumber, committed: (appended: Appending, first: LogNumber) => void): void {
+  /** The message in flight is in the stream: calls `committed` for each of its appends, in order, with the number of its first entry. */
+  commit(first: LogNumber, committed: (request: AppendRequest, first: LogNumber) => void): void {
     let number = first;
-    for (const waiting of this.#endFlight()) {
-      committed(waiting, number);
-      number += waiting.entries.length;
-      waiting.cancel();
-      waiting.resolve();
+    for (const pending of this.#clearInFlight()) {
+      committed(pending, number);
+      number += pending.entries.length;
+      pending.cancel();
+      pending.resolve();
     }
   }
 
-  /** Sends the message behind a place; answers it if it is known to be stored there. `isCurrent`: the session is still in use. */
-  async send(session: StreamSession, place: Place, isCurrent: () => boolean): Promise<Flight | undefined> {
-    const flight = this.#flight ?? this.#next(place, session.mostBytes);
-    if (flight === undefined) return undefined;
-    this.#flight = flight;
-    const { assertHeld, hasArrived, clock } = this.#options;
+  /** Publishes a message right after a position; returns it if it was stored there. `isCurrent`: the session is still in use. */
+  async send(
+    session: StreamSession,
+    position: StreamPosition,
+    isCurrent: () => boolean,
+  ): Promise<InFlight | undefined> {
+    const inFlight = this.#inFlight ?? this.#buildMessage(position, session.maxPayload);
+    if (inFlight === undefined) return undefined;
+    this.#inFlight = inFlight;
+    const { assertHeld, hasReceived, clock } = this.#options;
     let published: Published;
     try {
       assertHeld();
-      published = await session.publish(flight.id, flight.data, place.sequence);
+      published = await session.publish(inFlight.id, inFlight.data, position.sequence);
     } catch (error) {
-      if (this.#flight === flight)
-        for (const waiting of this.#endFlight()) reject(waiting, new AppendError(error, false));
+      if (this.#inFlight === inFlight)
+        for (const pending of this.#clearInFlight()) reject(pending, new AppendError(error, false));
       return undefined;
     }
-    // Its callers gave up: if it is there, it comes by.
-    if (this.#flight !== flight) return undefined;
-    if (published === "stored") return flight;
+    // Its callers timed out. If it is in the stream, it is received like the messages of others.
+    if (this.#inFlight !== inFlight) return undefined;
+    if (published === "stored") return inFlight;
     if (published === "conflict") {
-      flight.isBeaten = !hasArrived();
-      // What sends messages may have gone with a server of a cluster.
-      if (flight.isBeaten) clock.schedule(arrivalTime, () => this.#hurry(flight, session));
-    } else if (isCurrent()) await clock.delay(retryPause);
+      inFlight.isSuperseded = !hasReceived();
+      // The consumer that delivers messages may be lost with a server of the cluster.
+      if (inFlight.isSuperseded) clock.schedule(receiveTimeout, () => this.#reconnectUnlessReceived(inFlight, session));
+    } else if (isCurrent()) await clock.delay(retryDelay);
     return undefined;
   }
 
-  #hurry(flight: Flight, session: StreamSession): void {
-    if (this.#flight === flight && flight.isBeaten && !this.#options.hasArrived()) void session.close();
+  #reconnectUnlessReceived(inFlight: InFlight, session: StreamSession): void {
+    if (this.#inFlight === inFlight && inFlight.isSuperseded && !this.#options.hasReceived()) void session.close();
   }
 
-  #next({ number, message }: Place, mostBytes: number): Flight | undefined {
-    const group: Waiting[] = [];
+  #buildMessage({ number, message }: StreamPosition, maxPayload: number): InFlight | undefined {
+    const group: PendingAppend[] = [];
     let bytes = 0;
-    const most = mostBytes - headerBytes;
-    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      const more = Buffer.byteLength(next.json) + 64;
+    const limit = maxPayload - envelopeBytes;
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      const size = Buffer.byteLength(next.json) + 64;
       const isBegin = next.entries[0]?.kind === "snapshot";
-      // What is before the message that begins a snapshot can go.
-      if (group.length > 0 && (isBegin || bytes + more > Math.min(groupBytes, most))) break;
-      this.#waiting.shift();
+      // A purge deletes the messages before the one that begins a snapshot, so nothing may precede it in the same message.
+      if (group.length > 0 && (isBegin || bytes + size > Math.min(maxGroupBytes, limit))) break;
+      this.#queue.shift();
       const isPart = next.entries[0]?.kind === "part";
-      if (more + (isPart ? 0 : roomInPart) > most) {
-        reject(next, new AppendError(tooLarge(more, most), false));
+      if (size + (isPart ? 0 : partOverhead) > limit) {
+        reject(next, new AppendError(tooLarge(size, limit), false));
         continue;
       }
-      bytes += more;
+      bytes += size;
       group.push(next);
     }
     if (group.length === 0) return undefined;
-    const place = { first: number + 1, previous: message };
+    const position = { first: number + 1, previous: message };
     const texts = group.map(({ json }) => json);
-    return { id: randomUUID(), data: Buffer.from(formatContent(place, texts)), group, isBeaten: false };
+    return { id: randomUUID(), data: Buffer.from(formatContent(position, texts)), group, isSuperseded: false };
   }
 
-  #giveUp(waiting: Waiting): void {
-    if (this.#flight?.group.includes(waiting)) {
-      // Nobody waits for it any more; should it be there, it comes by as a change like those of others.
-      this.lose();
+  #expire(pending: PendingAppend): void {
+    if (this.#inFlight?.group.includes(pending)) {
+      // If the message is in the stream all the same, it is received and applied like those of others.
+      this.failInFlight();
       this.#options.wake();
       return;
     }
-    const index = this.#waiting.indexOf(waiting);
+    const index = this.#queue.indexOf(pending);
     if (index === -1) return;
-    this.#waiting.splice(index, 1);
-    reject(waiting, unreachable(false));
+    this.#queue.splice(index, 1);
+    reject(pending, unreachable(false));
   }
 
-  #endFlight(): readonly Waiting[] {
-    const { group = [] } = this.#flight ?? {};
-    this.#flight = undefined;
+  #clearInFlight(): readonly PendingAppend[] {
+    const { group = [] } = this.#inFlight ?? {};
+    this.#inFlight = undefined;
     return group;
   }
 }
 
-function reject(waiting: Waiting, error: Error): void {
-  waiting.cancel();
-  waiting.reject(error);
+function reject(pending: PendingAppend, error: Error): void {
+  pending.cancel();
+  pending.reject(error);
 }
 
 export function unreachable(isOutcomeUnknown: boolean): AppendError {

@@ -22,44 +22,41 @@ import type { StreamAddress } from "./stream-address.ts";
 /** A message of the stream. */
 export interface StreamMessage {
   readonly sequence: number;
-  /** The id that its publisher gave it. */
+  /** The message id that its publisher chose. */
   readonly id: string;
   readonly data: Uint8Array;
 }
 
-/** What became of a message: in the stream; another one is in its place; or, for now, nobody knows. */
+/** The outcome of publishing: the message is stored; another one is at its position; or the outcome is not known yet. */
 export type Published = "stored" | "conflict" | "unknown";
 
-/** Milliseconds for a connection, or for an answer of the server, after which it is given up. */
-const answerTime = 3_000;
-/**
- * Milliseconds for what is asked when a connection is made again: there is no answer while another leader is being elected, and who asks again
- * soon has one sooner.
- */
-const firstAnswerTime = 1_000;
-/** Milliseconds between signs of life, from the server as a whole and from what it sends messages with. */
+/** Milliseconds until connecting, or a request, times out. */
+const requestTimeout = 3_000;
+/** The same for the requests of a reconnect: they get no reply during an election, so a short timeout finds the new leader sooner. */
+const openTimeout = 1_000;
+/** Milliseconds between pings of the connection, and between heartbeats of the consumer that delivers messages. */
 const pingInterval = 2_000;
 const heartbeat = 1_000;
-/** Milliseconds since a leader heard of a replica, each second or so, from which on it has lost it. */
-const longestSilence = 5_000;
-/** How many messages the server sends ahead. */
-const sentAhead = 500;
+/** Milliseconds without contact after which a leader has lost a replica. Contact is about once a second. */
+const maxReplicaSilence = 5_000;
+/** The maximum of messages that the server delivers ahead. */
+const maxPrefetched = 500;
 
 /**
- * One connection to a server, and the stream there. It is used until it ends, and another is made then: nothing that was about to be
- * sent is left to it. Only this file knows NATS.
+ * One connection to a server, and its stream. It is never reconnected: when it ends, a new session is opened, so that no buffered request
+ * of the client library is sent late. Only this file knows NATS.
  */
 export class StreamSession {
-  /** Which log the stream is. */
+  /** The id of the log: it changes if the stream is deleted and created again. */
   readonly id: string;
-  /** Of the messages that were there when the connection was made: the sequences of the first and the last. */
+  /** The sequences of the first and the last message when the connection was made. */
   readonly first: number;
   readonly last: number;
-  /** Of all of them. */
+  /** The size of all messages at that time. */
   readonly bytes: number;
-  /** What a message may have, at most. */
-  readonly mostBytes: number;
-  /** Settled when the connection has ended. */
+  /** The maximum of bytes in a message. */
+  readonly maxPayload: number;
+  /** Resolves when the connection has ended. */
   readonly ended: Promise<void>;
   readonly #name: string;
   readonly #connection: NatsConnection;
@@ -70,23 +67,23 @@ export class StreamSession {
     this.#name = name;
     this.#connection = connection;
     this.#manager = manager;
-    this.#client = jetstream(connection, { timeout: answerTime });
+    this.#client = jetstream(connection, { timeout: requestTimeout });
     this.id = createHash("sha256").update(`${info.config.name} ${info.created}`).digest("hex").slice(0, 12);
     this.first = info.state.first_seq;
     this.last = info.state.last_seq;
     this.bytes = info.state.bytes;
-    this.mostBytes = connection.info?.max_payload ?? 1024 * 1024;
+    this.maxPayload = connection.info?.max_payload ?? 1024 * 1024;
     this.ended = connection.closed().then(() => {});
   }
 
-  /** `mayMake`: a stream that is not there is made. Throws an error that says why it cannot be reached. */
-  static async open(address: StreamAddress, mayMake: boolean): Promise<StreamSession> {
+  /** Connects, and creates a missing stream with `createIfMissing`. Throws an error that says why it cannot be reached. */
+  static async open(address: StreamAddress, createIfMissing: boolean): Promise<StreamSession> {
     const connection = await connect(await connectionOptions(address));
     try {
-      const manager = await jetstreamManager(connection, { timeout: mayMake ? answerTime : firstAnswerTime });
+      const manager = await jetstreamManager(connection, { timeout: createIfMissing ? requestTimeout : openTimeout });
       const info = await manager.streams.info(address.name).catch((error: unknown) => {
         const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
-        if (!isMissing || !mayMake) throw error;
+        if (!isMissing || !createIfMissing) throw error;
         return manager.streams.add({
           name: address.name,
           subjects: [subjectOf(address.name)],
@@ -102,14 +99,14 @@ export class StreamSession {
     }
   }
 
-  /** The message at a sequence; undefined if there is none any more. Throws if the server does not answer. */
+  /** The message at a sequence; undefined if it was deleted. Throws if the server does not answer. */
   async messageAt(sequence: number): Promise<StreamMessage | undefined> {
     const message = await this.#manager.streams.getMessage(this.#name, { seq: sequence });
     return message === null ? undefined : { sequence, id: message.header.get(idHeader), data: message.data };
   }
 
   /**
-   * Hands on every message behind a sequence, those to come too, one after the other, until the connection ends. Throws if the
+   * Calls `onMessage` for every message after a sequence, existing and new, one at a time, until the connection ends. Throws if the
    * server refuses.
    */
   async follow(after: number, onMessage: (message: StreamMessage) => Promise<void>): Promise<void> {
@@ -118,25 +115,25 @@ export class StreamSession {
       opt_start_seq: after + 1,
     });
     const messages = await consumer.consume({
-      max_messages: sentAhead,
+      max_messages: maxPrefetched,
       expires: 5 * heartbeat,
       idle_heartbeat: heartbeat,
     });
     void this.ended.then(() => messages.stop());
-    void this.#endWhenSilent(messages);
+    void this.#closeOnMissedHeartbeats(messages);
     for await (const message of messages)
       await onMessage({ sequence: message.seq, id: message.headers?.get(idHeader) ?? "", data: message.data });
   }
 
-  /** A server that answers may have lost the others of its cluster, or the stream: another connection shows what is there. */
-  async #endWhenSilent(messages: ConsumerMessages): Promise<void> {
+  /** A server that still answers pings may have lost its cluster or the stream; a new connection finds out. */
+  async #closeOnMissedHeartbeats(messages: ConsumerMessages): Promise<void> {
     for await (const { type } of messages.status()) if (type === "heartbeats_missed") await this.close();
   }
 
-  /** Appends a message right behind the one at `after`. Throws if the server refuses it for good; then it is not there. */
+  /** Appends a message right after the one at `after`. Throws if the server refuses it for good; then it is not in the stream. */
   async publish(id: string, data: Uint8Array, after: number): Promise<Published> {
     const publishing = this.#client
-      .publish(subjectOf(this.#name), data, { msgID: id, expect: { lastSequence: after }, timeout: answerTime })
+      .publish(subjectOf(this.#name), data, { msgID: id, expect: { lastSequence: after }, timeout: requestTimeout })
       .then((): Published => "stored");
     try {
       return await Promise.race([publishing, this.ended.then((): Published => "unknown")]);
@@ -146,24 +143,24 @@ export class StreamSession {
         return "unknown";
       }
       if (error.code === JetStreamApiCodes.StreamWrongLastSequence) return "conflict";
-      // Without a leader, or while one is being chosen, nothing is refused for good; but where there is no room it is.
-      if (error.status === 503 && error.code !== storeFailed) return "unknown";
+      // 503 means no leader, or an election, which end. Only a store without room refuses for good.
+      if (error.status === 503 && error.code !== storeFailedCode) return "unknown";
       throw error;
     }
   }
 
   /**
-   * Throws unless a leader of the stream answers that most of its replicas follow: a server that was cut off from the others goes on to send
-   * what it has, and may take itself for the leader.
+   * Throws unless the leader of the stream answers, and a majority of replicas follows it. A server that was cut off from its cluster still
+   * delivers the messages it has, and may believe that it is the leader.
    */
-  async askLeader(): Promise<void> {
+  async assertLeader(): Promise<void> {
     const { cluster } = await this.#manager.streams.info(this.#name);
     const replicas = cluster?.replicas ?? [];
-    const following = replicas.filter(({ active }) => active < longestSilence * 1_000_000);
+    const following = replicas.filter(({ active }) => active < maxReplicaSilence * 1_000_000);
     if (2 * (1 + following.length) <= 1 + replicas.length) throw new Error("the server was cut off from its cluster");
   }
 
-  /** All messages before this sequence go; how many bytes are left. Throws if the server refuses, or does not answer. */
+  /** Deletes all messages before a sequence; returns the remaining bytes. Throws if the server refuses, or does not answer. */
   async purge(sequence: number): Promise<number> {
     await this.#manager.streams.purge(this.#name, { seq: sequence });
     return (await this.#manager.streams.info(this.#name)).state.bytes;
@@ -174,8 +171,8 @@ export class StreamSession {
   }
 }
 
-/** JSStreamStoreFailed: such as "maximum bytes exceeded". */
-const storeFailed = 10_077;
+/** JSStreamStoreFailed, for example "maximum bytes exceeded". */
+const storeFailedCode = 10_077;
 const idHeader = "Nats-Msg-Id";
 
 function subjectOf(name: string): string {
@@ -193,7 +190,7 @@ async function connectionOptions(address: StreamAddress): Promise<ConnectionOpti
     servers: [...servers],
     name: "repoconf",
     reconnect: false,
-    timeout: answerTime,
+    timeout: requestTimeout,
     pingInterval,
     maxPingOut: 2,
     ...(credentials !== undefined && { authenticator: credsAuthenticator(await readFile(credentials)) }),

@@ -1,69 +1,69 @@
 import type { Clock } from "../../../clock.ts";
 import type { Commit, Committed, FollowedEntry, LogEntry, LogNumber, SnapshotPart, Snapshots } from "./commit-log.ts";
 
-/** What is read because something before it is no longer in the stream. */
-interface Reading {
+/** A snapshot that is being read because earlier entries were purged. */
+interface SnapshotReading {
   readonly snapshot: LogNumber;
-  /** Repositories whose history has arrived. */
+  /** Repositories with a complete history. */
   readonly repos: Set<string>;
-  /** Scopes that there are. */
+  /** Scopes that exist. */
   readonly scopes: Set<string>;
-  /** Of the repository whose parts are arriving. */
+  /** The parts received so far of the current repository. */
   parts: SnapshotPart[];
 }
 
 /**
- * The snapshots in a stream. Anyone who has all that came before passes over them. Anyone who has not, as it joins or was away for long,
- * takes each repository from the snapshot: until all parts of one are there, what is committed to it meanwhile is passed over, for
- * the last part has that too.
+ * The snapshots in a stream. A machine that applied all earlier entries skips them. A machine that joins, or was offline for long, reads
+ * each repository from the snapshot. Until the last part of a repository is received, commits to it are skipped, because its parts
+ * contain them.
  */
-export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | "partBytes"> {
+export class StreamSnapshots implements Omit<Snapshots, "hasFailedEntries" | "bytes" | "partBytes"> {
   begun: LogNumber = 0;
   ended: LogNumber = 0;
-  resumedAt = Number.NEGATIVE_INFINITY;
+  progressedAt = Number.NEGATIVE_INFINITY;
   forgetting: LogNumber = 0;
   readonly #clock: Clock;
   readonly #begins: { readonly number: LogNumber; readonly sequence: number }[] = [];
-  /** Where the newest snapshot that has ended begins, as long as there may be something before it. */
+  /** The sequence at which the newest complete snapshot begins, while messages before it may exist. */
   #unpurged: number | undefined;
-  #reading: Reading | undefined;
+  #reading: SnapshotReading | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Not all of what is needed has been taken in. */
+  /** Whether a snapshot is being read and is not complete. */
   get isReading(): boolean {
     return this.#reading !== undefined;
   }
 
-  /** A start has to see the entries from this one on again; undefined: it need not. */
-  get keepsFrom(): LogNumber | undefined {
-    const owed = [this.forgetting, this.begun].filter(number => number > this.ended);
-    if (this.#unpurged !== undefined) owed.push(this.ended);
-    return owed.length === 0 ? undefined : Math.min(...owed);
+  /** The first entry that a start must read again, as erasing values, a snapshot or a purge is unfinished; undefined if there is none. */
+  get replayFrom(): LogNumber | undefined {
+    const pending = [this.forgetting, this.begun].filter(number => number > this.ended);
+    if (this.#unpurged !== undefined) pending.push(this.ended);
+    return pending.length === 0 ? undefined : Math.min(...pending);
   }
 
-  /** Messages before this sequence can go; undefined: none can. */
+  /** Messages before this sequence can be deleted; undefined if none can. */
   get purgeTo(): number | undefined {
     return this.#unpurged;
   }
 
-  /** They are gone. */
+  /** Call when the messages before a sequence are deleted. */
   purged(sequence: number): void {
     if (this.#unpurged === sequence) this.#unpurged = undefined;
   }
 
-  /** What came before the snapshot that begins here was never seen. */
+  /** Starts to read the snapshot that begins here, as the entries before it were never applied. */
   skipTo(snapshot: LogNumber): void {
     this.#reading = { snapshot, repos: new Set(), scopes: new Set(), parts: [] };
   }
 
-  /** An entry is in the stream, our own or another's. */
-  note({ number, entry }: Committed, sequence: number): void {
+  /** Call for every entry in the stream, our own or another machine's. */
+  track({ number, entry }: Committed, sequence: number): void {
     if (entry.kind === "forget") this.forgetting = number;
     if (entry.kind !== "snapshot" && entry.kind !== "part" && entry.kind !== "end") return;
-    this.resumedAt = this.#clock.monotonic();
+    this.progressedAt = this.#clock.monotonic();
     if (entry.kind === "snapshot") {
       this.begun = number;
       this.#begins.push({ number, sequence });
@@ -76,8 +76,8 @@ export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | 
     this.#begins.splice(0, this.#begins.indexOf(begin));
   }
 
-  /** What one who follows the log is handed for an entry, one after the other. */
-  handed(committed: Committed): Committed<FollowedEntry>[] {
+  /** The entries to pass to the follower for an entry of the stream, in order. */
+  followedEntries(committed: Committed): Committed<FollowedEntry>[] {
     const { number, entry } = committed;
     const reading = this.#reading;
     switch (entry.kind) {
@@ -91,10 +91,10 @@ export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | 
         const { parts } = reading;
         reading.parts = [];
         reading.repos.add(entry.repo);
-        const commits = joined(parts.flatMap(part => part.commits));
+        const commits = joinPieces(parts.flatMap(part => part.commits));
         const forgettings = parts.flatMap(part => part.forgettings);
         const kept = { kind: "kept", repo: entry.repo, commits } as const;
-        return [kept, ...forgettings].map(handed => ({ number, entry: handed }));
+        return [kept, ...forgettings].map(followed => ({ number, entry: followed }));
       }
       case "end":
         if (entry.snapshot !== reading?.snapshot) return [];
@@ -116,8 +116,8 @@ export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | 
   }
 }
 
-/** The commits that have the values of the beginning become one. */
-function joined(commits: readonly Commit[]): Commit[] {
+/** Joins the leading commits that contain the values of the beginning into one. */
+function joinPieces(commits: readonly Commit[]): Commit[] {
   const pieces = commits.filter(({ documents }) => documents[0]?.isWhole);
   const [first] = pieces;
   const [document] = first?.documents ?? [];
@@ -126,14 +126,14 @@ function joined(commits: readonly Commit[]): Commit[] {
   return [{ ...first, documents: [{ ...document, edits }] }, ...commits.slice(pieces.length)];
 }
 
-/** Without what is about repositories that are still to come. */
-function commitWhileReading({ number, entry }: Committed<Commit>, { repos }: Reading): Committed<Commit>[] {
+/** Drops the documents of repositories whose parts are not complete. */
+function commitWhileReading({ number, entry }: Committed<Commit>, { repos }: SnapshotReading): Committed<Commit>[] {
   for (const { repo, begins } of entry.documents) if (begins) repos.add(repo);
   const documents = entry.documents.filter(({ repo }) => repos.has(repo));
   return documents.length === 0 ? [] : [{ number, entry: { ...entry, documents } }];
 }
 
-/** Which repositories an entry is about, or which scope, by a name that no repository has; undefined: others may have changed any of them. */
+/** The repositories that an entry changes, or its scope as a name that no repository can have; undefined if it may change any of them. */
 export function repositoriesOf(entry: LogEntry): readonly string[] | undefined {
   switch (entry.kind) {
     case "commit":

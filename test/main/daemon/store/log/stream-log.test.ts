@@ -114,7 +114,7 @@ describeWithNats("a log on a stream", () => {
       outcome = one.append(2 * outcomes.length + 1).catch((error: unknown) => error);
       const both = await Promise.all([outcome, theirs]);
       outcomes.push(await outcome);
-      for (const error of both) if (error instanceof ConflictError) await error.taken;
+      for (const error of both) if (error instanceof ConflictError) await error.applied;
       return outcomes.filter(error => error instanceof ConflictError).length === 10;
     }, "ten conflicts");
     expect(outcomes.filter(error => error !== undefined && !(error instanceof ConflictError))).toEqual([]);
@@ -134,7 +134,7 @@ describeWithNats("a log on a stream", () => {
     }, "a conflict");
     expect(other.found).toEqual([]);
     release();
-    if (refused instanceof ConflictError) await refused.taken;
+    if (refused instanceof ConflictError) await refused.applied;
     expect(other.found).toEqual([1]);
     await other.append(2);
     expect(other.committed).toEqual([[2, 2]]);
@@ -246,7 +246,7 @@ describeWithNats("a log on a stream", () => {
     // Whether the server took it or not: it has one place in the log, or none.
     await one.append(3).catch(async (error: unknown) => {
       if (!(error instanceof ConflictError)) throw error;
-      await error.taken;
+      await error.applied;
       await one.append(3);
     });
     const other = await place.openOther();

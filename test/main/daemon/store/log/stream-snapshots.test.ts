@@ -19,27 +19,27 @@ const snapshot: LogEntry = { kind: "snapshot", time };
 const whole = { begins: true, isWhole: true };
 
 /** What one who follows is told, as text, of entries with the numbers 11, 12 and so on. */
-function handedOver(entries: readonly LogEntry[], skipsTo?: number): string[] {
+function followed(entries: readonly LogEntry[], skipsTo?: number): string[] {
   const snapshots = new StreamSnapshots(new TestClock());
   if (skipsTo !== undefined) snapshots.skipTo(skipsTo);
   return entries.flatMap((entry, index) => {
     const number = 11 + index;
-    snapshots.note({ number, entry }, number);
-    return snapshots.handed({ number, entry }).map(handed => {
-      const { entry: one } = handed;
+    snapshots.track({ number, entry }, number);
+    return snapshots.followedEntries({ number, entry }).map(followed => {
+      const { entry: one } = followed;
       if (one.kind === "remaining") return `remaining ${[...one.repos].join()}`;
       const commits = one.kind === "kept" ? one.commits : one.kind === "commit" ? [one] : [];
       const of = commits.flatMap(({ documents }) =>
         documents.map(({ repo, revision, edits }) => `${repo} ${revision}/${edits.length}`),
       );
-      return `${handed.number} ${one.kind} ${of.join(" ")}`;
+      return `${followed.number} ${one.kind} ${of.join(" ")}`;
     });
   });
 }
 
 test("who has seen all passes over a snapshot", () => {
   const entries = [snapshot, part(11, "shop", [commit("shop", 1)], true, true), commit("shop", 2)];
-  expect(handedOver([...entries, { kind: "end", snapshot: 11 }])).toEqual(["13 commit shop 2/1"]);
+  expect(followed([...entries, { kind: "end", snapshot: 11 }])).toEqual(["13 commit shop 2/1"]);
 });
 
 test("who has not seen what came before takes each repository whole, and passes over what is committed to it until then", () => {
@@ -54,7 +54,7 @@ test("who has not seen what came before takes each repository whole, and passes 
     { kind: "end", snapshot: 11 },
     commit("site", 9),
   ];
-  expect(handedOver(entries, 11)).toEqual([
+  expect(followed(entries, 11)).toEqual([
     "15 commit new 1/1",
     "16 kept shop 4/2 shop 5/1 shop 6/1 shop 7/1",
     "17 commit shop 8/1",
@@ -75,24 +75,24 @@ test("a piece that was not ended is none of what comes next, be it of the same s
     { kind: "end", snapshot: 15 },
     { kind: "end", snapshot: 11 },
   ];
-  expect(handedOver(entries, 11)).toEqual(["17 kept shop 4/1 shop 5/1", "remaining shop"]);
+  expect(followed(entries, 11)).toEqual(["17 kept shop 4/1 shop 5/1", "remaining shop"]);
 });
 
 test("a start sees again what is still to be done: to write a snapshot behind what is forgotten, to end one, to remove what is before", () => {
   const snapshots = new StreamSnapshots(new TestClock());
-  const note = (number: number, entry: LogEntry) => snapshots.note({ number, entry }, 100 + number);
-  const state = () => [snapshots.keepsFrom, snapshots.purgeTo];
+  const track = (number: number, entry: LogEntry) => snapshots.track({ number, entry }, 100 + number);
+  const state = () => [snapshots.replayFrom, snapshots.purgeTo];
   expect(state()).toEqual([undefined, undefined]);
   const forgetting = { kind: "forget", time, actor: { kind: "file" }, repo: "shop", revision: 1 } as const;
-  note(5, { ...forgetting, scope: "svc", field: "timeout" });
+  track(5, { ...forgetting, scope: "svc", field: "timeout" });
   expect(state()).toEqual([5, undefined]);
-  note(7, snapshot);
-  note(9, { kind: "end", snapshot: 7 });
+  track(7, snapshot);
+  track(9, { kind: "end", snapshot: 7 });
   expect(state()).toEqual([7, 107]);
   snapshots.purged(107);
   expect(state()).toEqual([undefined, undefined]);
-  note(12, snapshot);
+  track(12, snapshot);
   expect(state()).toEqual([12, undefined]);
-  note(13, { kind: "end", snapshot: 4 });
+  track(13, { kind: "end", snapshot: 4 });
   expect(state()).toEqual([12, undefined]);
 });
