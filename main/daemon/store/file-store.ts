@@ -7,8 +7,8 @@ import type { FileText, IndexingProgress } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import { keepFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
+import { forEachConcurrently } from "../../for-each-concurrently.ts";
 import { readRemote } from "../../git-remote.ts";
-import { sideBySide } from "../../side-by-side.ts";
 import type { Scopes } from "../scopes.ts";
 import type { SharedScopes } from "../shared-scopes.ts";
 import type { Turn } from "../yielding.ts";
@@ -206,7 +206,7 @@ export class FileStore implements RepositoryStore {
       rescanInterval: options.rescanInterval ?? defaultRescanInterval,
       repositories: this.#repositories,
       adopt: (ids, onRead) =>
-        this.#roster(() => sideBySide(ids, readWidth, id => this.#tryToAdopt(id).finally(onRead))),
+        this.#roster(() => forEachConcurrently(ids, readWidth, id => this.#tryToAdopt(id).finally(onRead))),
       onIndexing: () => options.onIndexing?.(),
       clock: options.clock,
       onProblem: options.onProblem,
@@ -346,7 +346,7 @@ export class FileStore implements RepositoryStore {
     for (const repository of touched) this.#kept.add(repository);
     for (const { number, entry } of entries) if (entry.kind === "forget") this.#forgettings.add(number, entry);
     let done = 0;
-    await sideBySide(touched, readWidth, async repository => {
+    await forEachConcurrently(touched, readWidth, async repository => {
       await repository.refresh();
       done += 1;
       this.#options.onRecovering?.({ done, total: touched.length });

@@ -5,7 +5,7 @@ import { isRepositoryId } from "../../../shared/repository-id.ts";
 import type { Clock } from "../../clock.ts";
 import { sameStamp, stampOf } from "../../files/durable-text-file.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
-import { sideBySide } from "../../side-by-side.ts";
+import { forEachConcurrently } from "../../for-each-concurrently.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
 import type { Repositories } from "./repositories.ts";
 import { inTreeFileName } from "./work-tree.ts";
@@ -229,7 +229,7 @@ export class HandEdits {
     await this.#adopt((await listRepositoryFiles(folder)).filter(id => !repositories.has(id)));
     const ids = [...repositories.ids()];
     if (expected !== undefined) this.#expect(ids.length - expected);
-    await sideBySide(ids, readWidth, async id => {
+    await forEachConcurrently(ids, readWidth, async id => {
       await this.#compare(id);
       if (expected !== undefined) this.#countRead();
     });

@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { type Clock, timeText } from "../../clock.ts";
-import { sideBySide } from "../../side-by-side.ts";
+import { forEachConcurrently } from "../../for-each-concurrently.ts";
 import { appendInTurn } from "./append-in-turn.ts";
 import { readWidth } from "./hand-edits.ts";
 import { SegmentMissingError } from "./journal/segment.ts";
@@ -242,7 +242,7 @@ class OvertakenError extends Error {}
 async function bytesIn(folder: string): Promise<number> {
   const names = await readdir(folder);
   let bytes = 0;
-  await sideBySide(names, readWidth, async name => {
+  await forEachConcurrently(names, readWidth, async name => {
     bytes += await stat(join(folder, name)).then(
       ({ size }) => size,
       () => 0,
