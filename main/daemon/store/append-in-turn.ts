@@ -2,12 +2,12 @@ import { type CommitLog, type Committed, ConflictError, type LogEntry } from "./
 import type { Repository } from "./repository.ts";
 
 /**
- * Appends an entry; if others append meanwhile, it is made again after `taken`. Throws AppendError, or what `make` throws.
+ * Appends an entry; if others append meanwhile, it is made again after `conflictApplied`. Throws AppendError, or what `make` throws.
  */
 export async function appendInTurn<Entry extends LogEntry>(
   log: CommitLog,
   make: () => Entry,
-  taken = (conflict: ConflictError) => conflict.applied,
+  conflictApplied = (conflict: ConflictError) => conflict.applied,
 ): Promise<Committed<Entry>> {
   for (;;) {
     const entry = make();
@@ -20,7 +20,7 @@ export async function appendInTurn<Entry extends LogEntry>(
       return { number, entry };
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      await taken(error);
+      await conflictApplied(error);
     }
   }
 }
@@ -35,5 +35,5 @@ export function appendHeld<Entry extends LogEntry>(
     repository.assertPresent();
     return make();
   };
-  return appendInTurn(log, makeIfPresent, conflict => repository.taken(conflict));
+  return appendInTurn(log, makeIfPresent, conflict => repository.conflictApplied(conflict));
 }

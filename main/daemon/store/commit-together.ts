@@ -54,7 +54,7 @@ async function decideAndCommit<Answer>(
     });
   } catch (error) {
     if (error instanceof ConflictError) {
-      await Promise.race(repositories.map(repository => repository.taken(error)));
+      await Promise.race(repositories.map(repository => repository.conflictApplied(error)));
       return decideAndCommit(repositories, requests, log);
     }
     throw storageFailure(documents[0]?.repo ?? "", error);

@@ -89,7 +89,7 @@ export class FileIntake {
    * Resolves when other machines' commits have been applied, or the repository has been removed: a new repository with this id may
    * follow the removal in the log, and waits until nobody holds the earlier one.
    */
-  async taken(conflict: ConflictError): Promise<void> {
+  async conflictApplied(conflict: ConflictError): Promise<void> {
     if (this.#isRemoved) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.add(resolve);
@@ -101,7 +101,7 @@ export class FileIntake {
   /** Call before a change is decided: commits an edit of the files first. */
   async bringUpToDate(): Promise<void> {
     while (this.unrecorded instanceof ConflictError && !this.isRemoved) {
-      await this.taken(this.unrecorded);
+      await this.conflictApplied(this.unrecorded);
       await this.refresh();
     }
     // The file may have been fixed, without an event so far.

@@ -134,7 +134,7 @@ export class LogShortener {
 
   async #writeSnapshot(): Promise<void> {
     const { log, repositories, clock } = this.#options;
-    if (this.#snapshots.hasFailedEntries) throw new Error("a change of another machine could not be taken in here");
+    if (this.#snapshots.hasFailedEntries) throw new Error("a change of another machine could not be applied here");
     let snapshot = 0;
     const entry = { kind: "snapshot", time: timeText(clock) } as const;
     const begun = (first: LogNumber) => {

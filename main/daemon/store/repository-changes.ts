@@ -104,7 +104,7 @@ export class RepositoryChanges {
         });
     } catch (error) {
       if (error instanceof ConflictError) {
-        await this.#intake.taken(error);
+        await this.#intake.conflictApplied(error);
         return this.change(batch);
       }
       const failure = storageFailure(this.#served.id, error);

@@ -326,9 +326,9 @@ export class Repository {
     if (this.#intake.isRemoved) throw this.#intake.notWritable();
   }
 
-  /** Resolves when a change can be decided again. See `FileIntake.taken`. */
-  taken(conflict: ConflictError): Promise<void> {
-    return this.#intake.taken(conflict);
+  /** Resolves when a change can be decided again. See `FileIntake.conflictApplied`. */
+  conflictApplied(conflict: ConflictError): Promise<void> {
+    return this.#intake.conflictApplied(conflict);
   }
 
   /** Resolves when nothing is waiting or running. */
