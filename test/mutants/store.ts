@@ -4,6 +4,15 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "store",
+    removed: "dropping the state after each commit that waits for the history",
+    file: "main/daemon/store/repository-changes.ts",
+    find: "return { number, record: record && { ...record, position }, edits: one.edits };",
+    replace: "return { number, record: record && { ...record, position }, edits: one.edits, ...{ after: one.after } };",
+    test: "test/main/daemon/store/batching.test.ts",
+    name: "keep their changes in memory",
+  },
+  {
+    promise: "store",
     removed: "comparing the checksum of the index",
     file: "main/daemon/store/repository-index.ts",
     find: "if (text.slice(-checksumLength) !== checksumOf(content))",
@@ -479,7 +488,7 @@ export const mutants: readonly Mutant[] = [
     find: "  collectGarbageEarly();\n",
     replace: "",
     test: "test/e2e/daemon-memory.test.ts",
-    name: "the start no room that stays",
+    name: "memory used during startup is freed",
   },
   {
     promise: "memory",
@@ -506,6 +515,6 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     test: "test/e2e/daemon-memory.test.ts",
-    name: "loads nothing of a shared log",
+    name: "does not load the code of shared logs",
   },
 ];

@@ -8,6 +8,7 @@ import type { FileIntake } from "./file-intake.ts";
 import { placedAs } from "./interpret.ts";
 import { applyChanges, type ChangeRecord } from "./journal/record.ts";
 import { type Commit, ConflictError, formatPosition, type LogNumber } from "./log/commit-log.ts";
+import type { MirroredCommit } from "./mirror.ts";
 import { foreignEditTime, type MirrorFollower } from "./mirror-follower.ts";
 import type { ServedState } from "./repository-state.ts";
 import { storageFailure } from "./storage-failure.ts";
@@ -143,10 +144,11 @@ export class RepositoryChanges {
     });
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
       const before = this.#served.current;
-      const committed = made.map(({ one, record }, index) => {
+      // Without the states after each: the mirror keeps these until the history is written, and a state has all values.
+      const committed = made.map(({ one, record }, index): MirroredCommit => {
         const number = numbers[index] ?? 0;
         const position = formatPosition(this.#served.options.log.id, number);
-        return { number, record: record && { ...record, position }, edits: one.edits, after: one.after };
+        return { number, record: record && { ...record, position }, edits: one.edits };
       });
       const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
       const last = { ...(decided.at(-1)?.after ?? before), position };
@@ -161,9 +163,11 @@ export class RepositoryChanges {
         this.#served.mirror.commit(committed, config);
         this.#served.setState(last, placedAs(last.health, before.health));
       }
-      for (const { record, after } of committed)
-        if (record !== undefined)
-          this.#served.options.publish({ kind: "changed", state: after, change: record, isPart });
+      for (const [index, { record }] of committed.entries()) {
+        const state = made[index]?.one.after;
+        if (record !== undefined && state !== undefined)
+          this.#served.options.publish({ kind: "changed", state, change: record, isPart });
+      }
       this.#served.publishDifferences(before, this.#served.current, false);
       if (made.length > 0) this.#served.options.onBehind();
     };

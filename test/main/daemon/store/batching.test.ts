@@ -1,7 +1,11 @@
+import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { until } from "../../../helpers/daemon.ts";
 import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts";
+import { addLoadScope } from "../../../helpers/load-scope.ts";
 import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 import { TestClock } from "../../../helpers/test-clock.ts";
 
@@ -161,3 +165,31 @@ test("a repository that is set again and again is not read again after each set,
   await saveByRename(shop.file, shopText.replace("30", "77"));
   await until(async () => (await shop.value("timeout")) === 77, "the edit");
 });
+
+test("sets among 2,000 fields that wait for their history keep their changes in memory, not all values of each state", async () => {
+  const clock = new TestClock();
+  await using shop = await startShop(undefined, { clock });
+  const fields = Array.from({ length: 2_000 }, (_, index) => `field_${index}`);
+  await addLoadScope(shop.t.homeFolder, fields);
+  const config = { load: Object.fromEntries(fields.map(name => [name, name])) };
+  await writeFile(shop.file, JSON.stringify({ name: "shop", config }));
+  const set = async (text: string) => {
+    const { errors } = await shop.t.owner.call("config/set", { repo: "shop", "load.field_0": text });
+    expect(errors).toEqual([]);
+  };
+  await shop.t.restart();
+  // The clock stands still, so the history is not written again after the first time.
+  for (let warm = 0; warm < 20; warm++) await set(`warm ${warm}`);
+  const before = keptBytes();
+  const sets = 100;
+  for (let index = 0; index < sets; index++) await set(`waiting ${index}`);
+  expect((keptBytes() - before) / sets).toBeLessThan(16 * 1024);
+});
+
+/** Bytes of JavaScript values that are still referenced. */
+function keptBytes(): number {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage: unknown = runInNewContext("gc");
+  if (typeof collectGarbage === "function") collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
