@@ -17,7 +17,7 @@ interface Entry {
 const manifest: Entry = { path: "manifest.json", text: `{ "format": 1, "createdAt": "2026-01-31T12:00:00.000Z" }` };
 const format: Entry = { path: "format", text: "1\n" };
 
-/** An archive of whatever is asked for, also of what no backup holds. */
+/** Creates an archive with any entries, including ones that no backup contains. */
 function archive(...entries: readonly Entry[]): Buffer {
   const blocks = entries.flatMap(({ path, text = "", type = "File" }) => {
     const block = Buffer.alloc(512);
@@ -28,14 +28,14 @@ function archive(...entries: readonly Entry[]): Buffer {
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }
 
-/** But the log's, whose numbers say nothing. */
+/** The names in an archive, without those of the log, whose numbers vary. */
 async function namesIn(file: string): Promise<string[]> {
   const names: string[] = [];
   await list({ file, strict: true, onReadEntry: entry => void names.push(entry.path) });
   return names.filter(name => !/^log\/\d{10}\.log$/.test(name)).sort();
 }
 
-/** Every file below a folder with its text, but what a daemon leaves behind when it ends. */
+/** The text of every file below a folder, without the files that a stopped daemon leaves behind. */
 async function filesBelow(folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -46,7 +46,7 @@ async function filesBelow(folder: string): Promise<Record<string, string>> {
   return files;
 }
 
-/** A home with the repository `shop`, on which no daemon runs. */
+/** A home with the repository `shop` and without a running daemon. */
 async function makeStoppedHome(): Promise<CommandHome> {
   const home = await makeCommandHome();
   await mkdir(join(home.homeFolder, "repos"), { recursive: true, mode: 0o700 });
@@ -59,7 +59,7 @@ async function makeStoppedHome(): Promise<CommandHome> {
 }
 
 describe.concurrent("repoconf backup", () => {
-  test("a home goes into an archive while its daemon runs, and comes back in another home, which keeps its own keys", async () => {
+  test("a home is backed up while its daemon runs and restored into another home, which keeps its own keys", async () => {
     await using home = await makeCommandHome();
     const file = join(home.workFolder, "backup.tar.gz");
     await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
@@ -74,7 +74,7 @@ describe.concurrent("repoconf backup", () => {
 
     expect(await namesIn(file)).toEqual([
       "format",
-      // That of a removed repository too.
+      // The journal of a removed repository is included too.
       "journal/gone.0-0.jsonl",
       "journal/shop.0-0.jsonl",
       "manifest.json",
@@ -99,14 +99,14 @@ describe.concurrent("repoconf backup", () => {
       expect((await stat(join(other.homeFolder, name))).mode & 0o777).toBe(0o600);
     }
     expect(await other.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("30\n");
-    // Nothing there looks like an edit by hand.
+    // The restored files do not count as hand edits.
     const history = ["history", "--repo", "shop", "--json"];
     expect(JSON.parse(await other.succeed(history))).toEqual(JSON.parse(await home.succeed(history)));
     expect(await other.succeed(["get", "extra.size", "--repo", "shop"])).toBe("1\n");
     expect(JSON.parse(await other.succeed(["key", "list", "--json"]))).toEqual([]);
   });
 
-  test("what was put aside of a repository with the longest id is saved and restored too", async () => {
+  test("the file of a removed repository with the longest possible id is backed up and restored too", async () => {
     await using home = await makeCommandHome();
     const id = "i".repeat(64);
     await home.succeed(["repo", "add", home.workFolder, "--id", id, "--name", "shop"]);
@@ -125,7 +125,7 @@ describe.concurrent("repoconf backup", () => {
     expect(await filesBelow(join(other.homeFolder, "removed"))).toEqual(removed);
   });
 
-  test("a journal is saved up to its last whole record, the newest generation alone, and what is damaged in it is left", async () => {
+  test("a journal is saved up to its last complete record, only its newest generation, and with its damaged lines", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
     await home.succeed(["set", "svc.domain=old.test"]);
@@ -134,7 +134,7 @@ describe.concurrent("repoconf backup", () => {
     await home.succeed(["set", "svc.domain=new.test"]);
     await home.succeed(["history", "forget", "svc.domain", "--yes"]);
     await home.succeed(["stop"]);
-    // As a daemon leaves it that is killed before it has removed the old one, or while it writes a record.
+    // Files of a daemon that was killed before it deleted the old generation, or while it wrote a record.
     await writeFile(join(journal, "shop.0-0.jsonl"), old);
     await writeFile(join(journal, "shop.0-0.jsonl.damaged"), "old.test");
     const whole = await readFile(join(journal, "shop.1-0.jsonl"), "utf8");
@@ -148,7 +148,7 @@ describe.concurrent("repoconf backup", () => {
     expect(saved).not.toContain("old.test");
   });
 
-  test("a change that came between journal and file is an edit by hand after a restore, and none is lost", async () => {
+  test("a change between saving the journal and the file counts as a hand edit after a restore, and none is lost", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
     await home.succeed(["set", "svc.timeout=1"]);
@@ -168,7 +168,7 @@ describe.concurrent("repoconf backup", () => {
     ]);
   });
 
-  test("while sets run is one moment: no revision is missing in it, none is invented, and an atomic set is in it whole", async () => {
+  test("a backup that is made while sets run is one moment: it has no missing or invented revision, and only complete atomic sets", async () => {
     await using home = await makeCommandHome();
     const ids = ["one", "two", "three"];
     for (const id of ids) {
@@ -210,7 +210,7 @@ describe.concurrent("repoconf backup", () => {
     }
   });
 
-  test("a home that was restored has a log of its own: positions of the other say nothing in it", async () => {
+  test("a restored home has a log of its own: positions of the original log are refused", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
     using client = await connect({ home: home.homeFolder });
@@ -226,7 +226,7 @@ describe.concurrent("repoconf backup", () => {
     expect((await client.request("config/watch", { position })).errors).toEqual([]);
   });
 
-  test("no key and nothing of the daemon's is in it", async () => {
+  test("a backup contains no keys and no files of the running daemon", async () => {
     await using home = await makeCommandHome();
     const key = (await home.run(["key", "create", "tool"])).output.trim();
     await home.succeed(["backup", "backup.tar.gz"]);
@@ -241,7 +241,7 @@ describe.concurrent("repoconf backup", () => {
     expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toEqual(["format", "manifest.json"]);
   });
 
-  test("of in-tree repositories the history alone is in it, and it says of which", async () => {
+  test("of in-tree repositories a backup contains only the history, and the command names them", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", home.workFolder, "--id", "tree", "--name", "my tree", "--in-tree"]);
     await home.succeed(["set", "--repo", "tree", "svc.domain=in-the-tree.test"]);
@@ -254,7 +254,7 @@ describe.concurrent("repoconf backup", () => {
     expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toEqual(names);
   });
 
-  test("an archive that is there is replaced only with --force", async () => {
+  test("an existing archive is replaced only with --force", async () => {
     await using home = await makeStoppedHome();
     const file = join(home.workFolder, "backup.tar.gz");
     await writeFile(file, "mine");
@@ -266,7 +266,7 @@ describe.concurrent("repoconf backup", () => {
     expect(await readdir(home.workFolder)).toEqual(["backup.tar.gz", "home"]);
   });
 
-  test("what is no file of Repoconf is left out and named, and a broken repository's file is saved as it is", async () => {
+  test("files that are not Repoconf's are left out and named, and a broken repository's file is saved as it is", async () => {
     await using home = await makeStoppedHome();
     await writeFile(join(home.homeFolder, "repos/notes.txt"), "mine");
     await writeFile(join(home.homeFolder, "repos/broken.json"), "{ not JSON");
@@ -275,7 +275,7 @@ describe.concurrent("repoconf backup", () => {
     expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toContain("repos/broken.json");
   });
 
-  test("a folder that is no home, and a home of a newer version, are not saved", async () => {
+  test("a folder that is not a home, and a home of a newer version, are refused", async () => {
     await using home = await makeCommandHome();
     const nothing = await home.run(["backup", "backup.tar.gz"]);
     expect(nothing).toMatchObject({ code: 1, errorOutput: expect.stringContaining("is not a Repoconf home") });
@@ -295,7 +295,7 @@ describe.concurrent("repoconf backup", () => {
 });
 
 describe.concurrent("repoconf backup --restore", () => {
-  test("what was there before is kept aside", async () => {
+  test("the files that were there before are kept aside", async () => {
     await using home = await makeStoppedHome();
     const shop = await readFile(join(home.homeFolder, "repos/shop.json"), "utf8");
     const blog = { path: "repos/blog.json", text: `{ "name": "blog", "config": { "svc": { "timeout": 7 } } }` };
@@ -308,7 +308,7 @@ describe.concurrent("repoconf backup --restore", () => {
     expect(JSON.parse(await home.succeed(["repo", "list", "--json"]))).toHaveLength(1);
   });
 
-  test("with a backup that has no journal the history begins anew, and that of before is kept aside", async () => {
+  test("with a backup without a journal, the history starts over and the old one is kept aside", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
     await home.succeed(["set", "svc.timeout=1"]);
@@ -324,7 +324,7 @@ describe.concurrent("repoconf backup --restore", () => {
     expect(await readFile(join(home.homeFolder, "format"), "utf8")).toBe(`${homeFormat}\n`);
   });
 
-  test("an archive that was unpacked, edited and packed again with tar is as good", async () => {
+  test("an archive that was unpacked, edited and packed again with tar works too", async () => {
     await using home = await makeStoppedHome();
     await home.succeed(["backup", "backup.tar.gz"]);
     const folder = join(home.workFolder, "unpacked");
@@ -336,7 +336,7 @@ describe.concurrent("repoconf backup --restore", () => {
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("7\n");
   });
 
-  test("a running daemon stands in the way, also one whose daemon.json is gone; nothing changes", async () => {
+  test("a running daemon prevents a restore, even if its daemon.json is missing; nothing changes", async () => {
     await using home = await makeStoppedHome();
     await home.succeed(["backup", "backup.tar.gz"]);
     await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
@@ -359,7 +359,7 @@ describe.concurrent("repoconf backup --restore", () => {
     expect(await filesBelow(home.homeFolder)).toEqual(files);
   });
 
-  test("an archive that is no good backup is refused, and nothing is written", async () => {
+  test("an invalid archive is refused, and nothing is written", async () => {
     await using home = await makeStoppedHome();
     const files = await filesBelow(home.homeFolder);
     const good = archive(manifest, format, { path: "repos/blog.json", text: "{}" });
@@ -397,7 +397,7 @@ describe.concurrent("repoconf backup --restore", () => {
     await home.succeed(["backup", "--restore", "good.tar.gz", "--yes"]);
   });
 
-  test("while one is under way nothing is backed up, and doctor tells of it", async () => {
+  test("while a restore runs, backup refuses, and doctor reports it", async () => {
     await using home = await makeStoppedHome();
     await writeFile(
       join(home.homeFolder, "restore.json"),

@@ -4,7 +4,7 @@ import type * as BrowserClient from "../../main/client/browser.ts";
 import { connectClient } from "../helpers/daemon.ts";
 import { projectFolder, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
-test("the client built for pages needs nothing of Node, and connects by URL and key", async () => {
+test("the client built for web pages needs nothing from Node, and connects with URL and key", async () => {
   await using daemon = await spawnDaemon();
   const owner = await connectClient(daemon.url, daemon.ownerKey);
   await owner.call("repo/add", { name: "shop", id: "shop" });

@@ -16,11 +16,11 @@ const bad = `{
 
 interface Clone extends AsyncDisposable {
   readonly path: string;
-  /** Runs `repoconf ARGS` there, with no environment but PATH, and with Node's own guard against every write. */
+  /** Runs `repoconf ARGS` there with only PATH in the environment, and with Node's permission model, which denies every write. */
   run(args: readonly string[], folder?: string): ReturnType<typeof runProcess>;
 }
 
-/** A git repository with a schema of its own and these values. */
+/** A git work tree with its own schema and these values. */
 async function makeClone(text: string): Promise<Clone> {
   const { path, [Symbol.asyncDispose]: dispose } = await temporaryFolder();
   await runProcess("git", ["init", "-q", path]);
@@ -28,7 +28,7 @@ async function makeClone(text: string): Promise<Clone> {
   await mkdir(join(path, "src"));
   await cp(join(projectFolder, "examples/scopes/build.schema.json"), join(path, ".repoconf/scopes/build.schema.json"));
   await writeFile(join(path, ".repoconf.json"), text);
-  // Neither a write, nor another process, nor a file elsewhere, such as a home's.
+  // Allow no writes, no other processes, and no other files, such as those of a home.
   const reads = [dirname(repoconfCommand), path].map(one => `--allow-fs-read=${one}`);
   const command = [process.execPath, "--permission", ...reads, repoconfCommand];
   return {
@@ -42,7 +42,7 @@ async function makeClone(text: string): Promise<Clone> {
 const settled = { code: 0, output: "", errorOutput: "" };
 
 describe.concurrent("repoconf check", () => {
-  test("tells every problem with file, line and column and exits with code 3; no home, no daemon, no write", async () => {
+  test("reports every problem with file, line and column and exits with code 3; no home, no daemon, no write", async () => {
     await using clone = await makeClone(bad);
     const { code, output, errorOutput } = await clone.run(["check"]);
     expect(output.split("\n")).toEqual([
@@ -56,7 +56,7 @@ describe.concurrent("repoconf check", () => {
     expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
   });
 
-  test("from a folder below, of a named file, folder or schema, it is the same file", async () => {
+  test("finds the same file from a folder below it, and by the name of a file, folder or schema", async () => {
     await using clone = await makeClone(bad);
     const whole = JSON.parse((await clone.run(["check", "--json"])).output);
     expect(whole).toHaveLength(4);
@@ -77,7 +77,7 @@ describe.concurrent("repoconf check", () => {
     expect(JSON.parse(below.output)[0].file).toBe(join(clone.path, ".repoconf.json"));
   });
 
-  test("a good file is good; what is only a warning fails with --strict alone", async () => {
+  test("accepts a valid file; warnings fail only with --strict", async () => {
     await using clone = await makeClone('{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 2 } } }\n');
     expect(await clone.run(["check"])).toEqual(settled);
     await writeFile(join(clone.path, ".repoconf.json"), '{ "config": { "other": {} }, "confg": {} }');
@@ -87,7 +87,7 @@ describe.concurrent("repoconf check", () => {
     expect((await clone.run(["check", "--strict"])).code).toBe(3);
   });
 
-  test("a broken file, a link, and a schema that cannot be used are errors where they stand", async () => {
+  test("a broken file, a link, and a schema that cannot be used are errors at their position", async () => {
     await using clone = await makeClone('{\n  "config": {,}\n}');
     await writeFile(join(clone.path, ".repoconf/scopes/svc.schema.json"), "{}");
     await writeFile(join(clone.path, ".repoconf/scopes/torn.schema.json"), '{\n "type": }');
@@ -103,7 +103,7 @@ describe.concurrent("repoconf check", () => {
     expect(output).toMatch(/^\.repoconf\/scopes\/torn\.schema\.json:2:10: error: /m);
   });
 
-  test("no link is followed, be it the file, a schema or the folder that holds them", async () => {
+  test("follows no symbolic link, neither the file nor a schema nor the folder of schemas", async () => {
     await using clone = await makeClone('{ "config": { "build": { "jobs": 900 } } }');
     await writeFile(join(clone.path, "src/good.json"), "{}");
     await symlink("src/good.json", join(clone.path, "link.json"));
@@ -125,7 +125,7 @@ describe.concurrent("repoconf check", () => {
     expect((await clone.run(["check"])).output).toMatch(/warning: There is no scope "build"/);
   });
 
-  test("a schema whose patterns would take another engine for ever costs a moment", async () => {
+  test("a schema whose patterns would take a backtracking engine forever is checked quickly", async () => {
     await using clone = await makeClone(`{ "config": { "slow": { "text": "${"a".repeat(60_000)}!" } } }`);
     const slow = { type: "string", pattern: "^(a+)+$", default: "a" };
     const schema = { type: "object", properties: { text: slow } };
@@ -134,7 +134,7 @@ describe.concurrent("repoconf check", () => {
     expect({ code, output }).toMatchObject({ code: 3, output: expect.stringContaining("slow.text") });
   });
 
-  test("of more schemas, or patterns in all of them, than are read, it is told", async () => {
+  test("reports more schemas, or more patterns in total, than the limits allow", async () => {
     await using clone = await makeClone("{}");
     const field = (from: number, count: number) => ({
       type: "string",
@@ -153,7 +153,7 @@ describe.concurrent("repoconf check", () => {
     expect(output).not.toContain("many32");
   });
 
-  test("for GitHub each problem is an annotation, and no text in it ends it or begins another", async () => {
+  test("each problem is a GitHub annotation, and no text in it can end it or start another one", async () => {
     const name = "50%\\n::error::x,y:\\u202e";
     await using clone = await makeClone(`{ "config": { "svc": { "${name}": 1 }, "other": {} } }`);
     await mkdir(join(clone.path, "a,b"));
@@ -171,7 +171,7 @@ describe.concurrent("repoconf check", () => {
     expect(below.output).toMatch(/^::error file=\.repoconf\.json,/);
   });
 
-  test("where nothing is to be checked it says so; outside of git no folder above is looked into", async () => {
+  test("says so if there is nothing to check; outside of git it does not search parent folders", async () => {
     await using folder = await temporaryFolder();
     await writeFile(join(folder.path, ".repoconf.json"), "{");
     await mkdir(join(folder.path, "inner"));
@@ -182,7 +182,7 @@ describe.concurrent("repoconf check", () => {
 });
 
 describe.concurrent("repoconf get --offline", () => {
-  test("takes a value that stands there by an old name, of which check warns; who asks for the old name is told the new one", async () => {
+  test("reads a value stored under an old name, of which check warns; a request for the old name is answered with the new one", async () => {
     await using clone = await makeClone(`{ "config": { "deploy": {\n  "jobs": 30\n} } }`);
     const workers = { type: "integer", default: 1, deprecated: true, "x-renamedFrom": "jobs" };
     const schema = JSON.stringify({ type: "object", properties: { workers } });
@@ -199,7 +199,7 @@ describe.concurrent("repoconf get --offline", () => {
     ]);
   });
 
-  test("gives what the file says, else the default; no home, no daemon, no write", async () => {
+  test("prints the file's value, otherwise the default; no home, no daemon, no write", async () => {
     await using clone = await makeClone(
       '{ "config": { "svc": { "timeout": 30, "envvars": [] }, "build": { "jobs": 3 } } }',
     );
@@ -211,7 +211,7 @@ describe.concurrent("repoconf get --offline", () => {
     expect(JSON.parse(several.output)).toEqual({ "build.jobs": 3, "svc.domain": "" });
   });
 
-  test("a field whose value cannot be active, or that is not there, is refused and not answered by a default", async () => {
+  test("refuses a field whose value cannot be active, or that does not exist, and prints no default for it", async () => {
     await using clone = await makeClone(bad);
     const refused = await clone.run(["get", "--offline", "svc.timeout"]);
     expect(refused).toMatchObject({ code: 3, output: "" });
@@ -226,7 +226,7 @@ describe.concurrent("repoconf get --offline", () => {
     expect(await clone.run(["get", "--offline", "svc.domain", "--repo", "x"])).toMatchObject({ code: 2 });
   });
 
-  test("without the file the defaults hold in a git work tree, and nothing is given elsewhere", async () => {
+  test("without the file, prints defaults in a git work tree and nothing elsewhere", async () => {
     await using clone = await makeClone("{}");
     await rm(join(clone.path, ".repoconf.json"));
     expect(await clone.run(["get", "--offline", "svc.timeout"])).toEqual({ ...settled, output: "900\n" });
@@ -239,7 +239,7 @@ describe.concurrent("repoconf get --offline", () => {
     });
   });
 
-  test("a value that runs as a command is not given unless the commands of the work tree are trusted", async () => {
+  test("does not print a value that runs as a command unless the work tree's commands are trusted", async () => {
     const services = { web: { ready: "true", image: "node" } };
     await using clone = await makeClone(JSON.stringify({ config: { svc: { services } } }));
     const held = await clone.run(["get", "--offline", "svc.services.web.ready"]);
@@ -250,7 +250,7 @@ describe.concurrent("repoconf get --offline", () => {
 });
 
 describe.skipIf(process.platform === "win32")("the examples for hooks and CI", () => {
-  test("the pre-commit hook lets nothing bad be committed, and checks what is staged alone", async () => {
+  test("the pre-commit hook rejects an invalid commit, and checks only what is staged", async () => {
     await using clone = await makeClone(bad);
     await using tools = await temporaryFolder();
     const command = join(tools.path, "repoconf");
@@ -280,7 +280,7 @@ describe.skipIf(process.platform === "win32")("the examples for hooks and CI", (
     expect(await git("commit", "-qm", "nothing of it")).toMatchObject({ code: 0 });
   });
 
-  test("the workflow's step, run in a clone, tells what is wrong and fails", async () => {
+  test("the workflow's step, run in a clone, reports what is wrong and fails", async () => {
     await using clone = await makeClone(bad);
     const workflow = await readFile(join(projectFolder, "examples/github/check-configuration.yml"), "utf8");
     const step = /- run: repoconf (check .*)/.exec(workflow)?.[1] ?? "";
@@ -290,13 +290,13 @@ describe.skipIf(process.platform === "win32")("the examples for hooks and CI", (
   });
 });
 
-/** How a program gets a mount of its own, as root or as anybody; undefined where the system does not let it. */
+/** The command that runs a program in its own mount namespace, as root or as any user; undefined if the system does not allow it. */
 const ownMounts = [
   ["unshare", "--mount"],
   ["unshare", "--user", "--map-root-user", "--mount"],
 ].find(([command = "", ...args]) => spawnSync(command, [...args, "true"]).status === 0);
 
-// Where no mount can be had, as in some containers, the folder's modes stand in for it; to root they mean nothing.
+// Where no mount is possible, as in some containers, use a read-only folder instead. Root ignores its mode.
 const without = ownMounts === undefined ? " (no mount can be made here: a folder without the right to write)" : "";
 
 test(`check and get --offline work on a read-only mount, without HOME and any other variable${without}`, async () => {

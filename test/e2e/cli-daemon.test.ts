@@ -64,7 +64,7 @@ describe.concurrent("the daemon behind the command line", () => {
     },
   );
 
-  test("status, endpoint and settings tell of the daemon; restart makes another, stop ends it", async () => {
+  test("status, endpoint and settings describe the daemon; restart replaces it, stop ends it", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["restart"]);
     const first = await home.endpoint();
@@ -113,7 +113,7 @@ describe.concurrent("the daemon behind the command line", () => {
     await home.succeed(["repo", "list", "--json"]);
   });
 
-  test("an older daemon is named once while it runs, on standard error", async () => {
+  test("the warning about an older daemon is printed once while it runs, on standard error", async () => {
     await using home = await makeCommandHome();
     for (const _ of [1, 2]) {
       await using _daemon = await startTestDaemon({ home: home.homeFolder });
@@ -126,7 +126,7 @@ describe.concurrent("the daemon behind the command line", () => {
     }
   });
 
-  test("watch prints a hand edit and a set as they happen, and Ctrl+C ends it with 0", async () => {
+  test("watch prints a hand edit and a set as they happen, and exits with code 0 on Ctrl+C", async () => {
     await using daemon = await spawnDaemon();
     await using home = await makeCommandHome();
     const environment = { REPOCONF_HOME: daemon.homeFolder };
@@ -173,12 +173,12 @@ describe.concurrent("the daemon behind the command line", () => {
       process.kill(pid, "SIGCONT"),
     );
     expect(await ended).toEqual([0, null]);
-    // It is taken away again.
+    // The line is erased again.
     expect(errorOutput.endsWith("\r\u001b[K")).toBe(true);
     expect(await piped).toMatchObject({ code: 0, output: "900\n", errorOutput: "" });
   });
 
-  test("watch of a field tells of its changes alone, from a revision on", async () => {
+  test("watch of a field prints only its changes, starting at a revision", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
     for (const change of ["svc.timeout=5", "svc.timeout=6", "svc.domain=d"]) await home.succeed(["set", change]);
@@ -210,7 +210,7 @@ describe.concurrent("the daemon behind the command line", () => {
     expect((await home.run(["watch", "--all", "--since", "2"])).code).toBe(2);
   });
 
-  test("watch of one repository tells when its file breaks and is well again, when the daemon goes and is back, and ends with it", async () => {
+  test("watch of one repository reports a broken and a fixed file, a lost and a restored connection, and ends when the repository is removed", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
     await home.succeed(["repo", "add", "--name", "other", "--id", "other", home.homeFolder]);
@@ -234,7 +234,7 @@ describe.concurrent("the daemon behind the command line", () => {
       const repositories = JSON.parse(await home.succeed(["repo", "list", "--json"]));
       return repositories.find(({ id }: { id: string }) => id === "shop").health.length > 0;
     };
-    // Broken anew until the watch, which may not have begun yet, has seen it. A file is believed to be broken only after a while.
+    // Break it again until the watch, which may not have begun yet, reports it. A file counts as broken only after 250 ms.
     await until(async () => {
       await writeFile(file, text);
       await until(async () => !(await isBroken()), "the file to be well");
@@ -267,14 +267,14 @@ describe.concurrent("the daemon behind the command line", () => {
       for (const content of [garbled, undefined]) {
         if (content === undefined) await unlink(file);
         else await writeFile(file, content);
-        // With the file gone a daemon may just be starting, so what would start one waits longer.
+        // Without the file a daemon may just be starting, so commands that would start one wait longer.
         const commands = [["status"], ["stop"], ["endpoint"], ...(content === undefined ? [] : [["repo", "list"]])];
         for (const command of commands) {
           const { code, output, errorOutput } = await home.run(command);
           expect([code, output]).toEqual([4, ""]);
           expect(errorOutput).not.toContain("No daemon is running");
           expect(errorOutput.match(/repoconf: /g)).toHaveLength(1);
-          // Without the file only Linux tells.
+          // Without the file, the lock's holder is known only on Linux.
           if (content !== undefined || process.platform === "linux")
             expect(errorOutput).toContain(`kill ${daemon.process.pid}`);
         }
@@ -300,14 +300,14 @@ describe.concurrent("the daemon behind the command line", () => {
     },
   );
 
-  test("a key that was named and is not good is no reason to end the daemon", async () => {
+  test("an invalid key given by the user does not make restart or stop end the daemon", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["restart"]);
     const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
     expect(await home.run(["stop"], { environment })).toMatchObject({ code: 5 });
   });
 
-  test.skipIf(process.platform === "win32")("a suspended watch keeps no restart and no stop waiting", async () => {
+  test.skipIf(process.platform === "win32")("a suspended watch delays neither restart nor stop", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
     const { pid } = await home.endpoint();
@@ -321,7 +321,7 @@ describe.concurrent("the daemon behind the command line", () => {
       output += text;
     });
     const ended = once(watch, "exit");
-    // Connected it may still be asking for what it shows, and a request that is lost ends it.
+    // Once connected, the watch may still have a request pending, and losing its reply would end it.
     let value = 0;
     await until(async () => {
       await home.run(["set", "--repo", "shop", `svc.timeout=${++value}`]);

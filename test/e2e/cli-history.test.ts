@@ -5,7 +5,7 @@ import { connect } from "../../main/client/client.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 
-/** A home with the repository "shop", which holds the folder of the commands, after these sets. */
+/** A home with the repository "shop", whose folder the commands run in, after these sets. */
 async function makeShop(...sets: readonly (readonly string[])[]): Promise<CommandHome> {
   const home = await makeCommandHome();
   await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
@@ -17,7 +17,7 @@ async function historyOf(home: CommandHome, ...args: readonly string[]): Promise
   return JSON.parse(await home.succeed(["history", "--json", ...args]));
 }
 
-/** Lines without the times, which are another each time. */
+/** The lines without times, which differ in every run. */
 function withoutTimes(output: string): string[] {
   return output
     .trimEnd()
@@ -26,7 +26,7 @@ function withoutTimes(output: string): string[] {
 }
 
 describe.concurrent("history on the command line", () => {
-  test("history tells what changed, how, by whom and why, the newest first", async () => {
+  test("history shows what changed, how, by whom and why, newest first", async () => {
     await using home = await makeShop(
       ["svc.timeout=30", "--reason", "slow backup"],
       ["svc.timeout=60", "svc.domain=a"],
@@ -52,7 +52,7 @@ describe.concurrent("history on the command line", () => {
     ]);
   });
 
-  test("a long history is cut, and it says how to see more", async () => {
+  test("a long history is cut off, with a hint how to see more", async () => {
     await using home = await makeShop();
     using client = await connect({ home: home.homeFolder });
     for (let timeout = 1; timeout <= 21; timeout += 1) await client.set("shop", { "svc.timeout": timeout });
@@ -65,7 +65,7 @@ describe.concurrent("history on the command line", () => {
     expect(await revisions("--limit", "1000")).toHaveLength(22);
   });
 
-  test("masked values show only when they are asked for, and a change of them shows as one", async () => {
+  test("masked values are shown only with --reveal, and their changes are listed", async () => {
     const variable = (value: string) => `svc.envvars=[{"name":"TOKEN","value":"${value}"}]`;
     await using home = await makeShop([variable("hush")], [variable("quiet")]);
     const [newest, line] = withoutTimes(await home.succeed(["history", "svc.envvars"]));
@@ -77,7 +77,7 @@ describe.concurrent("history on the command line", () => {
     expect(await home.succeed(["diff", "2", "--reveal"])).toMatch(/hush.* -> .*quiet/);
   });
 
-  test("history forget needs a yes, says what it does not reach, and blanks the older values", async () => {
+  test("history forget asks for confirmation, says what it cannot erase, and erases the older values", async () => {
     await using home = await makeShop(["svc.domain=secret.test"], ["svc.domain=open.test"]);
     const asked = await home.run(["history", "forget", "svc.domain"]);
     expect(asked).toMatchObject({ code: 1, output: "", errorOutput: expect.stringMatching(/backups[\s\S]*--yes/) });
@@ -101,12 +101,12 @@ describe.concurrent("history on the command line", () => {
     expect(await home.succeed(["list", "svc.domain", "--revision", "2"])).toBe("svc.domain\t(forgotten)\t\n");
     expect(await home.succeed(["diff", "2"])).toBe("svc.domain: (forgotten) -> open.test\n");
     expect(await home.run(["restore", "2", "svc.domain"])).toMatchObject({ code: 3, output: "" });
-    // The change that was made to be forgotten is not taken back, and the record of the forgetting is no change.
+    // The erased change cannot be undone, and the record of the erasure is not a change.
     expect(await home.run(["undo"])).toMatchObject({ code: 3 });
     expect(await home.succeed(["get", "svc.domain"])).toBe("open.test\n");
   });
 
-  test("a damaged journal is told up to the damage, with 1, and doctor names the line", async () => {
+  test("a damaged journal is printed up to the damage, with exit code 1, and doctor names the line", async () => {
     await using home = await makeShop(["svc.timeout=1"], ["svc.timeout=2"], ["svc.timeout=3"]);
     const file = join(home.homeFolder, "journal/shop.0-0.jsonl");
     await home.succeed(["stop"]);
@@ -127,7 +127,7 @@ describe.concurrent("history on the command line", () => {
 });
 
 describe.concurrent("diff on the command line", () => {
-  test("compares two revisions, or one with now, by the active values", async () => {
+  test("compares the active values of two revisions, or of one with the current values", async () => {
     await using home = await makeShop(["svc.timeout=30", "svc.refresh_hour=4"], ["svc.timeout=60", "svc.domain=a"]);
     expect(await home.succeed(["diff", "1", "2"])).toBe("svc.timeout: 900 (default) -> 30\n");
     expect(await home.succeed(["diff", "2"])).toBe(`svc.timeout: 30 -> 60\nsvc.domain: "" (default) -> a\n`);
@@ -161,7 +161,7 @@ describe.concurrent("diff on the command line", () => {
 });
 
 describe.concurrent("undo and restore on the command line", () => {
-  test("undo takes back the last change, and again brings it back", async () => {
+  test("undo reverts the last change, and a second undo restores it", async () => {
     await using home = await makeShop(["svc.timeout=30"], ["svc.timeout=60", "svc.domain=a"]);
     expect(withoutTimes(await home.succeed(["undo", "--dry-run"]))).toEqual([
       "Would undo revision 3 of TIME, by owner (set).",
@@ -187,7 +187,7 @@ describe.concurrent("undo and restore on the command line", () => {
     ]);
   });
 
-  test("undo takes a hand edit back too", async () => {
+  test("undo reverts a hand edit too", async () => {
     await using home = await makeShop(["svc.timeout=30"]);
     const file = join(home.homeFolder, "repos/shop.json");
     await home.succeed(["stop"]);
@@ -197,7 +197,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await readFile(file, "utf8")).toContain(`"timeout": 30`);
   });
 
-  test("the first revision cannot be undone, nor one that is not the last any more", async () => {
+  test("the first revision cannot be undone, nor one that is no longer the last", async () => {
     await using home = await makeShop();
     expect(await home.run(["undo"])).toMatchObject({
       code: 3,
@@ -211,7 +211,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["get", "svc.timeout"])).toBe("900\n");
   });
 
-  test("undo with a limited key takes back the last change that it may read, whatever else was changed since", async () => {
+  test("undo with a limited key reverts the last change that it may read, whatever else was changed since", async () => {
     await using home = await makeShop(["svc.timeout=30"]);
     const args = ["key", "create", "tool", "--field", "svc.timeout", "--right", "write", "--json"];
     const environment = { REPOCONF_API_KEY: JSON.parse(await home.succeed(args)).key };
@@ -227,7 +227,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["get", "svc.domain"])).toBe("hidden again\n");
   });
 
-  test("restore brings back the values of a revision, all or those named", async () => {
+  test("restore brings back all values of a revision, or only those of the named fields", async () => {
     await using home = await makeShop(["svc.timeout=30", "svc.domain=a"], ["svc.timeout=60", "svc.domain=b"]);
     expect(await home.succeed(["restore", "2", "svc.timeout", "--dry-run"])).toBe("Would restore svc.timeout = 30\n");
     expect(await home.succeed(["restore", "2", "svc.timeout"])).toBe("Restored svc.timeout = 30\n");
@@ -261,7 +261,7 @@ describe.concurrent("undo and restore on the command line", () => {
     });
   });
 
-  test("restore says so where a named field is already as it was, and that a default is one", async () => {
+  test("restore reports named fields that already have their old value, and says if it is the default", async () => {
     await using home = await makeShop(["svc.domain=a"]);
     for (const more of [[], ["--dry-run"]])
       expect(await home.succeed(["restore", "1", "svc.timeout", ...more])).toBe(
@@ -270,13 +270,13 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["restore", "1", "svc.timeout", "svc.domain"])).toBe(
       `Restored svc.timeout = 900 (default)\nRestored svc.domain = "" (default)\n`,
     );
-    // A value that is stored and equal to the default is no default.
+    // A stored value that equals the default is not reported as a default.
     await home.succeed(["set", "svc.timeout=900"]);
     await home.succeed(["unset", "svc.timeout"]);
     expect(await home.succeed(["restore", "4"])).toBe("Restored svc.timeout = 900\n");
   });
 
-  test("restore names the fields that it cannot give back, as their values of then were made to be forgotten", async () => {
+  test("restore names the fields that it cannot restore because their values were erased", async () => {
     await using home = await makeShop(["svc.domain=a.secret"], ["svc.domain=open.test"]);
     await home.succeed(["history", "forget", "svc.domain", "--yes"]);
     const forgotten = "Not restored: svc.domain, because its value at revision 1 was erased.\n";
@@ -291,7 +291,7 @@ describe.concurrent("undo and restore on the command line", () => {
     );
   });
 
-  test("undo takes a hand edit back after older values of another field were forgotten", async () => {
+  test("undo reverts a hand edit after older values of another field were erased", async () => {
     await using home = await makeShop(["svc.timeout=30"], ["svc.domain=a.secret"], ["svc.domain=open.test"]);
     const file = join(home.homeFolder, "repos/shop.json");
     await home.succeed(["stop"]);
@@ -304,7 +304,7 @@ describe.concurrent("undo and restore on the command line", () => {
     ]);
   });
 
-  test("--if-revision sets only at that revision; a conflict says which it is, with 3", async () => {
+  test("--if-revision sets only at that revision; a conflict reports the current revision and exits with code 3", async () => {
     await using home = await makeShop(["svc.timeout=30"]);
     for (const args of [
       ["set", "svc.timeout=1"],
@@ -320,7 +320,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["get", "svc.timeout"])).toBe("1\n");
   });
 
-  test("--json has the codes of what was refused beside what was set", async () => {
+  test("--json contains the error codes of refused fields along with what was set", async () => {
     await using home = await makeShop();
     const some = await home.run(["set", "svc.timeout=6", "svc.refresh_hour=99", "svc.timeot=1", "--json"]);
     expect(some.code).toBe(3);
@@ -340,7 +340,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(JSON.parse(await home.succeed(["set", "svc.timeout=7", "--json"]))).not.toHaveProperty("errors");
   });
 
-  test("explain tells who changed a value last, when, how and why", async () => {
+  test("explain shows who changed a value last, when, how and why", async () => {
     await using home = await makeShop(["svc.timeout=30", "--reason", "slow backup"], ["svc.domain=a"]);
     const lines = withoutTimes(await home.succeed(["explain", "svc.timeout"]));
     expect(lines).toContain("  in          shop (shop), revision 3");

@@ -16,7 +16,7 @@ async function makeWorkTree(folder: string): Promise<string> {
 }
 
 describe("repositories on the command line", () => {
-  test("repo add takes the git work tree above, and commands below it find the repository", async () => {
+  test("repo add adds the enclosing git work tree, and commands in its folders find the repository", async () => {
     await using home = await makeCommandHome();
     const shop = await makeWorkTree(join(home.workFolder, "shop"));
     const deep = join(shop, "a/b");
@@ -28,7 +28,7 @@ describe("repositories on the command line", () => {
     expect(again).toMatchObject({ code: 1, errorOutput: expect.stringContaining("already") });
   });
 
-  test("outside of any repository it says what to do", async () => {
+  test("outside of any repository, commands say what to do", async () => {
     await using home = await makeCommandHome();
     const list = await home.run(["list"]);
     expect(list).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo add") });
@@ -36,7 +36,7 @@ describe("repositories on the command line", () => {
     expect(add).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo add FOLDER") });
   });
 
-  test("repo add takes only a folder that is there", async () => {
+  test("repo add accepts only an existing folder", async () => {
     await using home = await makeCommandHome();
     const missing = join(home.workFolder, "no/such");
     await writeFile(join(home.workFolder, "file"), "");
@@ -66,7 +66,7 @@ describe("repositories on the command line", () => {
     expect(await home.succeed(["get", "svc.timeout"], { folder: linked })).toBe("900\n");
   });
 
-  test("the nearest repository above counts", async () => {
+  test("the nearest enclosing repository is used", async () => {
     await using home = await makeCommandHome();
     const outer = await makeWorkTree(join(home.workFolder, "outer"));
     const inner = await makeWorkTree(join(outer, "inner"));
@@ -87,7 +87,7 @@ describe("repositories on the command line", () => {
     expect((await home.succeed(["repo", "list"])).trimEnd().split("\n")).toHaveLength(2);
   });
 
-  test("in-tree values stand in the work tree", async () => {
+  test("in-tree values are stored in the work tree", async () => {
     await using home = await makeCommandHome();
     const shop = await makeWorkTree(join(home.workFolder, "shop"));
     await home.succeed(["repo", "add", shop, "--in-tree"]);
@@ -97,7 +97,7 @@ describe("repositories on the command line", () => {
     });
   });
 
-  test("rename and remove, by name or id; a name that two bear needs the id", async () => {
+  test("rename and remove by name or id; an ambiguous name needs the id", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "one", home.workFolder]);
     expect(await home.succeed(["repo", "rename", "shop", "market"])).toBe("Renamed one to market.\n");
@@ -119,7 +119,7 @@ describe("repositories on the command line", () => {
     expect(await home.succeed(["repo", "list"])).toMatch(/^two\tmarket\t0\tok\t/);
   });
 
-  test("keys: one made with grants may do what they say and nothing else, until it is revoked", async () => {
+  test("a key can do what its grants allow and nothing else, until it is revoked", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
     const { output, errorOutput } = await home.run([
@@ -146,7 +146,7 @@ describe("repositories on the command line", () => {
     expect(revoked).toMatchObject({ code: 5, errorOutput: expect.stringContaining("API key") });
   });
 
-  test("repo move points a repository to the folder that it has moved to, here or named, in-tree or not", async () => {
+  test("repo move points a repository to its new folder, the current or a named one, in-tree or not", async () => {
     await using home = await makeCommandHome();
     const [old, moved] = [join(home.workFolder, "old"), join(home.workFolder, "new")];
     await makeWorkTree(old);

@@ -3,7 +3,7 @@ import { connect } from "../../main/client/client.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 
 describe.concurrent("repoconf search", () => {
-  test("prints what is found in all repositories, as text and as JSON", async () => {
+  test("prints results from all repositories, as text and as JSON", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
     using client = await connect({ home: home.homeFolder });
@@ -21,7 +21,7 @@ describe.concurrent("repoconf search", () => {
     expect(found.length).toBe(2 * 20);
   });
 
-  test("says that there is more, that there is nothing, and what is wrong with a query", async () => {
+  test("says when there are more results, when there are none, and what is wrong with a query", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", home.workFolder]);
     using client = await connect({ home: home.homeFolder });

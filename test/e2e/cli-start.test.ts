@@ -3,7 +3,7 @@ import { makeCommandHome } from "../helpers/command-home.ts";
 import { loadedBy, reportLoaded } from "../helpers/report-loaded.ts";
 import { runRepoconf } from "../helpers/spawned-daemon.ts";
 
-test("--version loads no command, and nothing that speaks to a daemon", async () => {
+test("--version loads no command and no client", async () => {
   const { code, errorOutput } = await runRepoconf(["--version"], { nodeArguments: reportLoaded });
   expect(code).toBe(0);
   const { parts, files } = loadedBy(errorOutput);
@@ -12,7 +12,7 @@ test("--version loads no command, and nothing that speaks to a daemon", async ()
   expect(files.filter(name => /^(client|session|get|set|daemon|locate)-/.test(name))).toEqual([]);
 });
 
-test("get loads its own command alone, nothing of the daemon and nothing of Node's fetch", async () => {
+test("get loads only its own command, and neither the daemon's code nor Node's fetch", async () => {
   await using home = await makeCommandHome();
   await home.succeed(["repo", "add", ".", "--id", "shop"]);
   const { code, output, errorOutput } = await home.run(["get", "svc.timeout", "--repo", "shop"], {

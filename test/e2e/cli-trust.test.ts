@@ -14,7 +14,7 @@ interface Waiting {
   readonly serving: unknown;
 }
 
-/** A folder whose file brings two values that run as commands. */
+/** A work tree whose file has two values that run as commands. */
 async function makeSite(home: CommandHome): Promise<string> {
   const folder = join(home.workFolder, "site");
   await mkdir(folder);
@@ -27,13 +27,13 @@ const waitingIn = async (home: CommandHome, folder: string) =>
   JSON.parse(await home.succeed(["trust", "--json"], { folder })) as readonly Waiting[];
 
 describe("commands that a work tree brings, on the command line", () => {
-  test("repo add shows them, with nothing hidden, trusts nothing without a terminal, and says what to do", async () => {
+  test("repo add shows all of them in full, trusts nothing without a terminal, and says what to do", async () => {
     await using home = await makeCommandHome();
     const folder = await makeSite(home);
     const added = await home.succeed(["repo", "add", folder, "--in-tree"]);
     expect(added).toContain("values that run as commands");
     expect(added).toContain(`+     "ready": "true \\u202e# \\u009b2Khs | lruc\\u3164\\u00a0"`);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the very characters that must not be there.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test is that these characters are not printed.
     expect(added).not.toMatch(/[\u202e\u0080-\u00a0\u001b\u3164]/);
     expect(added).toMatch(/2 are not used until you trust them, on a terminal: repoconf trust --repo [0-9a-f]{24}/);
     expect(await home.succeed(["get", "svc.services"], { folder })).toBe("{}\n");
@@ -47,7 +47,7 @@ describe("commands that a work tree brings, on the command line", () => {
     expect(shown.output).not.toContain("svc.services");
   });
 
-  test("--accept trusts what has this hash and nothing else; a hash that waits no more is refused", async () => {
+  test("--accept trusts only the value with this hash; a hash that no longer waits is refused", async () => {
     await using home = await makeCommandHome();
     const folder = await makeSite(home);
     await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
@@ -70,12 +70,12 @@ describe("commands that a work tree brings, on the command line", () => {
 
   const script = "/usr/bin/script";
   const hasTerminal = process.platform === "linux" && existsSync(script);
-  test.skipIf(!hasTerminal)("on a terminal each is asked about, and no is the answer unless it is yes", async () => {
+  test.skipIf(!hasTerminal)("on a terminal it asks about each value, and any answer except yes means no", async () => {
     await using home = await makeCommandHome();
     const folder = await makeSite(home);
     await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
     const command = `"${process.execPath}" "${repoconfCommand}" trust`;
-    // A real terminal of its own: what is typed is there before it is asked for.
+    // A real terminal: the input is there before the question is asked.
     const answer = (input: string) =>
       runProcess(script, ["--quiet", "--return", "--command", command, "/dev/null"], {
         folder,
@@ -83,7 +83,7 @@ describe("commands that a work tree brings, on the command line", () => {
         environment: { REPOCONF_HOME: home.homeFolder },
       });
     expect((await answer("\n\n")).output).toContain("Trust this value of svc.services? [y/N]");
-    // The end of the input is no for all that is left.
+    // End of input means no for all remaining values.
     expect((await answer("")).output).toContain("2 are not used until you trust them");
     expect(await waitingIn(home, folder)).toHaveLength(2);
     await answer("y\nn\n");
@@ -102,7 +102,7 @@ describe("scopes that a work tree brings, on the command line", () => {
       readonly serving: unknown;
     }[];
 
-  /** A repository with values and a schema of its own. */
+  /** A repository with its own values and schema. */
   async function makeClone(home: CommandHome, name: string, description: string): Promise<string> {
     const folder = join(home.workFolder, name);
     await mkdir(join(folder, ".repoconf/scopes"), { recursive: true });
@@ -111,7 +111,7 @@ describe("scopes that a work tree brings, on the command line", () => {
     return folder;
   }
 
-  test("the daemon uses none before it is taken, and then the very text that was shown, whatever a pull brings", async () => {
+  test("the daemon uses no scope before a person accepts it, and then exactly the text that was shown, whatever a pull brings", async () => {
     await using home = await makeCommandHome();
     const folder = await makeClone(home, "site", "One.");
     expect(await home.succeed(["repo", "add", folder, "--in-tree"])).toMatch(
@@ -123,7 +123,7 @@ describe("scopes that a work tree brings, on the command line", () => {
     const [offered] = await offeredIn(home, folder);
     expect(offered).toMatchObject({ scope: "build", serving: null });
     const file = join(folder, ".repoconf/scopes/build.schema.json");
-    // Another one has come since it was shown.
+    // The file has changed since it was shown.
     await writeFile(file, schemaOf("Two."));
     expect((await home.run(["trust", "--accept", offered?.hash ?? ""], { folder })).code).toBe(3);
     expect((await home.run(["get", "build.jobs"], { folder })).code).toBe(3);
@@ -135,7 +135,7 @@ describe("scopes that a work tree brings, on the command line", () => {
     expect(await home.succeed(["describe", "build.jobs"], { folder })).toContain("One.");
   });
 
-  test("another one of a name that the home has is shown beside it, and does not serve unless it is taken in its place", async () => {
+  test("a scope with the name of one in the home is compared with it, and replaces it only if it is accepted", async () => {
     await using home = await makeCommandHome();
     const [one, two] = [await makeClone(home, "one", "One."), await makeClone(home, "two", "Two.")];
     for (const folder of [one, two]) await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);

@@ -24,7 +24,7 @@ const inFolder = (args: readonly string[], input = "") => home.run(args, { folde
 const succeed = (args: readonly string[], input = "") => home.succeed(args, { folder: join(folder, "src"), input });
 
 describe("values on the command line", () => {
-  test("set reads each value by its field's schema, and get prints it for scripts", async () => {
+  test("set parses each value according to its field's schema, and get prints it for scripts", async () => {
     const services = `{"web":{"ready":"curl -f localhost:8080","image":"node:24"}}`;
     expect(
       await succeed(["set", "svc.timeout=30", `svc.services=${services}`, "svc.default=web", "svc.default_port=8081"]),
@@ -37,7 +37,7 @@ describe("values on the command line", () => {
     expect(JSON.parse(await succeed(["get", "svc.services"]))).toEqual(JSON.parse(services));
   });
 
-  test("get and list give the revision with the values, for a change that is made only if nothing came between", async () => {
+  test("get and list can print the revision with the values, for a change that fails if another one came first", async () => {
     await succeed(["set", "svc.timeout=30", "svc.provider=two words"]);
     const [revision, ...value] = (await succeed(["get", "svc.provider", "--with-revision"])).trimEnd().split(" ");
     expect(value).toEqual(["two", "words"]);
@@ -60,7 +60,7 @@ describe("values on the command line", () => {
     await succeed(["unset", "svc.provider"]);
   });
 
-  test("a value comes from a file, from standard input, or is an @ itself", async () => {
+  test("a value can come from a file or standard input, or start with an @", async () => {
     await writeFile(join(folder, "src/value.txt"), "from a file\n");
     await succeed(["set", "svc.provider=@value.txt"]);
     expect(await succeed(["get", "svc.provider"])).toBe("from a file\n");
@@ -71,7 +71,7 @@ describe("values on the command line", () => {
     await succeed(["unset", "svc.provider"]);
   });
 
-  test("list gives a pipe lines with tabs, and programs JSON", async () => {
+  test("list prints tab-separated lines to a pipe, and JSON for programs", async () => {
     expect(await succeed(["list", "svc.timeout"])).toBe("svc.timeout\t30\tstored\n");
     const lines = (await succeed(["list"])).trimEnd().split("\n");
     expect(lines).toHaveLength(fieldCount);
@@ -79,7 +79,7 @@ describe("values on the command line", () => {
     expect(JSON.parse(await succeed(["list", "svc", "--stored", "--json"]))).toMatchObject({ svc: { timeout: 30 } });
   });
 
-  test("masked values show when they are asked for", async () => {
+  test("masked values are shown only with --reveal", async () => {
     await succeed(["set", `svc.envvars=[{"name":"TOKEN","value":"hush"}]`]);
     for (const args of [["list"], ["explain", "svc.envvars"]]) {
       const masked = await succeed(args);
@@ -91,7 +91,7 @@ describe("values on the command line", () => {
     await succeed(["unset", "svc.envvars"]);
   });
 
-  test("explain tells file and line of a stored value, and says so of a default", async () => {
+  test("explain shows the file and line of a stored value, and says if it is the default", async () => {
     expect(await succeed(["explain", "svc.timeout"])).toMatch(/comes from {2}\S+repos\/[0-9a-f]{24}\.json:\d+:\d+\n/);
     expect(await succeed(["explain", "svc.domain"])).toContain("comes from  the default\n");
     expect(JSON.parse(await succeed(["explain", "svc.timeout", "--json"]))).toMatchObject({
@@ -101,12 +101,12 @@ describe("values on the command line", () => {
     });
   });
 
-  test("unset brings the default back", async () => {
+  test("unset restores the default", async () => {
     expect(await succeed(["unset", "svc.timeout"])).toBe("Unset; now svc.timeout = 900\n");
     expect(await succeed(["list", "svc.timeout"])).toBe("svc.timeout\t900\tdefault\n");
   });
 
-  test("what the file says and cannot be used is not shown as stored", async () => {
+  test("an invalid value in the file is not shown as stored", async () => {
     await succeed(["set", "svc.timeout=30", "svc.refresh_day=2"]);
     const { file } = JSON.parse(await succeed(["explain", "svc.timeout", "--json"]));
     const text = await readFile(file, "utf8");
@@ -124,7 +124,7 @@ describe("values on the command line", () => {
     await succeed(["unset", "svc.timeout", "svc.refresh_day"]);
   });
 
-  test("describe tells what a field takes; without one, of all", async () => {
+  test("describe shows what a field accepts; without an argument, all fields", async () => {
     expect(await succeed(["describe", "svc.refresh_hour"])).toContain("integer from 0 to 23");
     expect((await succeed(["describe"])).trimEnd().split("\n")).toHaveLength(fieldCount);
     expect(JSON.parse(await succeed(["describe", "svc.timeout", "--json"]))).toMatchObject({ maximum: 86_400 });
@@ -136,7 +136,7 @@ describe("values on the command line", () => {
     expect(await succeed(["scope", "list"])).toMatch(new RegExp(`^svc\\t${fieldCount}\\t`));
   });
 
-  test("what most commands take may stand before the command", async () => {
+  test("shared options may come before the command", async () => {
     await succeed(["set", "svc.domain=early"]);
     const elsewhere = (args: readonly string[]) => home.succeed(args, { environment: { REPOCONF_HOME: "" } });
     expect(await elsewhere(["--home", home.homeFolder, "--repo", "shop", "get", "svc.domain"])).toBe("early\n");
@@ -150,7 +150,7 @@ describe("values on the command line", () => {
     await succeed(["unset", "svc.domain"]);
   });
 
-  test("--dry-run writes nothing, --atomic all or nothing", async () => {
+  test("--dry-run writes nothing, --atomic writes all or nothing", async () => {
     expect(await succeed(["set", "--dry-run", "svc.timeout=5"])).toBe("Would be: set svc.timeout = 5\n");
     expect(await succeed(["get", "svc.timeout"])).toBe("900\n");
     const { code } = await inFolder(["set", "--atomic", "svc.timeout=5", "svc.refresh_hour=99"]);
@@ -158,7 +158,7 @@ describe("values on the command line", () => {
     expect(await succeed(["get", "svc.timeout"])).toBe("900\n");
   });
 
-  test("what is not refused is set, and what is refused is said on standard error, with 3", async () => {
+  test("valid fields are set, and refused ones are reported on standard error, with exit code 3", async () => {
     const { code, output, errorOutput } = await inFolder(["set", "svc.timeout=6", "svc.refresh_hour=99"]);
     expect(code).toBe(3);
     expect(output).toBe("Set svc.timeout = 6\n");
@@ -204,14 +204,14 @@ describe("values on the command line", () => {
     expect(code).toBe(expected);
   });
 
-  test("no escape sequence reaches a pipe, and none of a value reaches a table", async () => {
+  test("no escape sequence is printed to a pipe, and none of a value is printed in a table", async () => {
     await succeed(["set", "svc.domain=\u001b[31mred\u001b[0m\u0007"]);
     const output = await succeed(["list", "svc.domain"]);
     expect(output).not.toContain("\u001b");
     expect(output).not.toContain("\u0007");
   });
 
-  test("a reader that leaves early is no failure", async () => {
+  test("a reader that closes the pipe early is not an error", async () => {
     const command = `"${process.execPath}" "${process.env["REPOCONF_TEST_COMMAND"] ?? "dist/repoconf.js"}" describe | head -n 1`;
     const output = execFileSync("bash", ["-o", "pipefail", "-c", command], {
       env: { ...process.env, REPOCONF_HOME: home.homeFolder },

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { type Finished, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
-/** A home with the repositories "shop" and "my blog", whose daemon runs. */
+/** A home with the repositories "shop" and "my blog" and a running daemon. */
 async function makeRunningHome(): Promise<CommandHome> {
   const home = await makeCommandHome();
   for (const name of ["shop", "my blog"]) {
@@ -20,14 +20,14 @@ async function complete(home: CommandHome, ...words: string[]): Promise<string[]
 }
 
 describe.concurrent("repoconf complete", () => {
-  test("names commands and subcommands, and none that are hidden", async () => {
+  test("completes commands and subcommands, without hidden ones", async () => {
     await using home = await makeCommandHome();
     expect(await complete(home, "re")).toEqual(["restore", "repo", "restart"]);
     expect(await complete(home, "comp")).toEqual(["completion"]);
     expect(await complete(home, "repo", "re")).toEqual(["rename", "remove"]);
   });
 
-  test("names the options of the command, and none that are hidden", async () => {
+  test("completes the command's options, without hidden ones", async () => {
     await using home = await makeCommandHome();
     expect(await complete(home, "list", "--re")).toEqual(["--repo", "--revision", "--reveal"]);
     expect(await complete(home, "daemon", "--")).not.toContain("--background");
@@ -36,16 +36,16 @@ describe.concurrent("repoconf complete", () => {
     expect(await complete(home, "--home", "somewhere", "--json", "repo", "ren")).toEqual(["rename"]);
   });
 
-  test("names what an option or an argument can be chosen from", async () => {
+  test("completes the choices of an option or argument", async () => {
     await using home = await makeCommandHome();
     expect(await complete(home, "key", "create", "ci", "--right", "")).toEqual(["read", "write"]);
     expect(await complete(home, "key", "create", "ci", "--right=w")).toEqual(["--right=write"]);
     expect(await complete(home, "completion", "")).toEqual(["bash", "zsh", "fish"]);
-    // There is one shell to name, not two.
+    // The command takes only one shell.
     expect(await complete(home, "completion", "bash", "")).toEqual([]);
   });
 
-  test("names fields where a field belongs, with = where a value follows", async () => {
+  test("completes fields where a field is expected, with = if a value follows", async () => {
     await using home = await makeRunningHome();
     expect((await complete(home, "get", "svc.refresh_")).sort()).toEqual([
       "svc.refresh_anchors",
@@ -57,7 +57,7 @@ describe.concurrent("repoconf complete", () => {
     expect(await complete(home, "unset", "svc.timeout", "svc.envv")).toEqual(["svc.envvars"]);
   });
 
-  test("names the values that a field takes, and those that its list has", async () => {
+  test("completes the values that a field accepts, and the entries of its list", async () => {
     await using home = await makeRunningHome();
     await home.succeed([
       "set",
@@ -73,7 +73,7 @@ describe.concurrent("repoconf complete", () => {
     expect(await complete(home, "set", "svc.domain=")).toEqual([]);
   });
 
-  test("names repositories, and those that share a name by their ids", async () => {
+  test("completes repositories by name, or by id if several have the same name", async () => {
     await using home = await makeRunningHome();
     expect(await complete(home, "list", "--repo", "")).toEqual(expect.arrayContaining(["shop", "my blog"]));
     expect(await complete(home, "list", "--repo=my")).toEqual(["--repo=my blog"]);
@@ -84,7 +84,7 @@ describe.concurrent("repoconf complete", () => {
     expect(names).not.toContain("shop");
   });
 
-  test("after history comes a field or forget, after restore fields, after diff --with a repository", async () => {
+  test("completes a field or forget after history, fields after restore, and a repository after diff --with", async () => {
     await using home = await makeRunningHome();
     expect(await complete(home, "history", "")).toEqual(expect.arrayContaining(["forget", "svc.timeout"]));
     expect(await complete(home, "history", "svc.timeo")).toEqual(["svc.timeout"]);
@@ -94,21 +94,21 @@ describe.concurrent("repoconf complete", () => {
     expect(await complete(home, "diff", "--with", "my")).toEqual(["my blog"]);
   });
 
-  test("asks the daemon of the home that is named on the line", async () => {
+  test("asks the daemon of the home given by --home", async () => {
     await using home = await makeRunningHome();
     await using other = await makeCommandHome();
     expect(await complete(other, "list", "--repo", "sh")).toEqual([]);
     expect(await complete(other, "list", "--home", home.homeFolder, "--repo", "sh")).toEqual(["shop"]);
   });
 
-  test("without a daemon is silent, exits with code 0 and starts none", async () => {
+  test("without a daemon, prints nothing, exits with code 0 and starts none", async () => {
     await using home = await makeCommandHome();
     expect(await home.run(["complete", "--", "list", "svc."])).toEqual({ code: 0, output: "", errorOutput: "" });
     await expect(home.endpoint()).rejects.toThrow("ENOENT");
   });
 });
 
-/** Runs a script in a shell that finds the built command as `repoconf`. */
+/** Runs a script in a shell in which `repoconf` is the built command. */
 async function runInShell(home: CommandHome, shell: readonly string[], script: string): Promise<Finished> {
   const folder = join(home.workFolder, "bin");
   await mkdir(folder, { recursive: true });
@@ -119,7 +119,7 @@ async function runInShell(home: CommandHome, shell: readonly string[], script: s
   return runProcess(command, [...args, script], { folder: home.workFolder, environment });
 }
 
-/** The lines that the script prints, nothing having gone wrong. */
+/** The lines that the script prints. Fails if the script does. */
 async function linesOf(finished: Promise<Finished>): Promise<string[]> {
   const { code, output, errorOutput } = await finished;
   expect({ code, errorOutput }).toEqual({ code: 0, errorOutput: "" });
@@ -145,7 +145,7 @@ describe.concurrent("repoconf completion", () => {
     expect(await run("list", "--revea")).toEqual(["--reveal"]);
     expect(await run("set", "svc.timeo")).toEqual(["svc.timeout="]);
     expect(await run("list", "--repo", "sh")).toEqual(["shop"]);
-    // As bash splits --repo=sh, and wants back what stands after the =.
+    // Bash splits --repo=sh into words and expects only the part after the =.
     expect(await run("list", "--repo", "=", "sh")).toEqual(["shop"]);
     expect(await run("list", "--repo", "my\\ b")).toEqual(["my\\ blog"]);
     expect(await run("list", "svc.none")).toEqual([""]);
@@ -158,7 +158,7 @@ describe.concurrent("repoconf completion", () => {
         runInShell(
           home,
           ["zsh", "-f", "-c"],
-          // What the shell's own completion brings, of which only the line editor has the rest.
+          // Stubs for the functions of zsh's completion that exist only in its line editor.
           `compdef() { }; compadd() { print -r -- compadd "$@" }; _files() { print files }
            source <(repoconf completion zsh)
            words=(repoconf ${words.map(word => `'${word}'`).join(" ")}) CURRENT=${words.length + 1}; _repoconf`,
@@ -187,7 +187,7 @@ describe.concurrent("repoconf completion", () => {
     expect(await run("repoconf list --home ./sh")).toEqual(["./shop/"]);
   });
 
-  test("names the shells it knows when asked for another", async () => {
+  test("names the supported shells when asked for another one", async () => {
     await using home = await makeCommandHome();
     const { code, errorOutput } = await home.run(["completion", "tcsh"]);
     expect(code).toBe(2);

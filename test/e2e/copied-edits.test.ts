@@ -12,31 +12,39 @@ const scopes: { readonly [scope: string]: ScopeSchema } = { svc: svcSchema };
 const schemaOf = (scope: string, field: string) => scopes[scope]?.properties[field];
 const edit = (field: string, value: JsonValue | undefined) => ({ repo: "shop", scope: "svc", field, value });
 
-// What a tab copies whose daemon is gone is run by a person, in the shell that is there.
-test.skipIf(process.platform === "win32")("copied edits set the very values, whatever is in them", async () => {
-  await using home = await makeCommandHome();
-  const bin = join(home.workFolder, "bin");
-  for (const folder of [bin, join(home.workFolder, "shop")]) await mkdir(folder);
-  const program = `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
-  await writeFile(join(bin, "repoconf"), program, { mode: 0o755 });
-  await home.succeed(["repo", "add", "shop", "--id", "shop"]);
-  await home.succeed(["set", "--repo", "shop", "svc.domain=old.test"]);
-  const environment = { REPOCONF_HOME: home.homeFolder, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
-  const services = { web: { ready: "it's 1", image: "a b" } };
-  for (const text of ["-", "@file", "it's $HOME `id` !!", "two\nlines", "a \\ b", "--json", "5", ""]) {
-    const edits = [edit("provider", text), edit("timeout", 55), edit("services", services), edit("domain", undefined)];
-    const script = editCommands(edits, schemaOf);
-    const { code, errorOutput } = await runProcess("sh", ["-e", "-c", script], {
-      folder: home.workFolder,
-      environment,
-    });
-    expect({ text, code, errorOutput }).toEqual({ text, code: 0, errorOutput: "" });
-    const stored: unknown = JSON.parse(await home.succeed(["list", "--repo", "shop", "--json", "--stored"]));
-    expect(stored).toEqual({ svc: { provider: text, timeout: 55, services } });
-  }
-});
+// A tab without a daemon copies its edits as commands, which a person runs in a shell.
+test.skipIf(process.platform === "win32")(
+  "copied edits set exactly the same values, whatever they contain",
+  async () => {
+    await using home = await makeCommandHome();
+    const bin = join(home.workFolder, "bin");
+    for (const folder of [bin, join(home.workFolder, "shop")]) await mkdir(folder);
+    const program = `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
+    await writeFile(join(bin, "repoconf"), program, { mode: 0o755 });
+    await home.succeed(["repo", "add", "shop", "--id", "shop"]);
+    await home.succeed(["set", "--repo", "shop", "svc.domain=old.test"]);
+    const environment = { REPOCONF_HOME: home.homeFolder, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
+    const services = { web: { ready: "it's 1", image: "a b" } };
+    for (const text of ["-", "@file", "it's $HOME `id` !!", "two\nlines", "a \\ b", "--json", "5", ""]) {
+      const edits = [
+        edit("provider", text),
+        edit("timeout", 55),
+        edit("services", services),
+        edit("domain", undefined),
+      ];
+      const script = editCommands(edits, schemaOf);
+      const { code, errorOutput } = await runProcess("sh", ["-e", "-c", script], {
+        folder: home.workFolder,
+        environment,
+      });
+      expect({ text, code, errorOutput }).toEqual({ text, code: 0, errorOutput: "" });
+      const stored: unknown = JSON.parse(await home.succeed(["list", "--repo", "shop", "--json", "--stored"]));
+      expect(stored).toEqual({ svc: { provider: text, timeout: 55, services } });
+    }
+  },
+);
 
-test("masked values, and those whose schema is gone, are not among copied edits: a line that does nothing names each", () => {
+test("masked values, and those without a schema, are not copied: a comment names each of them", () => {
   const edits = [edit("envvars", [{ name: "TOKEN", value: "secret" }]), { ...edit("jobs", "secret"), scope: "gone" }];
   expect(editCommands(edits, schemaOf)).toBe(
     [

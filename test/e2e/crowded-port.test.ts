@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-test("a start survives anyone who asks at its port meanwhile, and answers them: a request in the wrong moment ended it", async () => {
+test("requests that arrive during startup are answered and do not end the daemon, as one at the wrong moment once did", async () => {
   await using home = await temporaryFolder();
   const first = await spawnDaemon(["--port", "0"], home.path);
   const { host, port } = new URL(first.url);
@@ -21,7 +21,7 @@ test("a start survives anyone who asks at its port meanwhile, and answers them: 
     socket.setEncoding("utf8").on("data", part => {
       answer += part;
     });
-    // Nobody is there yet, or not any more.
+    // The daemon is not listening yet, or no longer.
     socket.on("error", () => {});
     socket.on("close", () => {
       if (answer.includes("alive")) answered++;

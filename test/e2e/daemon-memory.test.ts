@@ -9,7 +9,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const mebibyte = 1024 ** 2;
 
-test("a daemon with a log of its own loads nothing of a shared log, of backups, of metrics and of the commands that ask one", async () => {
+test("a daemon with its own log does not load the code of shared logs, backups, metrics and clients", async () => {
   await using daemon = await spawnDaemon(["--port", "0"], undefined, reportLoaded);
   const client = await connectClient(daemon.url, daemon.ownerKey);
   await client.call("repo/add", { name: "shop", id: "shop" });
@@ -25,7 +25,7 @@ test("a daemon with a log of its own loads nothing of a shared log, of backups, 
   expect(loaded.filter(name => foreign.test(name))).toEqual([]);
 });
 
-test("an indexed repository that nobody read takes at most two kilobytes, and the start no room that stays", async () => {
+test("an indexed repository that nobody read takes at most two kilobytes, and memory used during startup is freed", async () => {
   const count = 3_000;
   await using home = await temporaryFolder();
   const folder = join(home.path, "repos");
@@ -53,7 +53,7 @@ async function memoryOf(home: string) {
   return { repositories, roomForNew, kept: await memory.read() };
 }
 
-/** Answered once the files have been compared with the index. */
+/** Lists the repositories. The reply comes once the files have been compared with the index. */
 async function readList({ url, ownerKey }: { readonly url: string; readonly ownerKey: string }): Promise<number> {
   const client = await connectClient(url, ownerKey);
   const { result } = await client.call("repo/list", { limit: 1 });

@@ -56,7 +56,7 @@ describe("repoconf daemon, as a user runs it", () => {
     client.socket.close();
   });
 
-  test("a save with a syntax error does not disturb list, is left as it is, and the log names file, line and column", async () => {
+  test("a save with a syntax error does not affect list, the file is left as it is, and the log names file, line and column", async () => {
     await using daemon = await spawnDaemon();
     const client = await connectClient(daemon.url, daemon.ownerKey);
     await client.call("repo/add", { name: "shop", id: "shop" });
@@ -97,7 +97,7 @@ describe("repoconf daemon, as a user runs it", () => {
     },
   );
 
-  test("daemon/stop ends it with 0", async () => {
+  test("daemon/stop ends it with exit code 0", async () => {
     await using daemon = await spawnDaemon();
     const client = await connectClient(daemon.url, daemon.ownerKey);
     const ended = new Promise(resolve => daemon.process.once("exit", resolve));
@@ -106,7 +106,7 @@ describe("repoconf daemon, as a user runs it", () => {
     client.socket.close();
   });
 
-  test("after kill -9 what was acknowledged is there, and the home is free", async () => {
+  test("after kill -9 all acknowledged changes are there, and the home is free", async () => {
     const home = await mkdtemp(join(tmpdir(), "repoconf-e2e-"));
     try {
       const first = await spawnDaemon(["--port", "0"], home);
@@ -142,7 +142,7 @@ describe("repoconf daemon, as a user runs it", () => {
     expect(errorOutput).toContain("--port");
   });
 
-  test("an older Node is told so in one plain line", async () => {
+  test("an older Node gets an error of one line", async () => {
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.20.2"})`;
     const { code, errorOutput } = await runRepoconf(["daemon"], { nodeArguments: ["--import", pretend] });
     expect(code).toBe(1);
@@ -185,7 +185,7 @@ describe("the examples", () => {
   );
 });
 
-/** Debian's own Python first: its packages are for it and for no other that may be in front. */
+/** Tries Debian's own Python first, because only that finds Debian's packages; another one may come first in the PATH. */
 async function findPython(): Promise<string | undefined> {
   for (const command of ["/usr/bin/python3", "python3"]) {
     const imports = "import socketio, requests, websocket";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { runProcess } from "../helpers/spawned-daemon.ts";
 
-test("npm run demo fills a fresh home with repositories of each kind", async () => {
+test("npm run demo creates a home with repositories of each kind", async () => {
   await using home = await makeCommandHome();
   const demo = await runProcess(process.execPath, ["scripts/demo.ts", home.homeFolder]);
   expect(demo).toMatchObject({ code: 0, errorOutput: "", output: expect.stringContaining(home.homeFolder) });

@@ -23,14 +23,14 @@ beforeAll(async () => {
 
 afterAll(() => template[Symbol.asyncDispose]());
 
-/** A copy of a home with the repository "shop", whose daemon has stopped in order. */
+/** A copy of a home with the repository "shop", whose daemon was stopped cleanly. */
 async function makeStoppedHome(): Promise<CommandHome> {
   const home = await makeCommandHome();
   await cp(template.homeFolder, home.homeFolder, { recursive: true, preserveTimestamps: true });
   return home;
 }
 
-/** What `doctor --json` finds that is not good, and what it leaves with. */
+/** The problems and notes of `doctor --json`, and its exit code. */
 async function examine(home: CommandHome): Promise<{ code: number | null; findings: Finding[] }> {
   const { code, output, errorOutput } = await home.run(["doctor", "--json"]);
   expect(errorOutput).toBe("");
@@ -38,13 +38,13 @@ async function examine(home: CommandHome): Promise<{ code: number | null; findin
   return { code, findings: findings.filter(({ result }) => result !== "good") };
 }
 
-/** A client of the home's daemon, which is started first. */
+/** Starts the home's daemon and returns a client. */
 async function startClient(home: CommandHome) {
   await home.succeed(["repo", "list", "--json"]);
   return connect({ home: home.homeFolder });
 }
 
-/** Of a journal's file, the revision that it begins with. */
+/** The first revision in a journal file, from its name. */
 function revisionOf(name: string): number {
   return Number(/-(\d+)\.jsonl$/.exec(name)?.[1]);
 }
@@ -62,7 +62,7 @@ describe.concurrent("repoconf doctor", () => {
     await home.succeed(["stop"]);
     const stopped = await examine(home);
     expect(await home.succeed(["doctor"])).toMatch(/\nNo problems found( \(1 note\))?\.\n$/);
-    // Another daemon on this computer may have the preferred port.
+    // Another daemon on this machine may have the preferred port.
     const others = [...stopped.findings, ...running.findings].filter(({ check }) => check !== "port");
     expect(others).toEqual([]);
     expect([stopped.code, running.code]).toEqual([0, 0]);
@@ -77,7 +77,7 @@ describe.concurrent("repoconf doctor", () => {
     expect(await snapshot(home.homeFolder)).toEqual(before);
   });
 
-  test("a home that is not there yet is no problem, and is not made", async () => {
+  test("a home that does not exist yet is no problem, and is not created", async () => {
     await using home = await makeCommandHome();
     const { code, findings } = await examine(home);
     expect(code).toBe(0);
@@ -85,7 +85,7 @@ describe.concurrent("repoconf doctor", () => {
     await expect(stat(home.homeFolder)).rejects.toThrow("ENOENT");
   });
 
-  test("tells a home of a newer format from one of ours", async () => {
+  test("reports a home of a newer format", async () => {
     await using home = await makeStoppedHome();
     await writeFile(join(home.homeFolder, "format"), "99\n");
     const { code, findings } = await examine(home);
@@ -93,7 +93,7 @@ describe.concurrent("repoconf doctor", () => {
     expect(findings).toContainEqual(expect.objectContaining({ check: "home", result: "problem" }));
   });
 
-  test("a home of an older format is a note, as the next start brings it up to date", async () => {
+  test("a home of an older format is only a note, because the next start migrates it", async () => {
     await using home = await makeStoppedHome();
     await writeFile(join(home.homeFolder, "format"), "1\n");
     await rm(join(home.homeFolder, "journal"), { recursive: true });
@@ -104,9 +104,9 @@ describe.concurrent("repoconf doctor", () => {
     expect((await examine(home)).findings.filter(({ check }) => check === "home")).toEqual([]);
   });
 
-  test("reads every journal whole, across its files, and names file and line of what is not as it was", async () => {
+  test("verifies every journal across its files, and names file and line of any damage", async () => {
     await using home = await makeStoppedHome();
-    // With so few kept each file has a few revisions.
+    // With so few revisions to keep, each file has only a few.
     await writeFile(join(home.homeFolder, "settings.json"), `{ "history": { "revisions": 30 } }`);
     const folder = join(home.homeFolder, "journal");
     const client = await startClient(home);
@@ -140,12 +140,12 @@ describe.concurrent("repoconf doctor", () => {
       ["problem", third, 1],
     ]);
     const last = files.at(-1) ?? "";
-    // A record that a crash has torn was never true.
+    // A record that a crash left incomplete was never acknowledged.
     expect(await damaged(last, text => `${text}torn`)).toEqual([0, ["note", last, undefined]]);
     expect(await damaged(first, text => text)).toEqual([0]);
   });
 
-  test.skipIf(process.platform === "win32")("tells a journal's folder that is a link", async () => {
+  test.skipIf(process.platform === "win32")("reports a journal's folder that is a symbolic link", async () => {
     await using home = await makeStoppedHome();
     const folder = join(home.homeFolder, "journal");
     await rename(folder, join(home.workFolder, "elsewhere"));
@@ -154,19 +154,22 @@ describe.concurrent("repoconf doctor", () => {
     expect(findings).toContainEqual(expect.objectContaining({ check: "rights", result: "problem", file: folder }));
   });
 
-  test.skipIf(process.platform === "win32")("tells what other users may open, and how to close it", async () => {
-    await using home = await makeStoppedHome();
-    await chmod(home.homeFolder, 0o755);
-    await chmod(join(home.homeFolder, "owner.key"), 0o640);
-    const { findings } = await examine(home);
-    const rights = findings.filter(({ check }) => check === "rights");
-    expect(rights.map(({ result, action }) => [result, action])).toEqual([
-      ["problem", `Restrict it: chmod 700 ${home.homeFolder}`],
-      ["problem", `Restrict it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
-    ]);
-  });
+  test.skipIf(process.platform === "win32")(
+    "reports files that other users may read, and how to make them private",
+    async () => {
+      await using home = await makeStoppedHome();
+      await chmod(home.homeFolder, 0o755);
+      await chmod(join(home.homeFolder, "owner.key"), 0o640);
+      const { findings } = await examine(home);
+      const rights = findings.filter(({ check }) => check === "rights");
+      expect(rights.map(({ result, action }) => [result, action])).toEqual([
+        ["problem", `Restrict it: chmod 700 ${home.homeFolder}`],
+        ["problem", `Restrict it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
+      ]);
+    },
+  );
 
-  test.skipIf(process.platform === "win32")("tells a key's file that is a link", async () => {
+  test.skipIf(process.platform === "win32")("reports a key file that is a symbolic link", async () => {
     await using home = await makeStoppedHome();
     const key = join(home.homeFolder, "owner.key");
     await rename(key, join(home.workFolder, "elsewhere"));
@@ -175,7 +178,7 @@ describe.concurrent("repoconf doctor", () => {
     expect(findings).toContainEqual(expect.objectContaining({ check: "rights", result: "problem", file: key }));
   });
 
-  test("tells an owner's key and named keys that cannot be read as such", async () => {
+  test("reports an invalid owner's key and invalid named keys", async () => {
     await using home = await makeStoppedHome();
     await writeFile(join(home.homeFolder, "owner.key"), "secret\n", { mode: 0o600 });
     await writeFile(join(home.homeFolder, "keys.json"), "[]\n", { mode: 0o600 });
@@ -186,7 +189,7 @@ describe.concurrent("repoconf doctor", () => {
     ]);
   });
 
-  test("a daemon.json that a crash left is a note, as the next start fixes it", async () => {
+  test("a daemon.json left by a crash is only a note, because the next start fixes it", async () => {
     await using home = await makeCommandHome();
     const daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
     await daemon.end("SIGKILL");
@@ -215,7 +218,7 @@ describe.concurrent("repoconf doctor", () => {
     },
   );
 
-  test("a preferred port that a stranger has is a note", async () => {
+  test("a preferred port that another program uses is only a note", async () => {
     await using home = await makeStoppedHome();
     const stranger = createServer().listen(0, "127.0.0.1");
     await once(stranger, "listening");
@@ -230,24 +233,31 @@ describe.concurrent("repoconf doctor", () => {
     );
   });
 
-  test.skipIf(process.platform === "win32")("tells why tools do not reach the daemon over a Unix socket", async () => {
-    await using home = await makeCommandHome();
-    const long = join(home.workFolder, "h".repeat(120));
-    const inLong = { environment: { REPOCONF_HOME: long } };
-    await home.run(["repo", "list"], inLong);
-    const { output } = await home.run(["doctor", "--json"], inLong);
-    await home.run(["stop"], inLong);
-    const finding = { check: "socket", result: "note", message: expect.stringMatching(/would be \d+ bytes long/) };
-    expect(JSON.parse(output).findings).toContainEqual(expect.objectContaining(finding));
+  test.skipIf(process.platform === "win32")(
+    "reports why tools cannot reach the daemon over the Unix socket",
+    async () => {
+      await using home = await makeCommandHome();
+      const long = join(home.workFolder, "h".repeat(120));
+      const inLong = { environment: { REPOCONF_HOME: long } };
+      await home.run(["repo", "list"], inLong);
+      const { output } = await home.run(["doctor", "--json"], inLong);
+      await home.run(["stop"], inLong);
+      const finding = { check: "socket", result: "note", message: expect.stringMatching(/would be \d+ bytes long/) };
+      expect(JSON.parse(output).findings).toContainEqual(expect.objectContaining(finding));
 
-    await home.succeed(["repo", "list", "--json"]);
-    await rm(join(home.homeFolder, "socket"), { recursive: true });
-    expect((await examine(home)).findings).toContainEqual(
-      expect.objectContaining({ check: "socket", result: "note", message: expect.stringContaining("it was removed") }),
-    );
-  });
+      await home.succeed(["repo", "list", "--json"]);
+      await rm(join(home.homeFolder, "socket"), { recursive: true });
+      expect((await examine(home)).findings).toContainEqual(
+        expect.objectContaining({
+          check: "socket",
+          result: "note",
+          message: expect.stringContaining("it was removed"),
+        }),
+      );
+    },
+  );
 
-  test("tells broken settings and each broken scope file with its reason", async () => {
+  test("reports broken settings and each broken scope file with its reason", async () => {
     await using home = await makeStoppedHome();
     await writeFile(join(home.homeFolder, "settings.json"), `{\n  "port": 80,\n}\n`);
     const scopes = join(home.homeFolder, "scopes");
@@ -267,7 +277,7 @@ describe.concurrent("repoconf doctor", () => {
     ]);
   });
 
-  test("tells where a repository's file does not parse, and what can be done", async () => {
+  test("reports where a repository's file does not parse, and what to do", async () => {
     await using home = await makeStoppedHome();
     await writeFile(repositoryFile(home), `{\n  "name": "shop",\n  "config" {}\n}\n`);
     const { code, output } = await home.run(["doctor"]);
@@ -277,7 +287,7 @@ describe.concurrent("repoconf doctor", () => {
     expect(output.endsWith("\n1 problem, 1 note.\n") || output.endsWith("\n1 problem, 2 notes.\n")).toBe(true);
   });
 
-  test("checks each field against its schema; unknown ones, a wrong shape and a name that two have are told", async () => {
+  test("checks each field against its schema, and reports unknown fields, wrong shapes and duplicate names", async () => {
     await using home = await makeStoppedHome();
     await writeFile(
       repositoryFile(home),
@@ -311,7 +321,7 @@ describe.concurrent("repoconf doctor", () => {
         await home.succeed(["repo", "add", id, "--id", id, "--in-tree"]);
       }
       await home.succeed(["stop"]);
-      // What a daemon that is just writing has there.
+      // The temporary file of a daemon that is writing.
       const writing = join(home.workFolder, "linked", ".repoconf.json.0123456789ab.tmp");
       await writeFile(writing, "{}");
       const tree = join(home.workFolder, "linked", ".repoconf.json");
@@ -331,7 +341,7 @@ describe.concurrent("repoconf doctor", () => {
     },
   );
 
-  test("names another home that serves the same in-tree file, until one of them lets go of it", async () => {
+  test("names another home that uses the same in-tree file, until one of them removes the repository", async () => {
     await using one = await makeCommandHome();
     await using other = await makeCommandHome();
     const tree = join(one.workFolder, "tree");
@@ -356,7 +366,7 @@ describe.concurrent("repoconf doctor", () => {
     expect(await findingsOf(other)).toEqual([]);
   });
 
-  test("a damaged index is a note, as it is made anew", async () => {
+  test("a damaged index is only a note, because it is rebuilt", async () => {
     await using home = await makeStoppedHome();
     await writeFile(join(home.homeFolder, "index.json"), "x");
     const { code, findings } = await examine(home);
@@ -364,13 +374,13 @@ describe.concurrent("repoconf doctor", () => {
     expect(findings).toContainEqual(expect.objectContaining({ check: "index", result: "note" }));
   });
 
-  test("a file deleted by hand is a problem, one of a repository that was removed is none", async () => {
+  test("a file deleted by hand is a problem, the missing file of a removed repository is not", async () => {
     await using home = await makeStoppedHome();
     await rm(repositoryFile(home));
     const { findings } = await examine(home);
     const [finding] = findings.filter(({ result }) => result === "problem");
     expect(finding).toMatchObject({ repo: "shop", message: "the file is missing" });
-    // Without a daemon nobody knows its values.
+    // Its values are known only to a running daemon.
     expect(finding?.action).not.toContain("--rewrite");
     await home.succeed(["repo", "remove", "shop", "--yes"]);
     expect((await examine(home)).code).toBe(0);
@@ -378,13 +388,13 @@ describe.concurrent("repoconf doctor", () => {
 });
 
 describe.concurrent("repoconf doctor --rewrite", () => {
-  test("writes a deleted file again from what the daemon serves, and that is all well again", async () => {
+  test("writes a deleted file again from the daemon's values, which fixes the problem", async () => {
     await using home = await makeStoppedHome();
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
     await rm(repositoryFile(home));
     const [finding] = (await examine(home)).findings.filter(({ result }) => result === "problem");
     expect(finding?.action).toContain("repoconf doctor --rewrite shop");
-    // A key that may read less than all must not be the one that is used.
+    // The command must use the owner's key and not this one, which could not read all values.
     const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
     await home.succeed(["doctor", "--rewrite", "shop"], { environment });
     expect(JSON.parse(await readFile(repositoryFile(home), "utf8"))).toEqual({
@@ -408,7 +418,7 @@ describe.concurrent("repoconf doctor --rewrite", () => {
     expect(await readFile(repositoryFile(home), "utf8")).toBe("{ broken");
   });
 
-  test("without a daemon exits with code 4 and says where else to look", async () => {
+  test("without a daemon, exits with code 4 and says where else to find the values", async () => {
     await using home = await makeStoppedHome();
     await rm(repositoryFile(home));
     const { code, errorOutput } = await home.run(["doctor", "--rewrite", "shop"]);
@@ -419,7 +429,7 @@ describe.concurrent("repoconf doctor --rewrite", () => {
 });
 
 describe("the limits on watching", () => {
-  test("enough, barely enough, and too few watches for the folders are told apart", () => {
+  test("distinguishes enough, barely enough, and too few file watches", () => {
     expect(checkWatchLimits(8_192, 128, 3).result).toBe("good");
     expect(checkWatchLimits(5, 128, 3).result).toBe("note");
     expect(checkWatchLimits(2, 128, 3)).toMatchObject({
@@ -430,7 +440,7 @@ describe("the limits on watching", () => {
   });
 });
 
-/** Every file's text, mode and time, by path. */
+/** The text, mode and modification time of every file, by path. */
 async function snapshot(folder: string): Promise<Record<string, unknown>> {
   const files: Record<string, unknown> = {};
   for (const name of await readdir(folder, { recursive: true })) {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => home[Symbol.asyncDispose]());
 
-/** An editor: a shell script that gets the file as $1. */
+/** Creates an editor: a shell script that gets the file as $1. */
 async function editor(script: string): Promise<{ readonly EDITOR: string }> {
   count += 1;
   const file = join(home.workFolder, `my editor ${count}`);
@@ -43,7 +43,7 @@ describe("repoconf edit", () => {
     expect(await get("svc.timeout")).toBe("31\n");
   });
 
-  test("opens one value, with the ending of what it is, and says why in the history", async () => {
+  test("opens one value in a file with a matching extension, and records the reason in the history", async () => {
     const script = `case "$1" in *.json) sed -i 's/"i"/"node:25"/' "$1";; esac`;
     expect(await edit(["svc.services", "--reason", "newer"], script)).toMatchObject({
       code: 0,
@@ -55,11 +55,11 @@ describe("repoconf edit", () => {
     expect(await get("svc.domain")).toBe("shop.test\n");
   });
 
-  test("changes nothing where nothing was changed", async () => {
+  test("changes nothing if the text was not changed", async () => {
     expect(await edit([], "true")).toMatchObject({ code: 0, output: "Nothing was changed.\n" });
   });
 
-  test("saves nothing that is wrong: it tells where, and keeps the text", async () => {
+  test("saves nothing that is invalid: it reports the position and keeps the text", async () => {
     await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
     const { code, output, errorOutput } = await edit([], `sed -i 's/"timeout": 31/"timeout": "soon"/' "$1"`);
     expect(output).toBe("");
@@ -83,7 +83,7 @@ describe("repoconf edit", () => {
     expect(await get("svc.timeout")).toBe("31\n");
   });
 
-  test("never overwrites what was changed meanwhile", async () => {
+  test("never overwrites a change made in the meantime", async () => {
     await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
     const set = (value: string) => `"$REPOCONF_NODE" "$REPOCONF_CLI" set --repo shop svc.timeout=${value} > /dev/null`;
     const [node, cli] = [process.execPath, repoconfCommand];
@@ -94,7 +94,7 @@ describe("repoconf edit", () => {
     const now = /Its current text is in (\S+)\. /.exec(errorOutput)?.[1] ?? "";
     expect(await readFile(now, "utf8")).toContain(`"timeout": 40`);
     expect(await get("svc.timeout")).toBe("40\n");
-    // Another field of the repository is no conflict of one value.
+    // A change of another field does not conflict with editing one value.
     expect(await edit(["svc.domain"], among(`${set("41")}; echo d > "$1"`))).toMatchObject({ code: 0 });
     expect(await edit(["svc.timeout"], among(`${set("42")}; echo 43 > "$1"`))).toMatchObject({
       code: 3,
@@ -106,7 +106,7 @@ describe("repoconf edit", () => {
   test.skipIf(process.platform !== "linux")(
     "on a terminal asks to edit again, and leaves what is typed then to the editor",
     async () => {
-      // Of two programs that read from a terminal, either may get a line: ten lines are not all given to the editor by chance.
+      // If two programs read from a terminal, either may get a line. The editor would hardly get all ten lines by chance.
       const { EDITOR } = await editor(
         `shift; if [ -e "$0.ran" ]; then for line in 1 2 3 4 5 6 7 8 9 10; do echo "value $line?"; read value; done; echo "$value" > "$1"; else touch "$0.ran"; echo 99999999 > "$1"; fi`,
       );
@@ -135,12 +135,12 @@ describe("repoconf edit", () => {
     },
   );
 
-  test("tells of an editor that fails, and leaves nothing behind", async () => {
+  test("reports an editor that fails, and leaves no temporary file behind", async () => {
     const folders = () => readdir(join(home.workFolder, "temporary"));
     const before = await folders();
     expect(await edit([], "exit 7")).toMatchObject({ code: 1, errorOutput: expect.stringContaining("failed with 7") });
     expect(await folders()).toEqual(before);
-    // What was typed until then is kept.
+    // What was typed until then is saved.
     expect((await edit([], `echo '{}' > "$1"; exit 7`)).errorOutput).toContain("Your text is saved in");
     expect(await folders()).toHaveLength(before.length + 1);
   });

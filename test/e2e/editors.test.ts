@@ -8,7 +8,7 @@ import { until } from "../helpers/daemon.ts";
 import { runProcess, runRepoconf } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** Two scopes that name alike what they refer to, in each of the ways there are. */
+/** Two scopes whose references have the same names, using every kind of reference. */
 const refers = (type: string) => ({
   type: "object",
   properties: {
@@ -30,7 +30,7 @@ const refers = (type: string) => ({
   },
 });
 
-/** The language service of VS Code on a file as it stands on the disk: what it finds wrong there, and what it offers at the mark. */
+/** Runs VS Code's language service on a file on the disk: the problems it reports, and its completions at the marker. */
 async function openInEditor(path: string, text: string) {
   const service = getLanguageService({
     schemaRequestService: async uri => readFile(fileURLToPath(uri), "utf8"),
@@ -50,7 +50,7 @@ async function openInEditor(path: string, text: string) {
   };
 }
 
-/** A value for each field, all of one type, and inside of the other. */
+/** Values for all fields: `one` for the fields themselves, and `other` for the member of `inside`. */
 const values = (one: number | string, other: number | string) =>
   `{ "pointer": ${JSON.stringify(one)},\n "anchor": ${JSON.stringify(one)},\n "dynamic": ${JSON.stringify(one)},\n "inside": { "a": ${JSON.stringify(other)} } }`;
 
@@ -89,7 +89,7 @@ async function assertEditorKnows(path: string, reference: string): Promise<void>
 }
 
 describe.concurrent("an editor with VS Code's language service", () => {
-  test("checks and completes a file of the home by the schema that the daemon writes, for every scope", async () => {
+  test("checks and completes a file in the home with the schema that the daemon writes, for every scope", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--id", "shop", home.workFolder]);
     await writeScopes(join(home.homeFolder, "scopes"));
@@ -103,7 +103,7 @@ describe.concurrent("an editor with VS Code's language service", () => {
     expect((await openInEditor(path, `{ "$schema": "${$schema}", | }`)).offered).toContain("path");
   });
 
-  test("checks and completes a clone's file by the schema that repoconf schema puts beside it", async () => {
+  test("checks and completes a clone's file with the schema that repoconf schema writes next to it", async () => {
     await using folder = await temporaryFolder();
     await runProcess("git", ["init", "-q", folder.path]);
     await writeScopes(join(folder.path, ".repoconf/scopes"));
@@ -121,11 +121,11 @@ describe.concurrent("an editor with VS Code's language service", () => {
       $schema: "./.repoconf/schema.json",
       config: { other: { a: 1 } },
     });
-    // A scope that stands in a home only is no mistake.
+    // A scope that only a home has is not an error.
     expect(await openInEditor(path, text)).toMatchObject({ problems: [] });
     await assertEditorKnows(path, "./.repoconf/schema.json");
     expect((await openInEditor(path, '{ "$schema": "./.repoconf/schema.json", | }')).offered).toEqual(["config"]);
-    // Again it changes nothing.
+    // A second run changes nothing.
     expect((await run("schema", "--write")).output).not.toContain("Referenced");
     expect(await readFile(path, "utf8")).toBe(text);
     expect((await runProcess("git", ["status", "--porcelain"], { folder: folder.path })).output).toBe(
@@ -133,7 +133,7 @@ describe.concurrent("an editor with VS Code's language service", () => {
     );
   });
 
-  test("repoconf schema leaves another $schema, follows no link, and writes nothing of scopes that cannot be used", async () => {
+  test("repoconf schema keeps another $schema, follows no symbolic link, and omits invalid scopes", async () => {
     await using folder = await temporaryFolder();
     const run = (...args: readonly string[]) => runRepoconf(args, { folder: folder.path });
     await mkdir(join(folder.path, "elsewhere"));

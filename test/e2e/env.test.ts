@@ -43,7 +43,7 @@ describe.concurrent("repoconf env", () => {
     expect(JSON.parse(output)).toEqual([hard, "plain"]);
   });
 
-  test("as JSON it is an object, as dotenv what parseEnv reads, for PowerShell every apostrophe is doubled", async () => {
+  test("prints an object as JSON, lines that parseEnv reads as dotenv, and doubles every apostrophe for PowerShell", async () => {
     await using home = await makeHome({ HARD: hard, B: "pl ain" });
     expect(JSON.parse(await home.succeed(["env", "--format", "json"]))).toEqual({ HARD: hard, B: "pl ain" });
     const pwsh = await home.succeed(["env", "--format", "pwsh"]);
@@ -58,7 +58,7 @@ describe.concurrent("repoconf env", () => {
     expect(parseEnv(await home.succeed(["env", "--format", "dotenv"]))).toEqual({ A: "it's", B: 'two\n"lines" $x' });
   });
 
-  test("on a terminal it asks for --reveal", async () => {
+  test("on a terminal it requires --reveal", async () => {
     await using home = await makeHome({ B: "hush" });
     const refused = await home.run(["env"], { nodeArguments: onTerminal });
     expect(refused).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("--reveal") });
@@ -67,7 +67,7 @@ describe.concurrent("repoconf env", () => {
 });
 
 describe.concurrent("references to secrets", () => {
-  test("each different one is asked for once, with its argument as it stands and no shell", async () => {
+  test("each distinct reference is resolved once, without a shell and with its argument unchanged", async () => {
     await using home = await makeHome({});
     const log = join(home.workFolder, "asked.log");
     const program = join(home.workFolder, "ask.cjs");
@@ -84,7 +84,7 @@ describe.concurrent("references to secrets", () => {
     expect(asked.sort()).toEqual([JSON.stringify([odd]), JSON.stringify(["b"])].sort());
   });
 
-  test("with input, one process is asked for all of a name, a line for each", async () => {
+  test("with input, one process resolves all references of a name, one per line", async () => {
     await using home = await makeHome({ A: "cmd://all/a", B: "cmd://all/b/c", C: "cmd://all/a" });
     const code = `const lines = require("fs").readFileSync(0, "utf8").split("\\n").slice(0, -1); for (const line of lines) console.log(process.pid + line);`;
     await setSecrets(home, { all: { command: [process.execPath, "-e", code], input: "<{}>" } });
@@ -107,7 +107,7 @@ describe.concurrent("references to secrets", () => {
       /"a" in settings.json exited with 3/,
     ],
     [
-      // What it leaves running has its output still open.
+      // The process that it left running keeps its output open.
       "one that fails and leaves another running",
       { a: { command: ["sh", "-c", "sleep 30 & exit 3"] } },
       "cmd://a",
@@ -139,7 +139,7 @@ describe.concurrent("references to secrets", () => {
     },
   );
 
-  test("one that does not answer in ten seconds is ended, and told", async () => {
+  test("a program that does not answer within ten seconds is killed, and the command fails", async () => {
     await using home = await makeHome({ TOKEN: "cmd://slow" });
     await setSecrets(home, { slow: { command: [process.execPath, "-e", "setInterval(Boolean, 1e6)"] } });
     const soon = "const { timeout } = AbortSignal; AbortSignal.timeout = time => timeout.call(AbortSignal, time / 50);";
@@ -150,7 +150,7 @@ describe.concurrent("references to secrets", () => {
     expect(code).toBe(1);
   });
 
-  test("lists, history, events and the file have the reference alone", async () => {
+  test("list, history, events and the file contain only the reference", async () => {
     await using home = await makeHome({ TOKEN: "cmd://a/b" });
     await setSecrets(home, { a: { command: ["echo", "hush", "{}"] } });
     expect(await home.succeed(["env"])).toBe("export TOKEN='hush b'\n");
@@ -161,7 +161,7 @@ describe.concurrent("references to secrets", () => {
     }
   });
 
-  test("a plain value in a field with x-secret is set, and warned of; a reference is not, nor is nothing", async () => {
+  test("a plain value in a field with x-secret is set with a warning; a reference or an empty value causes none", async () => {
     await using home = await makeHome({});
     const token = { type: "string", default: "", "x-secret": true, "x-masked": true };
     const schema = { type: "object", properties: { token, list: { type: "array", default: [], "x-secret": true } } };

@@ -22,7 +22,7 @@ async function listStored(home: CommandHome, repo: string): Promise<unknown> {
 }
 
 describe.concurrent("repoconf export", () => {
-  test("what is stored comes out as JSON, every field with --all-fields, what is masked with --reveal", async () => {
+  test("exports stored values as JSON, all fields with --all-fields, masked values with --reveal", async () => {
     await using home = await makeHome();
     expect(await home.succeed(["export", "--repo", "shop"])).toBe("{}\n");
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30", `svc.envvars=[{"name":"A","value":"s3cret"}]`]);
@@ -33,7 +33,7 @@ describe.concurrent("repoconf export", () => {
     expect(all.svc).toMatchObject({ timeout: 30, refresh_hour: 4 });
   });
 
-  test("a file is for its owner alone, and one that is there is replaced only with --force", async () => {
+  test("the file is private, and an existing one is replaced only with --force", async () => {
     await using home = await makeHome();
     const file = join(home.workFolder, "shop.json");
     await home.succeed(["export", "--repo", "shop", "--output", "shop.json"]);
@@ -46,7 +46,7 @@ describe.concurrent("repoconf export", () => {
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ svc: { timeout: 30 } });
   });
 
-  test("env lines are read back alike by parseEnv and by import, and the file's name tells the format", async () => {
+  test("parseEnv and import read the same values from env lines, and the file's name determines the format", async () => {
     await using home = await makeHome();
     const values = {
       svc: {
@@ -74,7 +74,7 @@ describe.concurrent("repoconf export", () => {
     expect(await listStored(home, "blog")).toEqual(values);
   });
 
-  test("a text that no env file holds is refused with 3 and the field's name, and no file is made", async () => {
+  test("a text that an env file cannot contain is refused with exit code 3 and the field's name, and no file is created", async () => {
     await using home = await makeHome();
     await home.succeed(["set", "--repo", "shop", "svc.domain=it's $5", "svc.timeout=30"]);
     const { code, output, errorOutput } = await home.run(["export", "--repo", "shop", "--output", ".env"]);
@@ -83,7 +83,7 @@ describe.concurrent("repoconf export", () => {
     await expect(stat(join(home.workFolder, ".env"))).rejects.toThrow("ENOENT");
   });
 
-  test("two fields of one variable's name are both refused with 3, as soon as one of them has a value", async () => {
+  test("two fields with the same variable name are both refused with exit code 3 if one of them has a value", async () => {
     await using home = await makeHome();
     const text = { type: "string", default: "" };
     const schema = { type: "object", properties: { "a-b": text, a_b: text } };
@@ -98,7 +98,7 @@ describe.concurrent("repoconf export", () => {
 });
 
 describe.concurrent("repoconf import", () => {
-  test("shows what would change, without what would not and with masks, and without a terminal asks for --yes", async () => {
+  test("shows only what would change, masked, and requires --yes without a terminal", async () => {
     await using home = await makeHome();
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30", "svc.domain=a.test"]);
     const values = { svc: { timeout: 31, domain: "a.test", envvars: [{ name: "A", value: "s3cret" }] } };
@@ -115,7 +115,7 @@ describe.concurrent("repoconf import", () => {
     expect(await home.succeed(["import", "values.json", "--repo", "shop"])).toBe("Nothing to change.\n");
   });
 
-  test("all of it is one revision", async () => {
+  test("an import is one revision", async () => {
     await using home = await makeHome();
     const input = JSON.stringify({ svc: { services: { web: { ready: "", image: "" } }, default: "web", timeout: 1 } });
     const revision = async () => JSON.parse(await home.succeed(["repo", "list", "--json"]))[0].revision;
@@ -125,7 +125,7 @@ describe.concurrent("repoconf import", () => {
     expect(await revision()).toBe(before + 1);
   });
 
-  test("one bad field or value refuses everything with 3, and every error is named", async () => {
+  test("one invalid field or value refuses everything with exit code 3, and every error is reported", async () => {
     await using home = await makeHome();
     const input = JSON.stringify({ svc: { timeout: 30, refresh_hour: 99, tmeout: 1, default: "none" }, extra: 1 });
     const { code, output, errorOutput } = await home.run(["import", "-", "--repo", "shop", "--yes"], { input });
@@ -135,7 +135,7 @@ describe.concurrent("repoconf import", () => {
     expect(await listStored(home, "shop")).toEqual({});
   });
 
-  test("variables that stand for no field are named and refused, unless --ignore-unknown leaves them out", async () => {
+  test("variables without a field are named and refused, unless --ignore-unknown skips them", async () => {
     await using home = await makeHome();
     const input = "SVC_TIMEOUT=30\nSVC_DEFAULT_PORT=9090\nPATH=/bin\n";
     const args = ["import", "-", "--format", "env", "--repo", "shop", "--yes"];
@@ -146,7 +146,7 @@ describe.concurrent("repoconf import", () => {
     expect(await listStored(home, "shop")).toEqual({ svc: { timeout: 30, default_port: "9090" } });
   });
 
-  test("what is no JSON is told with its place, and a file that is not there by its name", async () => {
+  test("invalid JSON is reported with its position, and a missing file by its name", async () => {
     await using home = await makeHome();
     const broken = await home.run(["import", "-", "--repo", "shop"], { input: `{\n "svc": { "timeout" 30 } }` });
     expect(broken).toMatchObject({ code: 1, errorOutput: expect.stringContaining("line 2, column 21") });
@@ -154,7 +154,7 @@ describe.concurrent("repoconf import", () => {
     expect(missing).toMatchObject({ code: 2, errorOutput: expect.stringContaining("missing.json") });
   });
 
-  test("a key that may not write a field is refused, and nothing is set", async () => {
+  test("a key without the right to write a field is refused, and nothing is set", async () => {
     await using home = await makeHome();
     const key = await home.run(["key", "create", "tool", "--field", "svc.timeout", "--right", "write"]);
     const input = JSON.stringify({ svc: { timeout: 30, domain: "a.test" } });
@@ -164,27 +164,30 @@ describe.concurrent("repoconf import", () => {
     expect(await listStored(home, "shop")).toEqual({});
   });
 
-  // util-linux's script is what gives a command a terminal here.
+  // The command `script` of util-linux gives a command a terminal.
   const terminals = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 
-  test.skipIf(!terminals)("what was changed while the question stood is not overwritten, and 3 says so", async () => {
-    await using home = await makeHome();
-    await writeFile(join(home.workFolder, "values.json"), `{ "svc": { "timeout": 30 } }`);
-    const command = `'${process.execPath}' '${repoconfCommand}' import values.json --repo shop`;
-    const terminal = spawn("script", ["-qec", command, "/dev/null"], {
-      cwd: home.workFolder,
-      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-    });
-    let shown = "";
-    terminal.stdout.on("data", part => {
-      shown += String(part);
-    });
-    const ended = new Promise(resolve => terminal.once("exit", resolve));
-    await until(() => shown.includes("[y/N]"), "the question");
-    await home.succeed(["set", "--repo", "shop", "svc.domain=a.test"]);
-    terminal.stdin.write("y\n");
-    expect(await ended).toBe(3);
-    expect(shown).toContain("changed the repository in the meantime");
-    expect(await listStored(home, "shop")).toEqual({ svc: { domain: "a.test" } });
-  });
+  test.skipIf(!terminals)(
+    "a change made while the question is open is not overwritten, and the exit code is 3",
+    async () => {
+      await using home = await makeHome();
+      await writeFile(join(home.workFolder, "values.json"), `{ "svc": { "timeout": 30 } }`);
+      const command = `'${process.execPath}' '${repoconfCommand}' import values.json --repo shop`;
+      const terminal = spawn("script", ["-qec", command, "/dev/null"], {
+        cwd: home.workFolder,
+        env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+      });
+      let shown = "";
+      terminal.stdout.on("data", part => {
+        shown += String(part);
+      });
+      const ended = new Promise(resolve => terminal.once("exit", resolve));
+      await until(() => shown.includes("[y/N]"), "the question");
+      await home.succeed(["set", "--repo", "shop", "svc.domain=a.test"]);
+      terminal.stdin.write("y\n");
+      expect(await ended).toBe(3);
+      expect(shown).toContain("changed the repository in the meantime");
+      expect(await listStored(home, "shop")).toEqual({ svc: { domain: "a.test" } });
+    },
+  );
 });

@@ -15,7 +15,7 @@ describe("the guide to a tool of your own", () => {
   );
 
   describe.skipIf(process.platform === "win32")("the tool in the shell", () => {
-    /** Runs the tool on "shop", which it adds; `repoconf` is the built command, or a script that ends with running it. */
+    /** Adds "shop" for the tool to run on. `repoconf` is the built command; `before` is shell code that runs before it. */
     async function prepare(before = "") {
       const daemon = await spawnDaemon();
       const folder = await temporaryFolder();
@@ -44,15 +44,15 @@ describe("the guide to a tool of your own", () => {
       expect(done.output).toContain("ten more seconds");
     });
 
-    test("four times at once loses no change", async () => {
+    test("loses no change when it runs four times at once", async () => {
       await using shop = await prepare();
       const done = await Promise.all(Array.from({ length: 4 }, () => shop.runTool()));
       expect(done.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
       expect(await shop.run("get", "svc.timeout", "--repo", "shop")).toBe("940\n");
     });
 
-    test("does not write over a change that comes right after it has read", async () => {
-      // The first command that reads the value lets another tool change it before it ends.
+    test("does not overwrite a change made right after its read", async () => {
+      // The first command that reads the value lets another tool change it before it exits.
       const race = `if [ "$1" = get ] && mkdir "$0.raced" 2>/dev/null; then
   "${process.execPath}" "${repoconfCommand}" "$@"
   "${process.execPath}" "${repoconfCommand}" set svc.timeout=500 --repo shop >/dev/null
@@ -63,7 +63,7 @@ fi`;
       expect(await shop.run("get", "svc.timeout", "--repo", "shop")).toBe("510\n");
     });
 
-    test("ends where the value itself is refused", async () => {
+    test("stops retrying if the value itself is refused", async () => {
       await using shop = await prepare();
       await shop.run("set", "svc.timeout=86395", "--repo", "shop");
       expect(await shop.runTool()).toMatchObject({ code: 3, output: "" });

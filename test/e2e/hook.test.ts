@@ -22,7 +22,7 @@ async function setVariables(home: CommandHome, variables: { readonly [name: stri
 }
 
 const loads = (calls: readonly string[]) => calls.filter(call => call.startsWith("hook-load")).length;
-/** As one line of JSON, so that nothing of it is lost. */
+/** Prints a variable as one line of JSON, so that no character is lost. */
 const show = (name: string) => `'${process.execPath}' -p 'JSON.stringify(process.env.${name}) ?? "unset"'`;
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -62,7 +62,7 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
     await using home = await makeCommandHome();
     const folder = await makeRepository(home);
     const shell = await makePromptingShell(home, name);
-    // What the children of the shell have used: any process that it made and waited for shows there.
+    // The page faults of the shell's children: every process that it started and waited for is counted there.
     const children = `IFS= read -r line </proc/$$/stat && words=(\${=line}) 2>/dev/null || words=($line); echo "faults \${words[11]}"`;
     const faults = name === "bash" ? `read -r -a words </proc/$$/stat; echo "faults \${words[10]}"` : children;
     const { output } = await shell.type([
@@ -85,12 +85,12 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
       expect(after).toBe(before);
     }
     expect(lines.filter(line => !line.startsWith("faults"))).toEqual(["B=plain", "B=plain", "B=new", "A=none", "end"]);
-    // One for the first prompt, one for the folder, one for each set.
+    // One load for the first prompt, one for the folder, and one for each set.
     expect(loads(await shell.calls())).toBe(4);
   });
 
   there(
-    "keeps the exit status and what runs at prompts already, and is there once however often it is read",
+    "keeps the exit status and existing prompt commands, and is installed only once however often it is sourced",
     async () => {
       await using home = await makeCommandHome();
       const folder = await makeRepository(home);
@@ -211,7 +211,7 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
     const shell = await makePromptingShell(home, name);
     const early = join(home.workFolder, "early");
     await mkdir(early);
-    // As the terminal does: the signal goes to the shell and to what it waits for.
+    // Like a terminal, send the signal to the shell and to the process that it waits for.
     const interrupting = `#!/bin/sh\nrm -r '${early}'\nkill -INT "$SHELL_PID" $$\nsleep 1\n`;
     await writeFile(join(early, "repoconf"), interrupting, { mode: 0o755 });
     const { output } = await shell.type([

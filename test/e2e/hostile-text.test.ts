@@ -6,19 +6,19 @@ import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { type Finished, onTerminal, projectFolder, repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
-/** Sets a title, clears the screen, colours (once with one character for two), deletes, turns text around. */
+/** Sets a title, clears the screen, sets colors (also with a one-character escape), deletes, and reverses the text direction. */
 const evil = "a\u001b]0;owned\u0007\u001b[2J\u009b31m\u007f\u202ecod.exe\u2066\u200f\u2028b";
-/** How it is shown. */
+/** The same text as it must be shown. */
 const shown = "a\\u001b]0;owned\\u0007\\u001b[2J\\u009b31m\\u007f\\u202ecod.exe\\u2066\\u200f\\u2028b";
-/** What no output may hold, but for line ends. */
+/** Characters that no output may contain, except for line ends. */
 const obeyed = /[^\P{Cc}\n]|\p{Bidi_Control}|[\u2028\u2029]/u;
 
 let home: CommandHome;
-/** Colours of our own would be escape sequences too. */
+/** Our own colors would be escape sequences too, so turn them off. */
 const options = { nodeArguments: onTerminal, environment: { FORCE_COLOR: "0" } };
 const run = (...args: readonly string[]) => home.run(args, options);
 
-/** A home in which everything that can bear a text bears a hostile one; the repository `shop` is the folder's. */
+/** A home with a hostile text in every place that can contain one; the commands run in the folder of the repository `shop`. */
 async function makeHostileHome(): Promise<CommandHome> {
   const made = await makeCommandHome();
   const must = async (...args: readonly string[]) => {
@@ -44,7 +44,7 @@ async function makeHostileHome(): Promise<CommandHome> {
   );
   await writeFile(join(made.workFolder, "evil.env"), `SVC_DOMAIN='x'\n`);
   await writeFile(join(made.homeFolder, "settings.json"), JSON.stringify({ origins: [evil] }));
-  // Two more, whose files are broken and hold what nobody knows.
+  // Two more, with a broken file and with unknown content.
   await writeFile(join(made.homeFolder, "repos/broken.json"), `{ "config": { "${evil}": 1, "${evil}": 2 } }`);
   await writeFile(
     join(made.homeFolder, "repos/sick.json"),
@@ -72,7 +72,7 @@ function isHarmless({ output, errorOutput }: Finished): void {
   expect(obeyed.exec(errorOutput)).toBeNull();
 }
 
-describe("nothing that comes from outside is obeyed by a terminal", () => {
+describe("a terminal obeys no text that comes from outside", () => {
   test.each<readonly [title: string, ...args: string[]]>([
     ["folders that a scan found, before it asks", "repo", "add", "--scan", "."],
     ["a folder that was added", "repo", "add", evil],
@@ -120,7 +120,7 @@ describe("nothing that comes from outside is obeyed by a terminal", () => {
   ])("%s", async (_title, ...args) => {
     const finished = await run(...args);
     isHarmless(finished);
-    // Nothing crashed on the way.
+    // The command did not crash.
     expect(finished.errorOutput).not.toMatch(/\n\s+at /);
   });
 
@@ -133,7 +133,7 @@ describe("nothing that comes from outside is obeyed by a terminal", () => {
     },
   );
 
-  test("it is shown, not left out, also in a pipe; what programs read is what it was", async () => {
+  test("the text is shown escaped and not dropped, also in a pipe; programs read it unchanged", async () => {
     await home.run(["set", `svc.provider=${evil}`]);
     expect((await home.run(["list", "svc.provider"])).output).toContain(shown);
     expect((await home.run(["get", "svc.provider"])).output).toBe(`${evil}\n`);
@@ -141,7 +141,7 @@ describe("nothing that comes from outside is obeyed by a terminal", () => {
     expect(JSON.parse((await home.run(["export"])).output).svc.provider).toBe(evil);
   });
 
-  test("what a watch tells, and the daemon's log", async () => {
+  test("the output of a watch, and the daemon's log", async () => {
     await using daemon = await spawnDaemon(["--port", "0", "--log-level", "debug"], undefined, onTerminal);
     const run = (args: readonly string[]) => home.run([...args, "--home", daemon.homeFolder], options);
     await run(["repo", "add", home.workFolder, "--name", evil, "--id", "shop"]);
@@ -166,7 +166,7 @@ describe("nothing that comes from outside is obeyed by a terminal", () => {
     for (const file of files)
       if (/std(out|err)\.write|console\.|createWriteStream\(.\/dev/.test(await readFile(join(folder, file), "utf8")))
         writing.push(file);
-    // The other one says that Node is too old, before anything can be imported.
+    // repoconf.ts writes that Node is too old, before anything can be imported.
     expect(writing.sort()).toEqual(["repoconf.ts", "terminal.ts"]);
   });
 });

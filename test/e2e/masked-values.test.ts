@@ -21,7 +21,7 @@ async function untilScope(home: CommandHome, isThere: boolean): Promise<void> {
   await until(async () => (await has()) === isThere, "the scope");
 }
 
-test("a watch that began before a scope was there goes by its schema: none of its masked values shows, and the others do", async () => {
+test("a watch that began before a scope was added uses its schema: it masks the masked values and shows the others", async () => {
   await using home = await makeCommandHome();
   await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
   const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop"], {
@@ -63,7 +63,7 @@ test.each<[title: string, change: (file: string) => Promise<void>]>([
     await home.succeed(["set", `deploy.token=${secret}`]);
     await home.succeed(["set", `deploy.token=${secret} 2`]);
     await change(schemaFile(home));
-    // A daemon that starts with what is there knows no schema of before.
+    // After a restart, the daemon does not know the old schema.
     await home.succeed(["stop"]);
     const commands = [
       ["history"],
@@ -80,13 +80,13 @@ test.each<[title: string, change: (file: string) => Promise<void>]>([
       expect(output + errorOutput, args.join(" ")).not.toContain(secret);
     }
     expect((await home.run(["history"])).output).toContain("deploy.token: •");
-    // Anyone who asks for it gets it.
+    // With --reveal the value is shown.
     expect((await home.run(["history", "--reveal"])).output).toContain(secret);
     expect((await home.run(["history", "--json", "--reveal"])).output).toContain(secret);
   },
 );
 
-test("no command prints a masked value without --reveal, as JSON neither; get and export refuse it and name the way", async () => {
+test("no command prints a masked value without --reveal, not even as JSON; get and export refuse it and name the option", async () => {
   await using home = await makeCommandHome();
   await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
   await mkdir(join(home.workFolder, "blog"));
@@ -146,7 +146,7 @@ test("no command prints a masked value without --reveal, as JSON neither; get an
   }
 });
 
-test("a value that is masked in a part, or by a $ref, is masked in what every command prints", async () => {
+test("a value that is masked in part, or through a $ref, is masked in the output of every command", async () => {
   await using home = await makeCommandHome();
   await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
   const $defs = { secret: { type: "string", "x-masked": true } };

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { until } from "../helpers/daemon.ts";
 import { projectFolder, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
-test("npm start says what to try, and that works, pasted", async () => {
+test("npm start prints commands to try, and they work when pasted", async () => {
   const folder = await mkdtemp(join(tmpdir(), "repoconf-start-"));
   const started = spawn("npm", ["start", "--", "--home", join(folder, "home"), "--port", "0"], {
     cwd: projectFolder,
@@ -20,7 +20,7 @@ test("npm start says what to try, and that works, pasted", async () => {
     await until(() => /Try it[\s\S]*\n\n/.test(output), "what to try");
     const lines = output.split("\n").filter(line => line.startsWith("  npx repoconf "));
     expect(lines).toHaveLength(3);
-    // npx itself would link the project into npm's cache, and build it for that while other tests run what is built.
+    // The real npx would link the project into npm's cache and rebuild dist/ while other tests use it.
     const npx = `npx() { shift; "${process.execPath}" "${repoconfCommand}" "$@"; }`;
     const {
       code,
@@ -32,7 +32,7 @@ test("npm start says what to try, and that works, pasted", async () => {
     expect(printed).toContain("Set svc.timeout = 30\n");
     expect(printed).toContain("svc.timeout\t30\tstored\n");
   } finally {
-    // The whole group: npm, its shell and the daemon.
+    // End the whole process group: npm, its shell and the daemon.
     if (started.pid !== undefined) process.kill(-started.pid, "SIGTERM");
     await new Promise(resolve => started.once("close", resolve));
     await rm(folder, { recursive: true, force: true });

@@ -8,15 +8,15 @@ import { until } from "../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
 import { repositoryNames, writeRepositoryFiles } from "../helpers/slow-disk.ts";
 
-/** So many that no machine has read them all before the first command asks. */
+/** So many files that no machine can read all of them before the first command asks. */
 const total = 5_000;
-/** Arguments of Node with which a command takes its standard error for a terminal, though it is a pipe. */
+/** Arguments for Node that make a command treat its standard error as a terminal, although it is a pipe. */
 const errorsOnTerminal = ["--import", "data:text/javascript,process.stderr.isTTY=true"];
 
-test("the first reading of thousands of files shows on a terminal how far it is, is silent in a pipe, and is waited for", async () => {
+test("indexing thousands of files shows progress on a terminal only, and commands wait for it", async () => {
   await using home = await makeCommandHome();
   await writeRepositoryFiles(home.homeFolder, repositoryNames(total));
-  // It starts the daemon, which answers at once.
+  // This starts the daemon, which answers at once.
   await home.succeed(["restart"]);
   expect(await home.succeed(["status"])).toMatch(/^reading +\d+ of 5000 new or changed files$/m);
   const [shown, piped] = await Promise.all([
@@ -29,23 +29,23 @@ test("the first reading of thousands of files shows on a terminal how far it is,
   }
   expect(piped.errorOutput).toBe("");
   expect(shown.errorOutput).toMatch(/The daemon has read \d+ of 5000 files/);
-  // And takes it away before the result.
+  // The progress is erased before the result is printed.
   expect(shown.errorOutput.endsWith("\r\u001b[K")).toBe(true);
   expect(await home.succeed(["status"])).not.toMatch(/^reading/m);
 });
 
-test("a daemon that is starting is waited for as long as its start comes further", async () => {
+test("commands wait for a starting daemon as long as it makes progress", async () => {
   await using home = await makeCommandHome();
   const { temporary, lockFile } = homeAt(home.homeFolder);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
-  // Stands for a daemon that puts its home in order.
+  // Simulates a daemon that is repairing its home.
   const lock = takeLock(lockFile);
   if (lock === undefined) throw new Error("the home is not free");
   let isOver = false;
   const status = home.run(["status"], { nodeArguments: errorsOnTerminal }).finally(() => {
     isOver = true;
   });
-  // More than the two seconds for which a daemon that says nothing is waited for.
+  // Longer than the two seconds that a command waits for a daemon without progress.
   let done = 0;
   await until(async () => {
     done += 1;
@@ -58,12 +58,12 @@ test("a daemon that is starting is waited for as long as its start comes further
   const { code, errorOutput } = await status;
   expect(code).not.toBe(0);
   expect(errorOutput).toMatch(/\d+ of 9999 repositories checked/);
-  // The daemon ended without being ready.
+  // The simulated daemon ended before it was ready.
   expect(errorOutput).toContain("No daemon is running");
 });
 
 describeWithNats("a copy into a shared log", () => {
-  test("says on a terminal how far it is, takes that away, and is silent in a pipe", async () => {
+  test("shows progress on a terminal only, and erases it", async () => {
     await using server = await startNatsServer();
     await using home = await makeCommandHome();
     await writeRepositoryFiles(home.homeFolder, repositoryNames(250));
@@ -80,7 +80,7 @@ describeWithNats("a copy into a shared log", () => {
   });
 });
 
-test("what else takes its time says on a terminal how far it is, takes that away, and is silent in a pipe", async () => {
+test("other long commands show progress on a terminal only, and erase it", async () => {
   await using home = await makeCommandHome();
   await writeRepositoryFiles(home.homeFolder, repositoryNames(250));
   for (const name of repositoryNames(250)) await mkdir(join(home.workFolder, "src", name, ".git"), { recursive: true });

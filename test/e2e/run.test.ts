@@ -16,7 +16,7 @@ const deploySchema = {
   },
 };
 
-/** A home with the repository `shop`, that has the variable A. */
+/** A home with the repository `shop`, which has the variable A. */
 async function makeHome(): Promise<CommandHome> {
   const home = await makeCommandHome();
   await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
@@ -31,7 +31,7 @@ async function addDeployScope(home: CommandHome): Promise<void> {
 
 const script = (code: string) => [process.execPath, "-e", code];
 
-/** A repoconf that goes on until it is told to end. */
+/** Starts a repoconf that runs until it gets a signal. */
 function startRun(home: CommandHome, args: readonly string[]) {
   const child = spawn(process.execPath, [repoconfCommand, "run", ...args], {
     cwd: home.workFolder,
@@ -53,7 +53,7 @@ function endAtOnce(child: ChildProcess): Disposable {
 }
 
 describe.concurrent("repoconf run", () => {
-  test("gives the variables and the fields with x-env, text as it is and all else as JSON, beside what there was", async () => {
+  test("adds the variables and the fields with x-env to the environment, text unchanged and other types as JSON", async () => {
     await using home = await makeHome();
     await addDeployScope(home);
     await home.succeed(["set", 'deploy.options={"a":[1,"b"]}', "deploy.stage=live"]);
@@ -80,7 +80,7 @@ describe.concurrent("repoconf run", () => {
     expect((await home.run(["run", "--", ...command])).code).toBe(code);
   });
 
-  test("standard input reaches the command, and its options are its own, without -- too", async () => {
+  test("standard input reaches the command, and so do its options, even without --", async () => {
     await using home = await makeHome();
     const code = "process.stdin.pipe(process.stdout); console.log(process.argv.slice(1).join())";
     const output = await home.succeed(["run", process.execPath, "-e", code, "--", "--watch", "--repo"], {
@@ -89,7 +89,7 @@ describe.concurrent("repoconf run", () => {
     expect(output).toBe("--watch,--repo\ntyped");
   });
 
-  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("hands %s on, and the command says how it ends", async signal => {
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("forwards %s, and exits as the command does", async signal => {
     await using home = await makeHome();
     const code = `process.on("${signal}", () => { console.log("caught"); process.exit(9); }); setInterval(() => {}, 1e6); console.log("ready");`;
     const { child, printed, ended } = startRun(home, ["--", ...script(code)]);
@@ -108,7 +108,7 @@ describe.concurrent("repoconf run", () => {
       const file = join(home.workFolder, "count.cjs");
       const code = `process.on("SIGINT", () => { console.log("caught"); process.exit(4); }); setInterval(() => {}, 1e6); console.log("ready");`;
       await writeFile(file, code);
-      // A shell that stayed in between would end by Ctrl+C itself, and its exit code would be what is told.
+      // exec, because a shell in between would be ended by Ctrl+C itself, and the test would see its exit code.
       const command = `exec "${process.execPath}" "${repoconfCommand}" run -- "${process.execPath}" "${file}"`;
       const child = spawn(terminalProgram, ["--quiet", "--return", "--command", command, "/dev/null"], {
         cwd: home.workFolder,
@@ -127,7 +127,7 @@ describe.concurrent("repoconf run", () => {
     },
   );
 
-  test("a work tree's variables wait for trust: nothing runs, and the way on is named; what else waits does not matter", async () => {
+  test("a work tree's variables wait for trust: nothing runs, with a next step; other waiting values do not matter", async () => {
     await using home = await makeHome();
     await addDeployScope(home);
     const folder = join(await realpath(home.workFolder), "site");
@@ -151,7 +151,7 @@ describe.concurrent("repoconf run", () => {
     expect(await home.succeed(command, { folder })).toBe('ran {"evil":true}\n');
   });
 
-  test("a key that may not ask about trust is refused too", async () => {
+  test("a key without the right to list untrusted values is refused too", async () => {
     await using home = await makeHome();
     const folder = join(await realpath(home.workFolder), "site");
     await mkdir(folder);
@@ -164,7 +164,7 @@ describe.concurrent("repoconf run", () => {
     expect(refused).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("svc.envvars") });
   });
 
-  test("two values for one variable are refused with both their names", async () => {
+  test("two values for one variable are refused, naming both fields", async () => {
     await using home = await makeHome();
     await addDeployScope(home);
     await home.succeed(["set", `svc.envvars=[{"name":"DEPLOY_TOKEN","value":"one"}]`]);
@@ -194,12 +194,12 @@ describe.concurrent("repoconf run", () => {
 describe.concurrent("repoconf run --watch", () => {
   const code = `process.on("SIGTERM", () => { console.log("end"); process.exit(5); }); setInterval(() => {}, 1e6); console.log("start " + process.env.A);`;
 
-  test("restarts the command once for each change of its environment, and for no other", async () => {
+  test("restarts the command once for each change of its environment, and only then", async () => {
     await using home = await makeHome();
     const { child, printed, ended } = startRun(home, ["--watch", "--", ...script(code)]);
     using _child = endAtOnce(child);
     await until(() => printed.output.includes("start one"), "the command");
-    // A field that is no variable, and the same value again under another revision.
+    // A field that is not a variable, and the same value again in a new revision.
     await home.succeed(["set", "svc.timeout=31"]);
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
     await until(() => printed.output.includes("start two"), "the second start");
@@ -211,7 +211,7 @@ describe.concurrent("repoconf run --watch", () => {
     expect(printed.output).toBe("start one\nend\nstart two\nend\nstart three\nend\n");
   });
 
-  test("waits for a change when the command ends by itself, and ends with a signal then", async () => {
+  test("waits for a change when the command exits, and ends on a signal meanwhile", async () => {
     await using home = await makeHome();
     const { child, printed, ended } = startRun(home, ["--watch", "--", ...script("console.log(process.env.A)")]);
     using _child = endAtOnce(child);
@@ -223,12 +223,12 @@ describe.concurrent("repoconf run --watch", () => {
     expect(await ended).toBe(143);
   });
 
-  test("a command that is not there is not waited for", async () => {
+  test("a missing command ends it at once", async () => {
     await using home = await makeHome();
     expect((await home.run(["run", "--watch", "--", "no-such-command"])).code).toBe(127);
   });
 
-  test("what runs goes on with what it has when a change of its environment cannot be used", async () => {
+  test("the command keeps running with its environment when a changed one is invalid", async () => {
     await using home = await makeHome();
     const { child, printed, ended } = startRun(home, ["--watch", "--", ...script(code)]);
     using _child = endAtOnce(child);

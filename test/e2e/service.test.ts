@@ -5,8 +5,8 @@ import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 
 const onLinux = test.skipIf(process.platform !== "linux");
 
-/** A stand-in for systemctl: it starts and stops what the unit says, unless `broken`. */
-async function standInForSystemd(home: CommandHome, broken = false) {
+/** A fake systemctl that starts and stops what the unit says, unless `broken`. */
+async function fakeSystemd(home: CommandHome, broken = false) {
   const bin = join(home.workFolder, "bin");
   const config = join(home.workFolder, "config");
   const unit = join(config, "systemd/user/repoconf.service");
@@ -27,7 +27,7 @@ async function standInForSystemd(home: CommandHome, broken = false) {
       const [, line] = /^ExecStart=(.*)$/m.exec(readFileSync(unit, "utf8"));
       const command = [...line.matchAll(/"((?:[^"\\\\]|\\\\.)*)"/g)].map(([, text]) =>
         text.replace(/\\\\(.)/g, "$1").replaceAll("%%", "%").replaceAll("$$", "$"));
-      // As systemd does: nothing of the shell's environment. The person's own home is not for tests.
+      // Like systemd, pass nothing of the shell's environment. HOME is replaced so that tests do not use the person's own.
       const env = { HOME: ${JSON.stringify(home.workFolder)} };
       const child = spawn(command[0], command.slice(1), { detached: true, stdio: "ignore", env });
       writeFileSync(pidFile, String(child.pid));
@@ -47,16 +47,16 @@ async function standInForSystemd(home: CommandHome, broken = false) {
 
 onLinux("service install writes a user unit and starts it; remove takes it away whole", async () => {
   await using home = await makeCommandHome();
-  const { unit, environment, said } = await standInForSystemd(home);
+  const { unit, environment, said } = await fakeSystemd(home);
   const place = join(home.workFolder, "a home, 100%");
   expect(await home.succeed(["service", "install", "--home", place], { environment })).toContain(unit);
   const text = await readFile(unit, "utf8");
   expect(text).toMatch(/^ExecStart="[^"]+" "[^"]+repoconf\.js" "daemon" "--home" "[^"]+a home, 100%%"$/m);
-  // Once the package is removed, the unit is passed over.
+  // Makes systemd skip the unit once the package is removed.
   expect(text).toMatch(/^ConditionPathExists=.+repoconf\.js$/m);
   expect(await home.succeed(["status", "--home", place])).toContain(place);
   expect(await home.succeed(["service", "remove"], { environment })).toContain("Removed the service");
-  // The stand-in does not wait for the end; this does.
+  // The fake systemctl does not wait until the daemon has stopped, but this does.
   await home.run(["stop", "--home", place]);
   await expect(readFile(unit)).rejects.toMatchObject({ code: "ENOENT" });
   expect(await said()).toEqual(
@@ -66,7 +66,7 @@ onLinux("service install writes a user unit and starts it; remove takes it away 
 
 onLinux("service install takes the place of a daemon that runs on the home of REPOCONF_HOME", async () => {
   await using home = await makeCommandHome();
-  const { environment, mainPid, unit } = await standInForSystemd(home);
+  const { environment, mainPid, unit } = await fakeSystemd(home);
   await home.succeed(["repo", "add", home.workFolder]);
   const { pid: before } = await home.endpoint();
   const output = await home.succeed(["service", "install"], { environment });
@@ -75,21 +75,21 @@ onLinux("service install takes the place of a daemon that runs on the home of RE
   const { pid } = await home.endpoint();
   expect(pid).not.toBe(before);
   expect(pid).toBe(await mainPid());
-  // Installed again, another time it runs.
+  // Install it again while it runs.
   await home.succeed(["service", "install"], { environment });
   expect((await home.endpoint()).pid).toBe(await mainPid());
 });
 
 onLinux("service install does not say that the daemon runs when the unit's does not", async () => {
   await using home = await makeCommandHome();
-  const { environment } = await standInForSystemd(home, true);
+  const { environment } = await fakeSystemd(home, true);
   const { code, output, errorOutput } = await home.run(["service", "install"], { environment });
   expect(code).toBe(4);
   expect(output).toBe("");
   expect(errorOutput).toContain("its daemon is not running. To see why: systemctl --user status repoconf.service");
 });
 
-test("where there is no systemd, service says so and what to do", async () => {
+test("without systemd, service says so and what to do instead", async () => {
   await using home = await makeCommandHome();
   const bin = join(home.workFolder, "empty");
   await mkdir(bin);

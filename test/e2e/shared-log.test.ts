@@ -5,14 +5,14 @@ import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
 
-/** What a person writes into the settings, so that every command finds the log. */
+/** Writes the log's address into the settings, as a person does, so that every command finds it. */
 async function follow({ homeFolder }: CommandHome, address: string, machine: string): Promise<void> {
   await mkdir(homeFolder, { recursive: true, mode: 0o700 });
   await writeFile(join(homeFolder, "settings.json"), JSON.stringify({ log: { address, machine } }));
 }
 
 describeWithNats("commands on machines that share a log", () => {
-  test("move a home there with its history, join it, and tell who changed what on which machine", async () => {
+  test("move a home there with its history, join it, and show who changed what on which machine", async () => {
     await using server = await startNatsServer();
     const address = `${server.url}/team`;
     await using laptop = await makeCommandHome();

@@ -40,12 +40,12 @@ test("status and doctor report rejected requests and broken files", async () => 
   expect(output).toContain("bakery.json:1:");
 });
 
-test("after a merge, which is no problem, status tells of none, doctor notes it, and undo takes back what it names", async () => {
+test("a merge is no problem: status reports none, doctor notes it, and undo reverts the merge that it names", async () => {
   await using home = await makeCommandHome();
   await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
   const file = join(home.homeFolder, "repos/shop.json");
   const before = await readFile(file, "utf8");
-  // As an editor saves it that has read the file before a set of the last moments.
+  // Save like an editor that read the file before a very recent set.
   using client = await connect({ home: home.homeFolder });
   await client.set("shop", { "svc.timeout": 30 }, { flush: true });
   await writeFile(`${file}.new`, before.replace('"config": {}', '"config": { "svc": { "domain": "a.test" } }'));

@@ -9,19 +9,19 @@ import { onTerminal, projectFolder, repoconfCommand, runRepoconf, spawnDaemon } 
 
 const builtScreen = resolve(projectFolder, "dist/screen");
 
-/** Follows a link as the page does; undefined if it is refused. */
+/** Opens a session with a link as the page does; undefined if it is refused. */
 async function follow(link: string): Promise<TestSession | undefined> {
   return followLink(link).catch(() => undefined);
 }
 
 interface Opener {
-  /** Where it is found as `xdg-open`. */
+  /** An environment whose PATH has it as `xdg-open`. */
   readonly environment: { readonly [name: string]: string };
-  /** What it was called with, and what it then found in the file of that name: mode and text. */
+  /** The arguments of each call, and the mode and the text of the file that it was called with. */
   calls(): Promise<{ readonly args: string[]; readonly mode: number; readonly text: string }[]>;
 }
 
-/** A program of the name `xdg-open` that notes what it is asked to open and ends as `ending` says. */
+/** A fake `xdg-open` that records what it is asked to open and then runs `ending`. */
 async function makeOpener(home: CommandHome, ending: string): Promise<Opener> {
   const folder = join(home.workFolder, "opener");
   await mkdir(folder);
@@ -51,7 +51,7 @@ const linkIn = (text: string) => /http:\/\/[0-9a-f]{32}\.localhost:\d+\/#code=[\
 const noDisplay = { DISPLAY: "", WAYLAND_DISPLAY: "" };
 
 describe("repoconf ui --print", () => {
-  test("prints a link that is good once", async () => {
+  test("prints a link that works once", async () => {
     await using home = await makeCommandHome();
     const output = await home.succeed(["ui", "--print"]);
     const { url } = await home.endpoint();
@@ -65,7 +65,7 @@ describe("repoconf ui --print", () => {
     expect(await follow(output.trim())).toBeUndefined();
   });
 
-  test("with --by-address the link is to a port of 127.0.0.1, and as good", async () => {
+  test("with --by-address the link is to a port of 127.0.0.1, and works too", async () => {
     await using home = await makeCommandHome();
     const link = (await home.succeed(["ui", "--print", "--by-address"])).trim();
     expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
@@ -77,7 +77,7 @@ describe("repoconf ui --print", () => {
     client.socket.close();
   });
 
-  test("with a key that is not the owner's says so, and leaves with an error", async () => {
+  test("with a key that is not the owner's, fails and says so", async () => {
     await using home = await makeCommandHome();
     const created = await home.succeed(["key", "create", "tool", "--json"]);
     const { key } = JSON.parse(created);
@@ -89,7 +89,7 @@ describe("repoconf ui --print", () => {
 });
 
 describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
-  test("opens the link by a file for its owner alone; no code stands in an argument or in what it prints", async () => {
+  test("opens the link through a private file; its code is neither in an argument nor in the output", async () => {
     await using home = await makeCommandHome();
     const opener = await makeOpener(home, "");
     const output = await home.succeed(["ui"], { environment: opener.environment });
@@ -109,7 +109,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     for (const secret of [code, session?.secret ?? "none"]) expect(log).not.toContain(secret);
   });
 
-  test("starts nothing out of the current folder, also where the PATH leads there", async () => {
+  test("runs no program from the current folder, even if the PATH contains it", async () => {
     await using home = await makeCommandHome();
     await makeOpener(home, "");
     const opener = join(home.workFolder, "opener");
@@ -118,7 +118,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     expect((await readdir(opener)).sort()).toEqual(["xdg-open"]);
   });
 
-  test("does not wait for a browser that stays", async () => {
+  test("does not wait for a browser that keeps running", async () => {
     await using home = await makeCommandHome();
     const opener = await makeOpener(
       home,
@@ -133,7 +133,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     }
   });
 
-  test("of two in a row neither takes the other's file away", async () => {
+  test("two in a row do not delete each other's file", async () => {
     await using home = await makeCommandHome();
     const opener = await makeOpener(home, "");
     await home.succeed(["ui"], { environment: opener.environment });
@@ -158,7 +158,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     expect(await opener.calls()).toHaveLength(ending === undefined ? 0 : 1);
   });
 
-  test("prints no link where its output is no terminal, and says how to get one", async () => {
+  test("prints no link if its output is not a terminal, and says how to get one", async () => {
     await using home = await makeCommandHome();
     const { code, output, errorOutput } = await home.run(["ui"], { environment: noDisplay });
     expect(code).toBe(1);
@@ -167,7 +167,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     expect(linkIn(errorOutput)).toBe("");
   });
 
-  test("starts a daemon if none runs, and with --no-start does not", async () => {
+  test("starts a daemon if none runs, but not with --no-start", async () => {
     await using home = await makeCommandHome();
     const refused = await home.run(["ui", "--no-start"], { environment: noDisplay });
     expect(refused.code).not.toBe(0);
@@ -177,7 +177,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
 });
 
 describe("sessions on the command line", () => {
-  test("are listed with the keys and revoked by id; a name that several have is not enough", async () => {
+  test("are listed with the keys and revoked by id; an ambiguous name is refused", async () => {
     await using home = await makeCommandHome();
     const open = async () => follow((await home.succeed(["ui", "--print"])).trim());
     const sessions = [await open(), await open()];
@@ -198,7 +198,7 @@ describe("sessions on the command line", () => {
 });
 
 describe("the link that repoconf daemon prints", () => {
-  test("makes one session, which ends with the daemon; neither its code nor its secret is in the log", async () => {
+  test("creates one session, which ends with the daemon; neither its code nor its secret is in the log", async () => {
     await using home = await makeCommandHome();
     const first = await spawnDaemon(["--port", "0", "--log-level", "debug"], home.homeFolder, onTerminal);
     const link = linkIn(first.output());
@@ -216,20 +216,20 @@ describe("the link that repoconf daemon prints", () => {
     await expect(connectClient(second.url, codeOf(link))).rejects.toMatchObject({ data: { code: 1100 } });
   });
 
-  test("is printed on a terminal only: a file or the system's journal gets the command that opens the screen", async () => {
+  test("is printed on a terminal only; a file or the system's journal gets the command that opens the screen", async () => {
     await using daemon = await spawnDaemon();
     expect(daemon.output()).toContain(`Screen repoconf ui --home "${daemon.homeFolder}"`);
     expect(daemon.output() + daemon.errorOutput()).not.toContain("#code=");
   });
 
-  test("is not printed by one in the background, whose output nobody reads", async () => {
+  test("is not printed by a daemon in the background, whose output nobody reads", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "list", "--json"]);
     const log = await readFile(join(home.homeFolder, "daemon.log"), "utf8").catch(() => "");
     expect(log).not.toContain("#code=");
   });
 
-  test.skipIf(process.platform !== "linux")("is in no process's arguments", async () => {
+  test.skipIf(process.platform !== "linux")("is not in any process's arguments", async () => {
     await using daemon = await spawnDaemon(["--port", "0"], undefined, onTerminal);
     const code = codeOf(linkIn(daemon.output())).secret;
     expect(code).not.toBe("");
@@ -242,7 +242,7 @@ describe("the link that repoconf daemon prints", () => {
 });
 
 describe("the screen as it was built", () => {
-  test("is what the built daemon serves: all that its page names, and nothing that stands in the page itself", async () => {
+  test("is served by the built daemon: every file that the page loads, and nothing inline", async () => {
     await using daemon = await spawnDaemon(undefined, undefined, onTerminal);
     const host = `Host: ${new URL(linkIn(daemon.output())).host}`;
     const { headers, body } = await rawRequest(daemon.url, "/", { headers: [host] });
@@ -254,11 +254,11 @@ describe("the screen as it was built", () => {
       expect(path).toMatch(/^\/[^/]/);
       expect((await rawRequest(daemon.url, path, { headers: [host] })).status).toBe(200);
     }
-    // The policy lets no script and no style stand in the page itself.
+    // The Content Security Policy allows no inline scripts and styles.
     expect(body).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
   });
 
-  test("comes byte for byte, every file of it", async () => {
+  test("is served byte for byte, every file of it", async () => {
     await using daemon = await spawnDaemon();
     const { output } = await runRepoconf(["ui", "--print", "--by-address", "--home", daemon.homeFolder]);
     const { origin } = new URL(output);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => home[Symbol.asyncDispose]());
 
 describe("a place inside a value", () => {
-  test("is set, added to, removed from, read and unset", async () => {
+  test("can be set, added to, removed from, read and unset", async () => {
     expect(await shop("set", `svc.services.web={"ready":"true","image":"node:24"}`)).toBe(
       `Set svc.services.web = {"ready":"true","image":"node:24"}\n`,
     );
@@ -49,14 +49,14 @@ describe("a place inside a value", () => {
     await shop("unset", "svc.services", "svc.proxy_aliases");
   });
 
-  test("as many commands at once as there are all count", async () => {
+  test("many commands at once all take effect", async () => {
     const names = ["a", "b", "c", "d", "e"].map(name => `${name}.test`);
     await Promise.all(names.map(name => shop("set", `svc.proxy_aliases+=${name}`)));
     expect(JSON.parse(await shop("get", "svc.proxy_aliases")).toSorted()).toEqual(names);
     await shop("unset", "svc.proxy_aliases");
   });
 
-  test("several values come with the revision that they are of", async () => {
+  test("several values are printed with their revision", async () => {
     const revision = (await shop("set", "svc.timeout=5", "--json")).match(/"revision": (\d+)/)?.[1];
     expect(await shop("get", "--with-revision", "svc.timeout", "svc.domain")).toBe(`${revision}\n5\n\n`);
     expect(JSON.parse(await shop("get", "--with-revision", "--json", "svc.timeout", "svc.domain"))).toEqual({
@@ -89,7 +89,7 @@ describe("a place inside a value", () => {
 });
 
 describe("several repositories at once", () => {
-  test("are named, or found by a query; each line says of which it is", async () => {
+  test("can be named or found by a query; each line names its repository", async () => {
     expect(await home.succeed(["set", "--repo", "shop", "--repo", "web", "svc.domain=d"])).toBe(
       "shop: Set svc.domain = d\nweb: Set svc.domain = d\n",
     );
@@ -118,7 +118,7 @@ describe("several repositories at once", () => {
 });
 
 describe("-C", () => {
-  test("runs a command as if in that folder, whatever stands beside it", async () => {
+  test("runs a command as if in that folder, with any other options", async () => {
     await shop("set", "svc.timeout=9");
     expect(await home.succeed(["-C", "shop", "get", "svc.timeout"])).toBe("9\n");
     expect(await home.succeed(["--json", "-C", "shop", "get", "svc.timeout"])).toBe("9\n");

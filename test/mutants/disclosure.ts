@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
     find: "isTerminal() ? visibleLines(ended) : ended",
     replace: "visibleLines(ended)",
     test: hostileText,
-    name: "it is shown, not left out, also in a pipe",
+    name: "the text is shown escaped and not dropped, also in a pipe",
   },
   {
     promise: "disclosure",
@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
     find: "stream.write(visibleLines(line))",
     replace: "stream.write(line)",
     test: hostileText,
-    name: "what a watch tells, and the daemon's log",
+    name: "the output of a watch, and the daemon's log",
   },
   {
     promise: "disclosure",
@@ -77,7 +77,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (!isTerminal())",
     replace: "if (!url)",
     test: "test/e2e/ui.test.ts",
-    name: "prints no link where its output is no terminal",
+    name: "prints no link if its output is not a terminal",
   },
   {
     promise: "disclosure",
@@ -95,7 +95,7 @@ export const mutants: readonly Mutant[] = [
     find: ", cwd: dirname(file) }",
     replace: ', ...(dirname(file) === "" && { cwd: file }) }',
     test: "test/e2e/ui.test.ts",
-    name: "starts nothing out of the current folder",
+    name: "runs no program from the current folder",
   },
   {
     promise: "disclosure",
@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     find: `withMasks(schema).properties`,
     replace: `(withMasks, schema).properties`,
     test: masked,
-    name: "a value that is masked in a part",
+    name: "a value that is masked in part",
   },
   {
     promise: "disclosure",
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
     find: `if (received[0] === "scope" || `,
     replace: `if (`,
     test: masked,
-    name: "a watch that began before a scope was there goes by its schema",
+    name: "a watch that began before a scope was added uses its schema",
   },
   {
     promise: "disclosure",

@@ -149,7 +149,7 @@ export const mutants: readonly Mutant[] = [
     find: "await leaveMark(gitFolder, pointer).catch(() => {});",
     replace: "",
     test: "test/e2e/doctor.test.ts",
-    name: "names another home that serves the same in-tree file",
+    name: "names another home that uses the same in-tree file",
   },
   {
     promise: "home",

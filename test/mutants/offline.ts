@@ -19,7 +19,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/check.ts",
     find: "isError || options.strict === true",
     replace: "isError || options.strict !== undefined || !isError",
-    name: "what is only a warning fails with --strict alone",
+    name: "warnings fail only with --strict",
   },
   {
     ...check,
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/read-values.ts",
     find: "  const text = await textOf(file);",
     replace: `  const text = await textOf(file);\n  const { homeAt, homeFolder } = await import("../home.ts");\n  await (await import("node:fs/promises")).mkdir(homeAt(homeFolder(undefined)).folder, { recursive: true });`,
-    name: "gives what the file says, else the default",
+    name: "prints the file's value, otherwise the default",
   },
   {
     ...check,
@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/read-values.ts",
     find: "isTrusted: () => trustsCommands",
     replace: "isTrusted: () => true",
-    name: "is not given unless the commands of the work tree are trusted",
+    name: "unless the work tree's commands are trusted",
   },
   {
     ...check,
@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/read-offline.ts",
     find: "if (refused !== undefined) throw refusal(refused);",
     replace: "",
-    name: "is refused and not answered by a default",
+    name: "and prints no default for it",
   },
   {
     ...check,
@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/work-tree-scopes.ts",
     find: `  const { comparedPattern } = await import("../daemon/compared-pattern.ts");`,
     replace: `  const { nativePattern: comparedPattern } = await import("../../shared/schema/native-pattern.ts");`,
-    name: "a schema that cannot be used are errors where they stand",
+    name: "a schema that cannot be used are errors at their position",
   },
   {
     ...check,
@@ -67,7 +67,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/work-tree-scopes.ts",
     find: "if (made <= limits.patternsOfScope) return makePattern(source);",
     replace: "return makePattern(source);",
-    name: "than are read, it is told",
+    name: "than the limits allow",
   },
   {
     ...check,
@@ -75,7 +75,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/work-tree-scopes.ts",
     find: "names.slice(0, limits.scopesOfWorkTree)",
     replace: "names",
-    name: "than are read, it is told",
+    name: "than the limits allow",
   },
   {
     ...check,
@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/work-tree-scopes.ts",
     find: "const stats = await lstat(one)",
     replace: `const stats = await (await import("node:fs/promises")).stat(one)`,
-    name: "no link is followed",
+    name: "follows no symbolic link, neither the file",
   },
   {
     ...check,
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/check.ts",
     find: `return visible(text).replaceAll("%", "%25");`,
     replace: "return visible(text);",
-    name: "no text in it ends it or begins another",
+    name: "no text in it can end it or start another one",
   },
   {
     ...check,
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/work-tree-file.ts",
     find: "?.folder ?? resolve(current)",
     replace: `?.folder ?? "/"`,
-    name: "outside of git no folder above is looked into",
+    name: "outside of git it does not search parent folders",
   },
   {
     promise: "offline",
@@ -133,7 +133,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/repository-schema.ts",
     find: "return isReferred ? made : { ...made, additionalProperties: false };",
     replace: "return isReferred ? made : made;",
-    name: "repoconf schema puts beside it",
+    name: "repoconf schema writes next to it",
   },
   {
     ...editors,
@@ -141,7 +141,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/editor-schema.ts",
     find: "if (!(await lstat(folder)).isDirectory())",
     replace: "if (!lstat)",
-    name: "follows no link",
+    name: "follows no symbolic link",
   },
   {
     ...trust,
@@ -149,7 +149,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/repo.ts",
     find: "  if (names.length > 0)\n    print(",
     replace: `  for (const one of path === undefined ? [] : await readOfferedScopes(path, home))\n    await (await import("node:fs/promises")).writeFile(one.homeFile, one.text);\n  if (names.length > 0)\n    print(`,
-    name: "the daemon uses none before it is taken",
+    name: "the daemon uses no scope before a person accepts it",
   },
   {
     ...trust,
@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/trust-scopes.ts",
     find: "({ hash }) => hashes.includes(hash)",
     replace: "() => hashes.length > 0",
-    name: "the daemon uses none before it is taken",
+    name: "the daemon uses no scope before a person accepts it",
   },
   {
     ...trust,
@@ -165,6 +165,6 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/offered-scopes.ts",
     find: "serving === null || hashOfValue(serving) !== hash",
     replace: "serving === null",
-    name: "another one of a name that the home has",
+    name: "a scope with the name of one in the home",
   },
 ];

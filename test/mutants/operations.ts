@@ -9,7 +9,7 @@ export const mutants: readonly Mutant[] = [
     find: "revision: reply.revision ?? 0",
     replace: "revision: 0",
     test: "test/e2e/cli-values.test.ts",
-    name: "get and list give the revision with the values",
+    name: "get and list can print the revision with the values",
   },
   {
     promise: "operations",
@@ -97,7 +97,7 @@ export const mutants: readonly Mutant[] = [
     find: "while (changes.length < 2 && older !== undefined && damage === undefined)",
     replace: "while (false)",
     test: "test/e2e/cli-history.test.ts",
-    name: "undo takes a hand edit back after older values of another field were forgotten",
+    name: "undo reverts a hand edit after older values of another field were erased",
   },
   {
     promise: "operations",
@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
     find: "[A-Za-z0-9._-]{0,126}$",
     replace: "[A-Za-z0-9._-]{0,94}$",
     test: "test/e2e/backup.test.ts",
-    name: "what was put aside of a repository with the longest id",
+    name: "the file of a removed repository with the longest possible id",
   },
   {
     promise: "operations",
@@ -168,7 +168,7 @@ export const mutants: readonly Mutant[] = [
     find: "else Object.defineProperty(container, token, { value, enumerable: true, configurable: true, writable: true });",
     replace: "else container[token] = value;",
     test: "test/shared/value-edit.test.ts",
-    name: "names of prototypes are names",
+    name: "prototype names are ordinary names",
   },
   {
     promise: "commands",
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
     find: "const how = { flush: true, revision, ",
     replace: "const how = { flush: true, revision: revision < 0 ? 0 : null, ",
     test: "test/e2e/edit.test.ts",
-    name: "never overwrites what was changed meanwhile",
+    name: "never overwrites a change made in the meantime",
   },
   {
     promise: "commands",
@@ -186,7 +186,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (problems.some(problem => isError(problem, scopes)))",
     replace: "if (problems.length < 0)",
     test: "test/e2e/edit.test.ts",
-    name: "saves nothing that is wrong",
+    name: "saves nothing that is invalid",
   },
   {
     promise: "commands",
@@ -195,7 +195,7 @@ export const mutants: readonly Mutant[] = [
     find: "since: since ?? 0, signal",
     replace: "signal",
     test: "test/e2e/cli-daemon.test.ts",
-    name: "watch of a field tells of its changes alone",
+    name: "watch of a field prints only its changes",
   },
   {
     promise: "commands",
@@ -222,7 +222,7 @@ export const mutants: readonly Mutant[] = [
     find: "else edits.push({ ...place, op, value });",
     replace: 'else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });',
     test: "test/e2e/value-places.test.ts",
-    name: "as many commands at once as there are all count",
+    name: "many commands at once all take effect",
   },
   {
     promise: "commands",
@@ -231,7 +231,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (options.withRevision) printValue(String(revision));",
     replace: "if (options.withRevision) printValue(String(revision + 1));",
     test: "test/e2e/value-places.test.ts",
-    name: "several values come with the revision",
+    name: "several values are printed with their revision",
   },
   {
     promise: "commands",
@@ -258,7 +258,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (edited === text) await finish();\n",
     replace: "",
     test: "test/e2e/edit.test.ts",
-    name: "tells of an editor that fails, and leaves nothing behind",
+    name: "reports an editor that fails, and leaves no temporary file behind",
   },
   {
     promise: "commands",
@@ -267,7 +267,7 @@ export const mutants: readonly Mutant[] = [
     find: `throw keptIn(file, "Nothing was saved.");`,
     replace: `await finish();\n    throw keptIn(file, "Nothing was saved.");`,
     test: "test/e2e/edit.test.ts",
-    name: "saves nothing that is wrong",
+    name: "saves nothing that is invalid",
   },
   {
     promise: "commands",
@@ -276,7 +276,7 @@ export const mutants: readonly Mutant[] = [
     find: "...(reason !== undefined && { reason }) }",
     replace: "}",
     test: "test/e2e/edit.test.ts",
-    name: "opens one value, with the ending of what it is",
+    name: "opens one value in a file with a matching extension",
   },
   {
     promise: "commands",
@@ -285,7 +285,7 @@ export const mutants: readonly Mutant[] = [
     find: "        if (isOurs) continue;\n",
     replace: "",
     test: "test/e2e/edit.test.ts",
-    name: "never overwrites what was changed meanwhile",
+    name: "never overwrites a change made in the meantime",
   },
   {
     promise: "commands",
@@ -294,6 +294,6 @@ export const mutants: readonly Mutant[] = [
     find: ".filter(({ id }) => found.has(id));",
     replace: ";",
     test: "test/e2e/value-places.test.ts",
-    name: "are named, or found by a query",
+    name: "can be named or found by a query",
   },
 ];

@@ -575,7 +575,7 @@ export const mutants: readonly Mutant[] = [
     file: "shared/schema/step-budget.ts",
     find: "if (this.#spare.left < 0) {",
     replace: "if (Number.isNaN(this.#spare.left)) {",
-    name: "end after a bounded number of steps",
+    name: "ends after a bounded number of steps",
   },
   {
     ...s16,
@@ -583,7 +583,7 @@ export const mutants: readonly Mutant[] = [
     file: "shared/schema/step-budget.ts",
     find: "if (this.#depth > deepestWalk)",
     replace: "if (this.#depth < 0)",
-    name: "end after a bounded number of steps",
+    name: "ends after a bounded number of steps",
   },
   {
     ...s16,
@@ -690,7 +690,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (this.#taken > stepsOfCheck)",
     replace: "if (this.#taken < 0)",
     test: "test/shared/schema/compile-schema.test.ts",
-    name: "one check takes no more steps than the largest value that can be set brings, however many are spare",
+    name: "one check takes no more steps than the largest value that can be set needs, however many are spare",
   },
   {
     promise: "S16",
@@ -798,7 +798,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (compared % comparedAtOnce === 0) yield;\n      const value",
     replace: "const value",
     test: "test/shared/config-diff.test.ts",
-    name: "are compared in parts",
+    name: "comparing thousands of fields of one scope yields",
   },
   {
     promise: "S16",
@@ -807,7 +807,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (compared % comparedAtOnce === 0) yield;\n      if",
     replace: "if",
     test: "test/shared/config-diff.test.ts",
-    name: "are compared in parts",
+    name: "comparing thousands of fields of one scope yields",
   },
   {
     promise: "S16",

@@ -161,7 +161,7 @@ export const mutants: readonly Mutant[] = [
     find: "await existingFolder(folder);\n    const known",
     replace: "resolve(folder);\n    const known",
     test: "test/e2e/cli-repositories.test.ts",
-    name: "repo add takes only a folder that is there",
+    name: "repo add accepts only an existing folder",
   },
   {
     promise: "commands",
@@ -170,7 +170,7 @@ export const mutants: readonly Mutant[] = [
     find: `    .hook("preAction", takeLeadingOptions)\n`,
     replace: "",
     test: "test/e2e/cli-values.test.ts",
-    name: "what most commands take may stand before the command",
+    name: "shared options may come before the command",
   },
   {
     promise: "commands",
@@ -187,7 +187,7 @@ export const mutants: readonly Mutant[] = [
     find: "  await writeFile(file, about, { mode: 0o600 }).catch(() => {});",
     replace: "",
     test: "test/e2e/cli-daemon.test.ts",
-    name: "an older daemon is named once while it runs",
+    name: "the warning about an older daemon is printed once while it runs",
   },
   {
     promise: "commands",
@@ -196,7 +196,7 @@ export const mutants: readonly Mutant[] = [
     find: "Math.max(revision, repository.revision)",
     replace: "revision",
     test: "test/e2e/cli-history.test.ts",
-    name: "undo with a limited key takes back",
+    name: "undo with a limited key reverts",
   },
   {
     promise: "commands",

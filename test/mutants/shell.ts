@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/environment.ts",
     find: "    return new Set(fields);",
     replace: "    return new Set(fields?.slice(0, 0));",
-    name: "a key that may not ask about trust",
+    name: "a key without the right to list untrusted values",
   },
   {
     ...run,
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/child-command.ts",
     find: "    process.on(signal, handler);\n",
     replace: "",
-    name: "and the command says how it ends",
+    name: "and exits as the command does",
   },
   {
     ...run,
@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/run.ts",
     find: "      printFailure(describeError(error));\n      return;",
     replace: "      printFailure(describeError(error));\n      values = {};",
-    name: "what runs goes on with what it has",
+    name: "the command keeps running with its environment",
   },
   {
     ...run,
@@ -95,7 +95,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/environment-text.ts",
     find: "\\u2018-\\u201b",
     replace: "",
-    name: "for PowerShell every apostrophe is doubled",
+    name: "doubles every apostrophe for PowerShell",
   },
   {
     ...env,
@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/env.ts",
     find: "if (isTerminal() && !options.reveal) {",
     replace: "if (false) {",
-    name: "on a terminal it asks for --reveal",
+    name: "on a terminal it requires --reveal",
   },
   {
     ...env,
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/secrets.ts",
     find: "!references.has(text)) references.set(text,",
     replace: "true) references.set(text + variable,",
-    name: "each different one is asked for once",
+    name: "each distinct reference is resolved once",
   },
   {
     ...env,
@@ -344,7 +344,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/patience.ts",
     find: "      this.#end = Date.now() + this.#time;\n      showProgress",
     replace: "      showProgress",
-    name: "a daemon that is starting is waited for",
+    name: "commands wait for a starting daemon",
   },
   {
     promise: "indexing",
@@ -353,7 +353,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/session.ts",
     find: "    onIndexing: showIndexing,\n",
     replace: "",
-    name: "shows on a terminal how far it is",
+    name: "shows progress on a terminal only",
   },
   {
     promise: "indexing",
@@ -380,7 +380,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/terminal.ts",
     find: "if (!process.stderr.isTTY || (text",
     replace: "if ((text",
-    name: "what else takes its time",
+    name: "other long commands show progress",
   },
   {
     promise: "indexing",
@@ -389,6 +389,6 @@ export const mutants: readonly Mutant[] = [
     file: "main/git.ts",
     find: "if (checked % 100 === 0) onProgress(checked);",
     replace: "if (checked < 0) onProgress(checked);",
-    name: "what else takes its time",
+    name: "other long commands show progress",
   },
 ];

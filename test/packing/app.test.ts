@@ -13,29 +13,29 @@ import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /*
- * electron-builder's real packing for Linux with a stand-in for Electron's runtime, which many machines cannot get: packing,
- * fuses and integrity run for real; that the packed app starts can only be shown with the real runtime.
+ * Runs the real electron-builder for Linux with a fake Electron runtime, because many machines cannot download the real one. Packing,
+ * fuses and integrity are real. Only the real runtime could show that the packed app starts.
  */
 
 const run = promisify(execFile);
 const builder = join(createRequire(import.meta.url).resolve("electron-builder/package.json"), "../cli.js");
 const sentinel = "dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX";
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-// Elsewhere electron-builder fetches more tools for it.
+// On other systems electron-builder downloads more tools for this.
 const makesDeb = process.platform === "linux";
 let packed: string;
-/** What electron-builder asks fpm for, and the entry for the desktop that it puts into the package. */
+/** The arguments that electron-builder passes to fpm, and the desktop entry that it puts into the package. */
 let deb: { readonly args: readonly string[]; readonly desktopEntry: string };
 
 beforeAll(async () => {
   folder = await temporaryFolder();
   const runtime = join(folder.path, "runtime");
   await mkdir(runtime);
-  // A runtime that holds nothing but what the fuses are written into: version 1, nine of them, all on.
+  // A runtime with nothing but the block for the fuses: version 1, nine fuses, all on.
   const wire = Buffer.concat([Buffer.from(sentinel), Buffer.from([1, 9]), Buffer.from("1".repeat(9))]);
   await writeFile(join(runtime, "electron"), Buffer.concat([Buffer.from("#!/bin/sh\nexit 1\n"), wire]));
   await chmod(join(runtime, "electron"), 0o755);
-  // In the place of fpm, which electron-builder fetches: it keeps what it is told, and makes an empty package.
+  // A fake fpm, because electron-builder would download the real one. It records its arguments and creates an empty package.
   const fpm = join(folder.path, "fpm");
   const argumentsFile = join(folder.path, "told.json");
   const program = `#!${process.execPath}
@@ -48,7 +48,7 @@ beforeAll(async () => {
   await writeFile(fpm, program, { mode: 0o755 });
   const output = join(folder.path, "release");
   const overrides = [`-c.electronDist=${runtime}`, `-c.directories.output=${output}`];
-  // "never": in CI electron-builder publishes if it is not told, and fails without a token.
+  // Without "never", electron-builder publishes in CI, and fails without a token.
   const options = ["--linux", makesDeb ? "deb" : "dir", "--x64", "--publish", "never", ...overrides];
   await run(process.execPath, [builder, ...options], {
     cwd: projectFolder,
@@ -63,7 +63,7 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 const archive = () => join(packed, "resources/app.asar");
 
-test("the app holds what runs and nothing else: the bundles, the screen, and package.json", async () => {
+test("the app contains only what runs: the bundles, the screen, and package.json", async () => {
   const files = listPackage(archive(), { isPack: false })
     .map(path => path.split(sep).join("/").replace(/^\//, ""))
     .filter(path => /\.[a-z0-9]+$/.test(path));
@@ -89,12 +89,12 @@ test.runIf(makesDeb)(
     expect(deb.args).toContainEqual(expect.stringMatching(/=\/usr\/share\/applications\/repoconf-desktop\.desktop$/));
     expect(deb.desktopEntry).toContain("MimeType=x-scheme-handler/repoconf;");
     expect(deb.desktopEntry).toContain("Exec=/opt/Repoconf/repoconf-desktop %U");
-    // By this Linux knows whose window it is.
+    // Linux desktops match the window to its application by this name.
     expect(deb.desktopEntry).toContain("StartupWMClass=repoconf-desktop");
   },
 );
 
-test("the fuses are as electron-builder.yml says, read back from what was written", async () => {
+test("the fuses in the written file are those of electron-builder.yml", async () => {
   const wire = await getCurrentFuseWire(join(packed, "repoconf-desktop"));
   expect(wire[FuseV1Options.RunAsNode]).toBe(FuseState.DISABLE);
   expect(wire[FuseV1Options.EnableNodeOptionsEnvironmentVariable]).toBe(FuseState.DISABLE);
@@ -105,7 +105,7 @@ test("the fuses are as electron-builder.yml says, read back from what was writte
   expect(wire[FuseV1Options.GrantFileProtocolExtraPrivileges]).toBe(FuseState.DISABLE);
 });
 
-test("what is packed runs: the headless daemon, started from the extracted archive, serves values and the screen", async () => {
+test("the packed code runs: the headless daemon, started from the extracted archive, serves values and the screen", async () => {
   const app = join(folder.path, "app");
   extractAll(archive(), app);
   const home = join(folder.path, "home");
@@ -127,7 +127,7 @@ test("what is packed runs: the headless daemon, started from the extracted archi
   } finally {
     const ended = new Promise(resolve => daemon.once("exit", resolve));
     daemon.kill();
-    // It still writes while it ends.
+    // It writes until it has exited.
     await ended;
   }
 });

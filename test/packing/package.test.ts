@@ -26,18 +26,18 @@ const bin = () => join(folder.path, "prefix/bin/repoconf");
 const installed = () => join(folder.path, "prefix/lib/node_modules/repoconf");
 const command = async (args: readonly string[], cwd = folder.path) => {
   const home = join(folder.path, "home");
-  // The Node that the tests run on, as the package's own is not in it.
+  // The Node that runs the tests, because the package does not contain one.
   const path = `${join(process.execPath, "..")}:${process.env["PATH"]}`;
   return (await run(bin(), [...args], { cwd, env: { ...process.env, PATH: path, REPOCONF_HOME: home } })).stdout;
 };
 
-test("the package is small, holds no Electron and no script that runs when it is installed", async () => {
+test("the package is small, and has no Electron and no script that runs when it is installed", async () => {
   expect(report.unpackedSize).toBeLessThan(5 * 1024 * 1024);
   expect(
     report.files.map(({ path }) => path).filter(path => /electron|\.map$|^(main|test|renderer)\//.test(path)),
   ).toEqual([]);
   const shipped = JSON.parse(await readFile(join(installed(), "package.json"), "utf8"));
-  // None at all: also `prepare` is run by some, and fails where there is nothing to build with.
+  // No scripts at all: some tools run even `prepare`, which fails where nothing can be built.
   for (const name of ["scripts", "devDependencies", "private"]) expect(shipped).not.toHaveProperty(name);
   expect(Object.keys(shipped.dependencies)).toEqual(["json-schema-to-ts"]);
   const tree = await readdir(join(folder.path, "prefix/lib/node_modules"), { recursive: true });
@@ -49,7 +49,7 @@ test.skipIf(process.platform === "win32")(
   () => typeSessions("README.md", 11, `export PATH='${join(bin(), "..")}:${join(process.execPath, "..")}':"$PATH"`),
 );
 
-test("the installed command brings the screen", async () => {
+test("the installed command includes the screen", async () => {
   try {
     const page = await requestScreen(await command(["ui", "--print"]));
     expect(page.body).toContain('<div id="root">');
@@ -58,7 +58,7 @@ test("the installed command brings the screen", async () => {
   }
 });
 
-test("the typed client comes with its declarations: a right program compiles, a wrong one does not", async () => {
+test("the typed client has declarations: a correct program compiles, a wrong one does not", async () => {
   const project = join(folder.path, "tool");
   await mkdir(join(project, "node_modules"), { recursive: true });
   await run("ln", ["-s", installed(), join(project, "node_modules/repoconf")]);

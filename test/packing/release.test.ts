@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-test("npm run release makes the package, an SBOM and checksums that are right", async () => {
+test("npm run release creates the package, an SBOM and correct checksums", async () => {
   await using folder = await temporaryFolder();
   const script = join(projectFolder, "scripts/release.ts");
   await promisify(execFile)(process.execPath, [script, relative(projectFolder, folder.path)]);
@@ -23,7 +23,7 @@ test("npm run release makes the package, an SBOM and checksums that are right", 
   }
 });
 
-test("electron-builder.yml is of the right form for each of the three systems", async () => {
+test("electron-builder.yml is valid for each of the three systems", async () => {
   const resolve = createRequire(import.meta.url).resolve;
   const library = dirname(
     resolve("app-builder-lib/package.json", { paths: [dirname(resolve("electron-builder/package.json"))] }),

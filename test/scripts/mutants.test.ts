@@ -10,7 +10,7 @@ import type { Edit, Mutant } from "../mutants/mutant.ts";
 const files = {
   ".gitignore": "node_modules\n",
   "package.json": `{ "type": "module", "scripts": { "build": "node build.js" } }`,
-  // Copies what is bundled elsewhere.
+  // Copies the file instead of bundling it.
   "build.js": `import { cpSync } from "node:fs"; cpSync("main/sum.js", "dist/repoconf.js");`,
   "main/sum.js": "export const sum = (one, other) => one + other;\nexport const unused = 1;\n",
   "test/sum.test.js": `import { expect, test } from "vitest";
@@ -21,7 +21,7 @@ test("is red anyway", () => expect(sum(1, 2)).toBe(4));`,
 test("adds when built", async () => expect((await import("../dist/repoconf.js")).sum(1, 2)).toBe(3));`,
 };
 
-/** A project of one function, whose mutants this makes. */
+/** A project with one function, for which the tests have mutants. */
 async function sampleProject(): Promise<AsyncDisposable & { readonly path: string }> {
   const folder = await temporaryFolder();
   for (const [file, text] of Object.entries(files)) {
@@ -43,7 +43,7 @@ async function statuses(run: Omit<MutantsRun, "copies">): Promise<Record<string,
   return Object.fromEntries(results.map(({ mutant, status }) => [mutant.removed, status]));
 }
 
-test("a mutant is killed by its own test alone, which has to be green without it", async () => {
+test("a mutant is killed only by its own test, which must pass without it", async () => {
   await using project = await sampleProject();
   const unmutated: string[] = [];
   const mutants = [
@@ -67,7 +67,7 @@ test("a mutant is killed by its own test alone, which has to be green without it
     "what lets it load": "error",
     "the built sum": "killed",
   });
-  // Once each, however many mutants have it.
+  // Each test runs once unmutated, however many mutants name it.
   expect(unmutated.sort()).toEqual([
     "test/built.test.js: adds when built: passed",
     "test/sum.test.js: adds (two): passed",
@@ -77,7 +77,7 @@ test("a mutant is killed by its own test alone, which has to be green without it
   expect(await readFile(join(project.path, "main/sum.js"), "utf8")).toBe(files["main/sum.js"]);
 });
 
-test("a mutant that hangs is ended, and told apart from what a test found wrong", async () => {
+test("a mutant that hangs is killed, and reported differently from a failed test", async () => {
   await using project = await sampleProject();
   const mutants = [mutant("the end", { find: "=> one + other", replace: "=> { for (;;); }" })];
   expect(await statuses({ project: project.path, mutants, timeout: () => 1_000 })).toEqual({

@@ -83,7 +83,7 @@ test("a configuration does not differ from itself", () => {
   expect(diffConfigs(config, config)).toEqual([]);
 });
 
-test("thousands of fields of one scope are compared in parts", () => {
+test("comparing thousands of fields of one scope yields in between", () => {
   const fields = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
   const steps = diffingConfigs({ svc: fields }, { svc: { ...fields, field7: 70, added: 1 } });
   const { parts, result } = inParts(steps);
@@ -97,7 +97,7 @@ test("thousands of fields of one scope are compared in parts", () => {
   expect(removal.result).toHaveLength(9_999);
 });
 
-test("what one scope loses while another gains is told behind it", () => {
+test("removed fields are listed after added ones, across scopes", () => {
   const differences = diffConfigs({ a: { x: 1, y: 2 }, b: { z: 3 } }, { a: { x: 1 }, b: { z: 3, w: 4 } });
   expect(differences).toEqual([
     { scope: "b", field: "w", after: 4 },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isFieldName, isScopeName, joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 
-describe("a field's written name", () => {
+describe("a field's full name", () => {
   test.each([
     ["svc.timeout", { scope: "svc", field: "timeout" }],
     ["other.net.timeout", { scope: "other", field: "net.timeout" }],
@@ -19,7 +19,7 @@ describe("a field's written name", () => {
   });
 });
 
-describe("what scopes and fields may be called", () => {
+describe("valid names of scopes and fields", () => {
   test.each<[name: string, scope: boolean, field: boolean]>([
     ["svc", true, true],
     ["S", true, true],

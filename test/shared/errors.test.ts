@@ -21,14 +21,14 @@ describe("the table of codes", () => {
 });
 
 describe("an expected error", () => {
-  test("goes over the wire with repo, field and details, and without its cause or stack", () => {
+  test("is sent with repo, field and details, and without its cause or stack", () => {
     const context = { repo: "a", field: "svc.timeout", details: { current: 3 } };
     const error = new RepoconfError(1104, "decide anew", context, new Error("/secret/path"));
     const entry = { code: 1104, name: "Revision Conflict", message: "decide anew", ...context };
     expect(JSON.parse(JSON.stringify(error.toEntry()))).toEqual(entry);
   });
 
-  test("said of a repository keeps all else", () => {
+  test("keeps everything else when a repository is added", () => {
     const error = new RepoconfError(1103, "no", { field: "svc.timeout", details: { rule: "type" } }, "cause");
     const said = error.inRepository("b");
     expect(said.toEntry()).toEqual({ ...error.toEntry(), repo: "b" });
@@ -36,7 +36,7 @@ describe("an expected error", () => {
     expect(error.repo).toBeUndefined();
   });
 
-  test("stays the one it is", () => {
+  test("is not wrapped again", () => {
     const error = new RepoconfError(1011, "no such field");
     expect(toRepoconfError(error)).toBe(error);
   });
@@ -54,7 +54,7 @@ const hostile = {
   },
 };
 
-describe("a surprise", () => {
+describe("an unexpected error", () => {
   test.each([
     ["an Error", new Error("ENOENT /home/me/secret")],
     ["a TypeError", new TypeError("secret is undefined")],

@@ -59,7 +59,7 @@ describe("allowsEveryField: no field needs a check of its own", () => {
   });
 });
 
-describe("allowsAnyField: whether anything in a repository may be seen or written", () => {
+describe("allowsAnyField: a right on at least one field of a repository", () => {
   const paths = ["svc.timeout", "svc.domain"];
   test.each<[title: string, grants: Grants, right: Right, expected: boolean]>([
     ["one of the fields is enough", [read("*", "svc.domain")], "read", true],
@@ -70,12 +70,12 @@ describe("allowsAnyField: whether anything in a repository may be seen or writte
     expect(allowsAnyField(grants, right, "one", paths)).toBe(expected);
   });
 
-  test("the star sees a repository even before any field is known", () => {
+  test("a star grants access to a repository even before any field is known", () => {
     expect(allowsAnyField(ownerGrants, "write", "one", [])).toBe(true);
   });
 });
 
-describe("allowsSomewhere: a field in any repository at all", () => {
+describe("allowsSomewhere: a right on a field in at least one repository", () => {
   test.each<[title: string, grants: Grants, right: Right, expected: boolean]>([
     ["one repository is enough", [read(["one"], "svc.timeout")], "read", true],
     ["no repository is not", [read([], "svc.timeout")], "read", false],

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalJson, exactText, isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 
-// Few names and values, so that two are often the same.
+// Few names and values, so that two values are often equal.
 const { value: json } = fc.letrec<{ value: JsonValue }>(tie => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -19,7 +19,7 @@ function reversed(value: JsonValue): JsonValue {
   return Object.fromEntries(members.reverse());
 }
 
-test("two values have one canonical text exactly if they are the same", () => {
+test("two values have the same canonical text exactly if they are equal", () => {
   const isRight = (one: JsonValue, other: JsonValue) => {
     expect(canonicalJson(one) === canonicalJson(other)).toBe(sameJson(one, other));
     expect(canonicalJson(reversed(one))).toBe(canonicalJson(one));
@@ -27,7 +27,7 @@ test("two values have one canonical text exactly if they are the same", () => {
   fc.assert(fc.property(json, json, isRight), { numRuns: 2_000 });
 });
 
-test("an exact text means the value, and nothing in it hides or turns the line", () => {
+test("an exact text parses as the value, and has no invisible or direction-changing characters", () => {
   const strange = fc.string({ unit: "binary" });
   const isRight = (value: JsonValue) => {
     const text = exactText(value);

@@ -68,7 +68,7 @@ const { value: json } = fc.letrec<{ value: JsonValue }>(tie => ({
   ),
 }));
 
-test("a change beside no change is that change, and both sides are equal", () => {
+test("a change on only one side wins, whichever side it is", () => {
   const isRight = (base: JsonValue, theirs: JsonValue, mine: JsonValue) => {
     expect(mergeValues(base, theirs, base)?.value).toEqual(theirs);
     expect(mergeValues(base, base, mine)?.value).toEqual(mine);
@@ -78,7 +78,7 @@ test("a change beside no change is that change, and both sides are equal", () =>
   fc.assert(fc.property(json, json, json, isRight), { numRuns: 2_000 });
 });
 
-test("what two people changed in two members of any value is all there", () => {
+test("changes by two people to two members of any value are both kept", () => {
   const isRight = (base: JsonValue, theirs: JsonValue, mine: JsonValue) => {
     const values = { theirs: base, mine: base, neither: base };
     const merged = mergeValues({ in: values }, { in: { ...values, theirs } }, { in: { ...values, mine } });

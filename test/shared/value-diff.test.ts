@@ -5,7 +5,7 @@ import { diffValues, type ValueChange, type ValueStep } from "../../shared/value
 
 const changes = (before: JsonValue | undefined, after: JsonValue | undefined) => [...diffValues(before, after)];
 
-/** Path, kind and what it is about, in one line. */
+/** A change in one line: its path, its kind and its value. */
 const summaryOf = (change: ValueChange) => {
   const path = change.path.map(step => (typeof step === "string" ? step : (step.name ?? step.at))).join(".");
   const { path: _, kind, ...rest } = change;
@@ -63,7 +63,7 @@ test.each<[title: string, before: JsonValue, after: JsonValue, expected: readonl
   expect(changes(before, after).map(summaryOf)).toEqual(expected);
 });
 
-// Few names and values, so that two are often the same.
+// Few names and values, so that two values are often equal.
 const { value: json } = fc.letrec<{ value: JsonValue }>(tie => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -78,7 +78,7 @@ const { value: json } = fc.letrec<{ value: JsonValue }>(tie => ({
   ),
 }));
 
-test("a diff, applied to the one value, makes the other; and no diff is empty but that of equal values", () => {
+test("a diff applied to the first value gives the second, and only equal values have an empty diff", () => {
   const isRight = (before: JsonValue, after: JsonValue) => {
     const found = changes(before, after);
     expect(found.length === 0).toBe(sameJson(before, after));
@@ -87,7 +87,7 @@ test("a diff, applied to the one value, makes the other; and no diff is empty bu
   fc.assert(fc.property(json, json, isRight), { numRuns: 5_000 });
 });
 
-test("in a list of different entries as few as can be have moved", () => {
+test("in a list of distinct entries, as few as possible are reported as moved", () => {
   const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { maxLength: 7 });
   const isRight = (before: readonly number[], mixed: readonly number[]) => {
     const after = mixed.filter(one => before.includes(one));
@@ -97,7 +97,7 @@ test("in a list of different entries as few as can be have moved", () => {
   fc.assert(fc.property(numbers, numbers, isRight), { numRuns: 1_000 });
 });
 
-test("entries of long lists are checked a few times each, not once for each other one", () => {
+test("comparing long lists reads each entry a few times, not once for every other entry", () => {
   let reads = 0;
   const watched = (value: number): JsonValue => ({
     get a() {
@@ -113,7 +113,7 @@ test("entries of long lists are checked a few times each, not once for each othe
   }
 });
 
-test("lists of any length are compared: reversed, replaced, and one entry put into the middle", () => {
+test("long lists can be compared: reversed, replaced, and with one entry inserted in the middle", () => {
   const size = 50_000;
   const numbers: readonly JsonValue[] = Array.from({ length: size }, (_, at) => at);
   expect(changes(numbers, numbers.toReversed())).toHaveLength(size);
@@ -122,7 +122,7 @@ test("lists of any length are compared: reversed, replaced, and one entry put in
   expect(changes(numbers.slice(0, 9_000), numbers.slice(0, 9_000).toReversed())).toHaveLength(8_999);
 });
 
-test("what is nested more deeply than any message is compared whole", () => {
+test("values nested deeper than a message may be are compared as a whole", () => {
   const nested = (inside: JsonValue) => Array.from({ length: 400 }).reduce<JsonValue>(inner => [inner], inside);
   expect(changes(nested(1), nested(1))).toEqual([]);
   const [change, ...rest] = changes(nested(1), nested(2));
@@ -130,7 +130,7 @@ test("what is nested more deeply than any message is compared whole", () => {
   expect(change?.path).toHaveLength(32);
 });
 
-/** By definition: a table of the lengths for all beginnings. */
+/** The length of the longest common subsequence, straight from its definition. Takes exponential time. */
 function longestCommon(one: readonly number[], other: readonly number[]): number {
   if (one.length === 0 || other.length === 0) return 0;
   const [rest, otherRest] = [one.slice(1), other.slice(1)];
@@ -138,7 +138,7 @@ function longestCommon(one: readonly number[], other: readonly number[]): number
   return Math.max(longestCommon(rest, other), longestCommon(one, otherRest));
 }
 
-/** What the changes make of a value. */
+/** Applies the changes to a value. */
 function applied(value: JsonValue, made: readonly ValueChange[]): JsonValue | undefined {
   const own = made.find(({ path }) => path.length === 0);
   if (own !== undefined) return "after" in own ? own.after : undefined;

@@ -81,7 +81,7 @@ test.each<readonly [string, JsonValue, Edit, { path: string; given: string; mess
   expect(edit(before, one)).toEqual({ problem });
 });
 
-test("names of prototypes are names", () => {
+test("prototype names are ordinary names", () => {
   const outcome = edit(
     {},
     { op: "set", path: "/__proto__/polluted", value: true },
@@ -92,7 +92,7 @@ test("names of prototypes are names", () => {
   expect(valueAt({}, "/constructor")).toBeUndefined();
 });
 
-test("a part is found by its pointer", () => {
+test("a JSON pointer finds a part of a value", () => {
   expect(valueAt(services, "")).toBe(services);
   expect(valueAt(services, "/web/ports/1")).toBe(443);
   expect(valueAt(services, "/web/ports/2")).toBeUndefined();
@@ -100,7 +100,7 @@ test("a part is found by its pointer", () => {
   expect(valueAt(services, "/web/image/length")).toBeUndefined();
 });
 
-test("levels are counted, however many there are", () => {
+test("nestsDeeper counts any number of levels", () => {
   expect(nestsDeeper(undefined, 0)).toBe(false);
   expect(nestsDeeper({ a: [1] }, 2)).toBe(false);
   expect(nestsDeeper({ a: [[1]] }, 2)).toBe(true);

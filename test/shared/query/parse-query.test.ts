@@ -17,7 +17,7 @@ function refusal(text: string): RepoconfError {
 }
 
 describe("a query", () => {
-  test("is made of words, filters and keys, each with - before it for not", () => {
+  test("consists of words, filters and keys, each negated by a leading -", () => {
     expect(parse("Shop  -attic field:svc.timeout=900 modified -broken by:ci since:24h -repo:web*")).toEqual([
       word("shop"),
       word("attic", true),
@@ -56,11 +56,11 @@ describe("a query", () => {
     expect(parse(" \t ")).toEqual([]);
   });
 
-  test("takes @modified and @broken as modified and broken, in whatever case", () => {
+  test("accepts @modified and @broken for modified and broken, in any case", () => {
     expect(parse("@Modified MODIFIED @broken")).toEqual(parse("modified broken"));
   });
 
-  test("takes keys in whatever case, and quotes in their values", () => {
+  test("accepts keys in any case, and quotes in their values", () => {
     expect(parse('BY:"Release Bot" Field:svc.domain="a b*" field:"svc.default"=""')).toEqual([
       { kind: "by", isNot: false, name: { pieces: ["release bot"] } },
       {
@@ -80,7 +80,7 @@ describe("a query", () => {
     ]);
   });
 
-  test("takes a value as JSON, however it is written", () => {
+  test("parses a value as JSON, however it is formatted", () => {
     expect(parse('field:x={"b":[1],"a":2.0}')).toMatchObject([{ value: { json: '{"a":2,"b":[1]}' } }]);
   });
 
@@ -114,7 +114,7 @@ describe("a query", () => {
     expect(message).toContain(instead);
   });
 
-  test("has 20 different terms at most, of 256 characters each, wherever they stand", () => {
+  test("has at most 20 different terms of at most 256 characters each, of any kind", () => {
     const many = (count: number) => Array.from({ length: count }, (_, at) => `-repo:r${at}`).join(" ");
     expect(parse(`${many(20)} modified @broken`)).toHaveLength(22);
     expect(refusal(many(21))).toMatchObject({ code: 1107, details: { given: 21, limit: 20 } });
@@ -141,12 +141,12 @@ describe("a pattern", () => {
     expect(matchesWhole(textPattern(pattern), text)).toBe(expected);
   });
 
-  test("in quotes has no stars", () => {
+  test("treats stars in quotes as ordinary characters", () => {
     expect(matchesWhole(textPattern("a*", true), "a*")).toBe(true);
     expect(matchesWhole(textPattern("a*", true), "ab")).toBe(false);
   });
 
-  test("for a part needs no stars, and with one is the whole", () => {
+  test("matches a part of the text without stars, and the whole text with one", () => {
     expect(matchesPart(textPattern("proxy"), "svc.proxy_http")).toBe(true);
     expect(matchesPart(textPattern("proxy*"), "svc.proxy_http")).toBe(false);
     expect(matchesPart(textPattern("*proxy*"), "svc.proxy_http")).toBe(true);

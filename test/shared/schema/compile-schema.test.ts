@@ -121,8 +121,8 @@ const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonVal
 ];
 
 /**
- * Ours alone, or what Ajv has otherwise than the specification: it takes what every object has for members, runs out of stack over two
- * of these, and forgets what `contains` has checked.
+ * Keywords of our own, and cases in which Ajv differs from the specification: it treats inherited members as members, overflows the
+ * stack on two of these schemas, and forgets the items that `contains` has checked.
  */
 const notAjvs = [
   "items whose names differ",
@@ -202,7 +202,7 @@ const { schema: anySchema } = fc.letrec<{ schema: JsonObject }>(tie => {
   return { schema: fc.array(rule, { maxLength: 3 }).map(parts => Object.assign({}, ...parts) as JsonObject) };
 });
 
-test("says the same of any value by any schema as Ajv", () => {
+test("agrees with Ajv about any value and any schema", () => {
   const $defs = { null: { type: ["null", "number"] }, list: { items: { $ref: "#/$defs/null" } } };
   const property = fc.property(anySchema, fc.array(anyValue, { minLength: 5, maxLength: 5 }), (schema, values) => {
     const whole = { ...schema, $defs };
@@ -211,14 +211,14 @@ test("says the same of any value by any schema as Ajv", () => {
     for (const value of values) {
       const { problems } = compiled.check(value, new SpareSteps());
       expect([value, problems.length === 0]).toEqual([value, validate(value)]);
-      // All problems are told only of what is refused.
+      // With 100 problems allowed, it reports problems exactly if it refuses the value.
       expect(compiled.check(value, new SpareSteps(), 100).problems.length > 0).toBe(problems.length > 0);
     }
   });
   fc.assert(property, { seed: 20_261_121, numRuns: 300 });
 });
 
-test("a multiple is one for anyone who wrote it, though the numbers are not exact", () => {
+test("multipleOf allows for rounding: 0.3 is a multiple of 0.1", () => {
   for (const [value, step] of [
     [0.3, 0.1],
     [4.35, 0.01],
@@ -238,11 +238,11 @@ test("a multiple is one for anyone who wrote it, though the numbers are not exac
     expect([value, takes({ multipleOf: step }, value)]).toEqual([value, false]);
 });
 
-test("one check takes no more steps than the largest value that can be set brings, however many are spare", () => {
+test("one check takes no more steps than the largest value that can be set needs, however many are spare", () => {
   const spare = new SpareSteps(1e9);
   const items = (count: number): JsonValue => Array.from({ length: count }, () => 1);
   const compiled = compile({ items: { maximum: 2, minimum: 0 } });
-  // As many as 262,144 bytes of JSON hold.
+  // The most items that fit into 262,144 bytes of JSON.
   expect(compiled.check(items(131_000), spare).problems).toEqual([]);
   expect(() => compiled.check(items(500_000), spare)).toThrow(OutOfStepsError);
   expect(() =>
@@ -250,7 +250,7 @@ test("one check takes no more steps than the largest value that can be set bring
   ).toThrow(OutOfStepsError);
 });
 
-test("two branches at each of 64 levels end after a bounded number of steps, and so does a circle", () => {
+test("a check with two branches at each of 64 levels ends after a bounded number of steps, and so does a circular schema", () => {
   const branch = { type: "object", properties: { a: { $ref: "#/$defs/tree" } } };
   const schema = {
     $defs: { tree: { anyOf: [{ type: "integer" }, { allOf: [branch, branch] }] } },
@@ -260,7 +260,7 @@ test("two branches at each of 64 levels end after a bounded number of steps, and
   let value: JsonValue = 1;
   for (let level = 0; level < 10; level++) value = { a: value };
   expect(compiled.check(value, new SpareSteps()).problems).toEqual([]);
-  // Few levels first: without a bound they end too, and it shows at once.
+  // Few levels first: without a limit these end too, so the test fails at once instead of hanging.
   const nothingToSpare = new SpareSteps();
   nothingToSpare.left = 0;
   expect(() => compiled.check(value, nothingToSpare)).toThrow(OutOfStepsError);

@@ -30,7 +30,7 @@ test.each<[name: string, field: object, value: JsonValue, shown: JsonValue]>([
   expect(maskParts(value, marked, "*")).toEqual(shown);
 });
 
-test("what is not masked stays as it is, beside definitions that are, and in schemas that lead to themselves", () => {
+test("unmasked values stay unchanged, next to masked definitions and in recursive schemas", () => {
   const tree = { default: null, $ref: "#/$defs/tree" };
   const field = { default: null, $defs: { secret }, properties: { inner: { type: "string" } } };
   const $defs = { ...definitions, tree: { properties: { child: { $ref: "#/$defs/tree" } } } };

@@ -108,7 +108,7 @@ describe("the svc scope", () => {
   });
 
   const booleans = [...fields].filter(([, { schema }]) => schema["type"] === "boolean").map(([name]) => name);
-  test.each(booleans)("svc.%s is true or false and nothing that looks like it", name => {
+  test.each(booleans)("svc.%s accepts only true and false, and nothing similar", name => {
     const field = fields.get(name);
     for (const value of [true, false]) expect(field?.validate(value)).toBeUndefined();
     for (const value of [0, 1, "true", "", null, []])
@@ -140,7 +140,7 @@ describe("the svc scope", () => {
     expect(fields.get(name)?.schema["x-keyOf"]).toBe("services");
   });
 
-  test("only the values of svc.envvars are hidden until asked for", () => {
+  test("only the values of svc.envvars are masked", () => {
     const masked = [...fields]
       .filter(([, { schema }]) => schema["x-masked"])
       .map(([name]) => joinConfigPath("svc", name));
@@ -148,8 +148,8 @@ describe("the svc scope", () => {
   });
 });
 
-describe("the types that come from the svc schema", () => {
-  test("each field has its own type and, as each has a default, is always there", () => {
+describe("the types derived from the svc schema", () => {
+  test("each field has its own type, and is always present because it has a default", () => {
     expectTypeOf<SvcConfig["timeout"]>().toEqualTypeOf<number>();
     expectTypeOf<SvcConfig["proxy_https_redirect"]>().toEqualTypeOf<boolean>();
     expectTypeOf<SvcConfig["default_port"]>().toEqualTypeOf<string>();
@@ -159,9 +159,9 @@ describe("the types that come from the svc schema", () => {
     expectTypeOf<Required<SvcConfig>>().toEqualTypeOf<SvcConfig>();
   });
 
-  test("its keys are the schema's, and no others", () => {
+  test("its keys are exactly those of the schema", () => {
     expectTypeOf<keyof SvcConfig>().toEqualTypeOf<keyof typeof svcSchema.properties>();
-    // @ts-expect-error: a field that the schema does not have
+    // @ts-expect-error: the schema has no such field
     expectTypeOf<SvcConfig["tiemout"]>();
   });
 });
