@@ -5,17 +5,17 @@ import { isError, problemsOfText } from "./check-text.ts";
 import { textOf, type WorkTreeFile } from "./work-tree-file.ts";
 import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
 
-/** `isError`: else it is a warning. */
+/** A problem that is either an error or a warning. */
 export type RatedProblem = FileProblem & { readonly isError: boolean };
 
 export interface CheckedFile {
-  /** Of the schemas in its work tree, and of the file itself. */
+  /** Problems of the schemas in the work tree, then of the file itself. */
   readonly problems: readonly RatedProblem[];
-  /** Whether there is anything to check. */
-  readonly isThere: boolean;
+  /** False if neither the file nor any schema exists. */
+  readonly exists: boolean;
 }
 
-/** Checks a file of values and the schemas in its work tree. Reads files and writes none. */
+/** Checks a values file and the schemas in its work tree. Writes nothing. */
 export async function checkFile(file: WorkTreeFile): Promise<CheckedFile> {
   const { scopes, files, problems } = await readWorkTreeScopes(file.folder);
   const own = await problemsOfFile(file, scopes);
@@ -23,11 +23,11 @@ export async function checkFile(file: WorkTreeFile): Promise<CheckedFile> {
   const hasSchemas = files.length + problems.length > 0;
   return {
     problems: [...problems.map(one => ({ ...one, isError: true })), ...checked],
-    isThere: own !== undefined || hasSchemas,
+    exists: own !== undefined || hasSchemas,
   };
 }
 
-/** Undefined: the file is not there. */
+/** Undefined if the file is missing. */
 async function problemsOfFile(file: WorkTreeFile, scopes: Scopes): Promise<readonly HealthProblem[] | undefined> {
   try {
     const text = await textOf(file);

@@ -11,25 +11,25 @@ import { presentPath, withNewNames } from "../daemon/store/renamed-fields.ts";
 import { isConfig } from "../daemon/store/repository-files.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
 
-/** Members that a repository's file can have; the daemon keeps others but does not use them. */
+/** The known members of a repository's file. The daemon keeps unknown ones but ignores them. */
 const members: ReadonlySet<string> = new Set(["$schema", "name", "path", "inTree", "config"]);
 
 /**
- * The problems that the daemon would report for the text of a repository's file, or of a work tree's `.repoconf.json`, without earlier
- * values: with line and column, in the order of the text. Empty if everything in it is active. Does not check whether commands are
- * trusted. Throws nothing: a text that cannot be read is one problem (1106).
+ * The problems that the daemon would report for a repository's file, or for a work tree's `.repoconf.json`, if there were no earlier
+ * values. They have line and column, and are in the order of the text; empty if every value is active. Does not check whether commands
+ * are trusted. Never throws: a text that cannot be parsed is one problem (1106).
  */
 export function problemsOfText(text: string, scopes: Scopes): readonly HealthProblem[] {
   return interpretText(text, { scopes, isTrusted: () => true }).problems;
 }
 
 export interface InterpretedText {
-  /** The stored active values; undefined if the text is broken as a whole. */
+  /** The stored values that are active; undefined if the whole text is invalid. */
   readonly stored: Config | undefined;
   readonly problems: readonly HealthProblem[];
 }
 
-/** As `problemsOfText`, with the values, and with trust as the rules have it. */
+/** Like `problemsOfText`, but also returns the values, and checks trust by the given rules. */
 export function interpretText(text: string, rules: Rules): InterpretedText {
   let json: JsonText;
   try {
@@ -40,15 +40,15 @@ export function interpretText(text: string, rules: Rules): InterpretedText {
     return { stored: undefined, problems: [{ code: 1106, message, line, column }] };
   }
   const { config = {} } = json.value;
-  const stray = strayMembers(json);
-  if (!isConfig(config)) return { stored: undefined, problems: inOrder([...stray, ...shapeProblems(json, config)]) };
+  const unknown = unknownMembers(json);
+  if (!isConfig(config)) return { stored: undefined, problems: inOrder([...unknown, ...shapeProblems(json, config)]) };
   const locate: Locate = paths => json.locate(paths.map(path => ["config", ...path]));
   const { scopes } = rules;
   const { stored, health } = interpretConfig(config, undefined, rules, { locate });
-  return { stored, problems: inOrder([...stray, ...health, ...deprecatedFields(config, scopes, locate)]) };
+  return { stored, problems: inOrder([...unknown, ...health, ...deprecatedFields(config, scopes, locate)]) };
 }
 
-/** They serve, and their schema says that they are no longer to be used. */
+/** Fields that are active but that their schema marks as deprecated. */
 function deprecatedFields(config: Config, scopes: Scopes, locate: Locate): HealthProblem[] {
   const found = [...configEntries(withNewNames(config, scopes).config)]
     .filter(({ scope, field }) => scopes.field(scope, field)?.schema["deprecated"] === true)
@@ -66,7 +66,7 @@ function deprecatedFields(config: Config, scopes: Scopes, locate: Locate): Healt
   });
 }
 
-/** A problem without a place says how many more there are. */
+/** Sorts problems by position. The one without a position, which counts the unreported problems, comes last. */
 function inOrder(problems: readonly HealthProblem[]): readonly HealthProblem[] {
   const last = Number.MAX_SAFE_INTEGER;
   return problems.toSorted(
@@ -75,20 +75,20 @@ function inOrder(problems: readonly HealthProblem[]): readonly HealthProblem[] {
 }
 
 /**
- * Whether a problem means that something in the file is wrong. What is not used only because its scope is not there, and members
- * beside the configuration, may be meant for somebody else.
+ * Whether a problem is an error. Values of an unknown scope and unknown members are only warnings: they may be meant for another
+ * version or program.
  */
 export function isError(problem: HealthProblem, scopes: Scopes): boolean {
   const { code, field, line } = problem;
   if (code !== 1011) return !isNote(problem);
-  // It counts problems that are not reported one by one, so they may be errors.
+  // This problem counts unreported ones, which may be errors.
   if (field === undefined && line === undefined) return true;
   const scope = field === undefined ? undefined : splitConfigPath(field)?.scope;
   return scope !== undefined && scopes.get(scope) !== undefined;
 }
 
-/** Reports a typing error such as `confg`, which would silently disable everything in it. */
-function strayMembers(json: JsonText): HealthProblem[] {
+/** Reports unknown members: a typo such as `confg` would silently disable everything in it. */
+function unknownMembers(json: JsonText): HealthProblem[] {
   const names = Object.keys(json.value).filter(name => !members.has(name));
   const reported = names.slice(0, limits.problemsOfFile);
   const places = json.locate(reported.map(name => [name]));
@@ -99,7 +99,7 @@ function strayMembers(json: JsonText): HealthProblem[] {
   }));
 }
 
-/** Each of them breaks the file as a whole. */
+/** Problems of the shape; each one makes the whole file invalid. */
 function shapeProblems(json: JsonText, config: unknown): HealthProblem[] {
   const scopes = isJsonObject(config) ? Object.keys(config).filter(name => !isJsonObject(config[name])) : [];
   const reported = scopes.slice(0, limits.problemsOfFile);

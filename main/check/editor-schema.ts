@@ -8,10 +8,10 @@ import { formatJsonText, JsonTextError, parseJsonText, rewriteJsonText } from ".
 import type { WorkTreeFile } from "./work-tree-file.ts";
 import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
 
-/** How the in-tree file refers to the schema beside it: the same in every clone, without paths of this machine. */
+/** The in-tree file's `$schema`: relative, so that it is valid in every clone. */
 const schemaReference = "./.repoconf/schema.json";
 
-/** What editors check a work tree's file by: the built-in scope and its own. Reads files and writes none. */
+/** The JSON Schema for a work tree's file, with the built-in scope and the work tree's own. Writes nothing. */
 export async function makeEditorSchema(
   file: WorkTreeFile,
 ): Promise<{ readonly text: string; readonly problems: readonly FileProblem[] }> {
@@ -20,16 +20,16 @@ export async function makeEditorSchema(
 }
 
 /**
- * Writes it into the work tree, and has the in-tree file name it; one that names another schema keeps that. Throws UnreadableFileError
- * for a file that cannot be read or was changed meanwhile, and the system's error.
+ * Writes the schema into the work tree and references it in the in-tree file, unless that references another schema. Throws
+ * UnreadableFileError if a file cannot be read or was changed in the meantime, and system errors.
  */
 export async function writeEditorSchema(
   file: WorkTreeFile,
   text: string,
-): Promise<{ readonly path: string; readonly named: "now" | "before" | "otherwise" }> {
+): Promise<{ readonly path: string; readonly reference: "added" | "present" | "different" }> {
   const folder = join(file.folder, ".repoconf");
   await mkdir(folder, { recursive: true });
-  // A clone may bring a link, to write elsewhere.
+  // A cloned repository may contain a link that redirects the write.
   if (!(await lstat(folder)).isDirectory())
     throw new UnreadableFileError(`${folder} is a symbolic link, which Repoconf does not follow`);
   const path = join(folder, "schema.json");
@@ -37,20 +37,21 @@ export async function writeEditorSchema(
   if ((await schema.read()) !== text) await schema.write(text);
   const values = workTreeText(file.folder, file.path);
   const before = await values.read();
-  const after = before === null ? formatJsonText({ $schema: schemaReference, config: {} }) : named(file.path, before);
-  if (after === undefined) return { path, named: "otherwise" };
-  if (after === before) return { path, named: "before" };
+  const after =
+    before === null ? formatJsonText({ $schema: schemaReference, config: {} }) : withReference(file.path, before);
+  if (after === undefined) return { path, reference: "different" };
+  if (after === before) return { path, reference: "present" };
   await values.write(after, {
     assertUnchanged: () => {
       if (!values.holds(before))
-        throw new UnreadableFileError(`${file.path} was just changed by another program; try again`);
+        throw new UnreadableFileError(`${file.path} was just changed by another program; retry`);
     },
   });
-  return { path, named: "now" };
+  return { path, reference: "added" };
 }
 
-/** The text with the reference; undefined if it has another. */
-function named(path: string, before: string): string | undefined {
+/** The text with the reference; undefined if it references another schema. */
+function withReference(path: string, before: string): string | undefined {
   try {
     const json = parseJsonText(before);
     const { $schema = schemaReference } = json.value;
@@ -65,7 +66,7 @@ function workTreeText(folder: string, path: string): DurableTextFile {
   return new DurableTextFile({
     path,
     temporaryFolder: folder,
-    // In a place where git ignores the temporary files that a crash leaves.
+    // So that git does not show temporary files that a crash leaves behind.
     betterTemporaryFolder: () => gitFolderBeside(folder),
     mode: 0o644,
     maximumBytes: limits.scopeBytes * limits.scopesOfWorkTree,

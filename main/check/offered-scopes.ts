@@ -8,17 +8,17 @@ import type { Home } from "../home.ts";
 import { readTextFile } from "./read-text-file.ts";
 import { readWorkTreeScopes, type SchemaFile } from "./work-tree-scopes.ts";
 
-/** A scope that a work tree brings and the home does not have so. */
+/** A scope in a work tree that the home does not have, or has with another schema. */
 export interface OfferedScope extends SchemaFile {
-  /** Of what it says; comments and the order of members do not count. */
+  /** The hash of the parsed schema; comments and the order of members do not change it. */
   readonly hash: string;
-  /** Where it would be in the home. */
+  /** The path of its file in the home. */
   readonly homeFile: string;
-  /** The schema that is there now under the same name; null if the name is free. */
+  /** The schema of this name that the home uses now; null if there is none. */
   readonly serving: JsonObject | null;
 }
 
-/** The scopes of a work tree that a person can copy into the home. `repoconf check` reports invalid ones. */
+/** The scopes of a work tree that a user can copy into the home. `repoconf check` reports invalid ones. */
 export async function readOfferedScopes(folder: string, home: Home): Promise<readonly OfferedScope[]> {
   const { files } = await readWorkTreeScopes(folder);
   const offered = await Promise.all(
@@ -30,7 +30,7 @@ export async function readOfferedScopes(folder: string, home: Home): Promise<rea
   return offered.filter(({ hash, serving }) => serving === null || hashOfValue(serving) !== hash);
 }
 
-/** Null if there is none, or if it is invalid. */
+/** Null if the file is missing or invalid. */
 async function readSchema(path: string): Promise<JsonObject | null> {
   try {
     return parseJsonText(await readTextFile(path, limits.scopeBytes)).value;

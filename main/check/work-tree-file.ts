@@ -6,27 +6,27 @@ import { findWorkTree } from "../git.ts";
 import { readTextFile } from "./read-text-file.ts";
 import { scopesFolder } from "./work-tree-scopes.ts";
 
-/** A file of values that is read without a daemon. */
+/** A values file that is read without a daemon. */
 export interface WorkTreeFile {
-  /** Its folder, which also has the schemas that belong to it. */
+  /** The folder of the file and of its schemas. */
   readonly folder: string;
-  /** Absolute. It need not be there. */
+  /** An absolute path; the file may be missing. */
   readonly path: string;
 }
 
 /**
- * The in-tree file for the current folder: the nearest one above it within the git work tree, else the path that one would have at the
- * root. Outside a work tree only the folder itself is searched, because other users may be able to write to the folders above.
+ * The in-tree file for a folder: the nearest one in the folder or above it within the git work tree, else the path of a new one at the
+ * work tree's root. Outside a work tree only the folder itself is searched, because other users may be able to write to its parents.
  */
 export async function findInTreeFile(current: string): Promise<WorkTreeFile> {
   const root = (await findWorkTree(current))?.folder ?? resolve(current);
   for (let folder = resolve(current); ; folder = dirname(folder)) {
     const path = join(folder, inTreeFileName);
-    if (folder === root || dirname(folder) === folder || (await isThere(path))) return { folder, path };
+    if (folder === root || dirname(folder) === folder || (await exists(path))) return { folder, path };
   }
 }
 
-/** What a person named: a folder, its in-tree file, a schema beside it, or any other file of values; undefined if nothing is there. */
+/** The values file for a path: of a folder, an in-tree file, a schema next to it, or any values file. Undefined if the path is missing. */
 export async function namedFile(named: string): Promise<WorkTreeFile | undefined> {
   const path = resolve(named);
   const stats = await stat(path).catch(() => undefined);
@@ -37,16 +37,16 @@ export async function namedFile(named: string): Promise<WorkTreeFile | undefined
   return { folder: dirname(path), path };
 }
 
-/** Its text, null if it is not there. Throws UnreadableFileError. */
+/** The text of the file; null if it is missing. Throws UnreadableFileError. */
 export async function textOf({ path }: WorkTreeFile): Promise<string | null> {
-  return (await isThere(path)) ? readTextFile(path, limits.repositoryFileBytes) : null;
+  return (await exists(path)) ? readTextFile(path, limits.repositoryFileBytes) : null;
 }
 
 function inTreeFileOf(folder: string): WorkTreeFile {
   return { folder, path: join(folder, inTreeFileName) };
 }
 
-/** Also a link that leads nowhere. */
-async function isThere(path: string): Promise<boolean> {
+/** True for a dangling link too. */
+async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }

@@ -10,18 +10,18 @@ import { systemErrorCode } from "../files/file-system.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import { readTextFile } from "./read-text-file.ts";
 
-/** Where a repository brings scopes of its own, below its work tree's folder: `<scope>.schema.json`. */
+/** The folder for a repository's own scopes, relative to its work tree: `<scope>.schema.json`. */
 export const scopesFolder = join(".repoconf", "scopes");
 
 const ending = ".schema.json";
 
-/** A problem, and the file that has it. */
+/** A problem and its file. */
 export interface FileProblem {
   readonly file: string;
   readonly problem: HealthProblem;
 }
 
-/** A schema that can be used. */
+/** A valid schema. */
 export interface SchemaFile {
   readonly scope: string;
   readonly file: string;
@@ -30,16 +30,16 @@ export interface SchemaFile {
 }
 
 export interface WorkTreeScopes {
-  /** The built-in scope, and those of the work tree that can be used. */
+  /** The built-in scope, and the valid ones of the work tree. */
   readonly scopes: Scopes;
   readonly files: readonly SchemaFile[];
   readonly problems: readonly FileProblem[];
 }
 
 /**
- * The scopes of a work tree. Anyone who can push to the repository may have written them, so patterns run on the engine that is linear
- * for every text, everything has a limit, and links are not followed. Not for the daemon, which reads no schema from a work tree.
- * Throws nothing: an invalid scope is a problem (1106).
+ * Reads the scopes of a work tree. Anyone who can push to the repository may have written them, so patterns run on the engine with
+ * linear time, everything has a limit, and links are not followed. The daemon never reads schemas from a work tree. Never throws: an
+ * invalid scope is a problem (1106).
  */
 export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes> {
   const scopes = new Scopes();
@@ -48,7 +48,7 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   const at = join(folder, scopesFolder);
   const names = (await listFiles(at)).filter(name => name.endsWith(ending)).sort();
   if (names.length === 0) return { scopes, files, problems };
-  // Only if there are any: loading the engine for patterns takes as long as the rest of a command.
+  // Loaded on demand, because loading the pattern engine takes as long as the rest of a command.
   const { comparedPattern } = await import("../daemon/compared-pattern.ts");
   const makePattern = boundedPatterns(comparedPattern);
   for (const name of names.slice(0, limits.scopesOfWorkTree)) {
@@ -71,7 +71,7 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   return { scopes, files, problems };
 }
 
-/** None where it is no folder; a link may lead anywhere. */
+/** Empty unless both folders are real folders: a link could lead anywhere. */
 async function listFiles(folder: string): Promise<readonly string[]> {
   for (const one of [join(folder, ".."), folder]) {
     const stats = await lstat(one).catch(() => undefined);
@@ -80,7 +80,7 @@ async function listFiles(folder: string): Promise<readonly string[]> {
   return readdir(folder);
 }
 
-/** Each may take the engine that is there its time, to be compared with ours: all schemas together may have as many as one. */
+/** Limits the patterns of all schemas together to those of one scope, because each one also takes time in Node's own engine. */
 function boundedPatterns(makePattern: PatternMaker): PatternMaker {
   let made = 0;
   return source => {

@@ -6,16 +6,16 @@ import { findDaemon } from "../client/locate.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { awaitHolding, isEndpointGarbled, unreachable } from "./lock-holder.ts";
-import { Patience } from "./patience.ts";
+import { isEndpointCorrupt, unreachable, waitForLockState } from "./lock-holder.ts";
+import { StartDeadline } from "./start-deadline.ts";
 
-/** Milliseconds until a daemon must answer, or its start must make progress. */
+/** Milliseconds until a daemon must answer or its start must make progress. */
 const startTimeout = 10_000;
 
 /**
- * Starts a headless daemon on the home, detached: it inherits no streams and writes its log into the home. If two commands start one
- * at the same time, one daemon gets the home and both use it. Throws RepoconfError 1200 with the reason if it does not start, and
- * CommandError if another process has the home and cannot be reached.
+ * Starts a detached daemon on the home. It inherits no streams and writes its log into the home. If two commands start one at the same
+ * time, one daemon gets the home and both commands use it. Throws RepoconfError 1200 with the reason if it does not start, and
+ * CommandError if another process holds the home and cannot be reached.
  */
 export async function startDaemonInBackground(
   home: Home,
@@ -25,38 +25,38 @@ export async function startDaemonInBackground(
   if (command === undefined)
     throw new RepoconfError(1200, "Cannot start a daemon: the path of this command is not known.");
   await mkdir(home.folder, { recursive: true, mode: 0o700 });
-  for (const patience = new Patience(home, startTimeout); ; ) {
+  for (const deadline = new StartDeadline(home, startTimeout); ; ) {
     const started = await spawnDaemon(command, home, options.stay === true);
     for (;;) {
       const over = await Promise.race([started.ended, delay(25, undefined)]);
       const endpoint = await findDaemon(home);
       if (endpoint !== undefined) return endpoint;
-      if (over === undefined && !patience.isOver()) continue;
-      // The home is another's: one that was faster and is about to answer, or one that is about to leave.
+      if (over === undefined && !deadline.hasPassed()) continue;
+      // Another daemon holds the home: it was faster and will answer soon, or it is stopping.
       const another = over === exitCodes.homeInUse;
-      if (another && !patience.isOver() && !(await isEndpointGarbled(home))) break;
+      if (another && !deadline.hasPassed() && !(await isEndpointCorrupt(home))) break;
       if (another || over === undefined) {
-        const { held, endpoint: late } = await awaitHolding(home);
+        const { held, endpoint: late } = await waitForLockState(home);
         if (late !== undefined) return late;
         if (held) throw await unreachable(home);
       }
-      const said = await logSince(home, started.logged);
+      const logText = await logSince(home, started.logged);
       throw new RepoconfError(
         1200,
-        `Could not start a daemon for ${home.folder}: ${said || "it did not answer in time"}`,
+        `Could not start a daemon for ${home.folder}: ${logText || "it did not answer in time"}`,
       );
     }
     await delay(100);
   }
 }
 
-/** `ended` gives the exit code, null if a signal ended it; `logged` is how long the log was before. */
+/** `ended` resolves with the exit code, or null after a signal; `logged` is the size of the log before the start. */
 async function spawnDaemon(
   command: string,
   home: Home,
   stay: boolean,
 ): Promise<{ readonly ended: Promise<number | null>; readonly logged: number }> {
-  // The log is its only stream. If it inherited one of ours, a program that reads our output until its end would wait for the daemon.
+  // The log is its only stream. If it inherited our output, a program that reads that until it ends would wait for the daemon.
   const log = await open(home.logFile, "a", 0o600);
   const { size: logged } = await log.stat();
   const args = [command, "daemon", "--home", home.folder, "--background", ...(stay ? ["--stay"] : [])];
@@ -74,7 +74,7 @@ async function spawnDaemon(
 
 async function logSince(home: Home, offset: number): Promise<string> {
   const bytes = await readFile(home.logFile).catch(() => Buffer.alloc(0));
-  // The daemon prefixes its lines with the command's name, and so does this command: one prefix is enough.
+  // This command prefixes its message with its name, so remove the daemon's own prefix.
   return bytes
     .subarray(offset)
     .toString("utf8")

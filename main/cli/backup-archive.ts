@@ -37,7 +37,7 @@ interface SavedFile {
   readonly modified: Date;
 }
 
-/** With its name in the archive. */
+/** A file with its name in the archive. */
 interface NamedFile extends SavedFile {
   readonly name: string;
 }
@@ -72,7 +72,7 @@ export async function writeArchive(home: Home, file: string): Promise<SavedHome>
       const inTreeName = nameIfInTree(saved.content.toString());
       if (inTreeName !== undefined) inTree.push(inTreeName);
     }
-    // Two empty blocks are the end.
+    // A tar archive ends with two empty blocks.
     yield Buffer.alloc(1024);
   }
   await pipeline(entries, createGzip(), createWriteStream(file, { flags: "wx", mode: 0o600, flush: true }));
@@ -80,8 +80,8 @@ export async function writeArchive(home: Home, file: string): Promise<SavedHome>
 }
 
 /**
- * Reads an archive through and writes nothing. Throws CommandError unless it is a backup that this version knows, with
- * nothing in it but the files that belong there.
+ * Reads the whole archive without writing anything. Throws CommandError unless it is a backup of a supported format that contains
+ * only Repoconf's files.
  */
 export async function checkArchive(file: string): Promise<ArchiveContent> {
   const names = new Set<string>();
@@ -95,7 +95,7 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
       entry.on("data", part => texts.set(entry.path, (texts.get(entry.path) ?? "") + part.toString()));
     }
   };
-  await reading(file, () => list({ file, strict: true, onReadEntry: checkEntry }));
+  await wrapReadErrors(file, () => list({ file, strict: true, onReadEntry: checkEntry }));
   if (problems.length > 0) {
     const shown = problems.length > 5 ? [...problems.slice(0, 5), `and ${problems.length - 5} more`] : problems;
     throw new CommandError([`${file} is not a backup that can be restored:`, ...shown].join("\n"));
@@ -109,7 +109,7 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
   };
 }
 
-/** Puts the files of a checked archive into the folder, without the manifest and the format. Returns their names. */
+/** Extracts a checked archive into the folder, without the manifest and the format. Returns the names of the files. */
 export async function extractArchive(file: string, folder: string): Promise<readonly string[]> {
   const names: string[] = [];
   const filter = (path: string, entry: object) => {
@@ -118,15 +118,15 @@ export async function extractArchive(file: string, folder: string): Promise<read
     if (wanted && names.length % 100 === 0) showProgress(`${names.length} files`);
     return wanted;
   };
-  await reading(file, () => extract({ file, cwd: folder, strict: true, preserveOwner: false, filter }));
+  await wrapReadErrors(file, () => extract({ file, cwd: folder, strict: true, preserveOwner: false, filter }));
   return names;
 }
 
-/** Undefined if the entry may be in a backup. */
+/** Why the entry cannot be in a backup; undefined if it can. */
 function problemOf({ path, type }: ReadEntry): string | undefined {
   if (type === "Directory" && folders.some(folder => path === `${folder}/`)) return undefined;
   if (type !== "File") return `is a ${type}, and a backup contains only files`;
-  if (path !== manifestName && !isKnownFile(path)) return "is no file of Repoconf";
+  if (path !== manifestName && !isKnownFile(path)) return "is not a Repoconf file";
   return undefined;
 }
 
@@ -136,19 +136,19 @@ function isKnownFile(path: string): boolean {
   return deeper.length === 0 && folders.some(known => known === folder) && isKnownName(folder, name);
 }
 
-/** The names that files in the home's folders have; all of them good on every system. */
+/** Whether a file in one of the home's folders can have this name. All such names are valid on every system. */
 function isKnownName(folder: string | undefined, name: string): boolean {
   if (folder === "log") return /^\d{10}\.log$/.test(name);
   if (folder === "journal") return isRepositoryId(/^([^.]+)\.\d{1,15}-\d{1,15}\.jsonl$/.exec(name)?.[1] ?? "");
   const id = /^(.+)\.json$/.exec(name)?.[1];
   if (id === undefined) return false;
-  // In `removed`: the longest id, what became of it and when.
+  // In `removed`, names consist of the id, what happened to the repository, and when.
   return folder === "repos" ? isRepositoryId(id) : /^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/.test(id);
 }
 
 /**
- * Each folder is listed just before it is read, and `removed` after the repositories: a repository that is removed meanwhile is found
- * there. Files that do not belong to Repoconf are added to `leftOut`.
+ * Yields the home's files. Each folder is listed just before it is read, and `removed` comes after the repositories, so that a
+ * repository that is removed in the meantime is found there. Adds files that do not belong to Repoconf to `leftOut`.
  */
 async function* knownFiles(home: Home, log: HeldLog, leftOut: string[]): AsyncGenerator<NamedFile> {
   await log.hold();
@@ -158,13 +158,13 @@ async function* knownFiles(home: Home, log: HeldLog, leftOut: string[]): AsyncGe
   yield* repositoriesWithJournals(home, saved, leftOut);
   yield* filesOf(home, "removed", leftOut);
   yield* log.files();
-  // Those that were added meanwhile: the log mentions them.
+  // Repositories that were added in the meantime, because the log has entries for them.
   yield* repositoriesWithJournals(home, saved, []);
 }
 
 /**
- * The log's files, held open from the beginning: if the daemon removes one while the histories are read, its changes may be missing in
- * the histories that were read before.
+ * The log's files, opened at the beginning and kept open: if the daemon removes one while the histories are read, histories that were
+ * read before may lack its changes.
  */
 class HeldLog implements AsyncDisposable {
   readonly #folder: string;
@@ -176,7 +176,7 @@ class HeldLog implements AsyncDisposable {
 
   /** Opens new files of the log. */
   async hold(): Promise<void> {
-    // A home of an older format has none.
+    // Homes of older formats have no log.
     const names = await readdir(this.#folder).catch(() => []);
     for (const name of names) {
       if (this.#held.has(name) || !isKnownName("log", name)) continue;
@@ -191,7 +191,7 @@ class HeldLog implements AsyncDisposable {
       const handle = this.#held.get(name);
       if (handle === undefined) continue;
       const { mtime } = await handle.stat();
-      const content = wholeLines(await handle.readFile());
+      const content = completeLines(await handle.readFile());
       if (content.length > 0) yield { name: `log/${name}`, content, modified: mtime };
     }
   }
@@ -206,13 +206,13 @@ async function* filesOf(home: Home, folder: (typeof folders)[number], leftOut: s
 }
 
 /**
- * Each repository's file is read just before its journal, so the journal has the file's text and who changed it. Changes that only the
- * journal has are written to the file when the restored home is opened. The journals of removed repositories come last. `saved`: ids
- * that are done.
+ * Reads each repository's file just before its journal, so that the journal contains the file's text and its author. Changes that only
+ * the journal has are written to the file when the restored home is opened. The journals of removed repositories come last. `saved`
+ * collects the ids that are done.
  */
 async function* repositoriesWithJournals(home: Home, saved: Set<string>, leftOut: string[]): AsyncGenerator<NamedFile> {
   const journals = await listJournals(home);
-  // Only to find files that belong to no journal.
+  // Only to add other files to `leftOut`.
   await namesIn(home, "journal", leftOut);
   for (const name of await namesIn(home, "repos", leftOut)) {
     const id = basename(name, ".json");
@@ -232,13 +232,13 @@ async function* repositoriesWithJournals(home: Home, saved: Set<string>, leftOut
 
 function listJournals(home: Home): Promise<Map<string, Segment[]>> {
   return listSegments(home.journal).catch(error => {
-    // A home of format 1 has none yet.
+    // Homes of format 1 have no journals.
     if (systemErrorCode(error) === "ENOENT") return new Map<string, Segment[]>();
     throw error;
   });
 }
 
-/** A journal's files, the oldest first. If a killed daemon left several generations, only the newest is used. */
+/** A journal's files, oldest first. If a killed daemon left several generations, only the newest one counts. */
 async function readJournal(home: Home, id: string, listed: readonly Segment[]): Promise<NamedFile[]> {
   for (let segments = listed; ; segments = (await listJournals(home)).get(id) ?? []) {
     const generation = segments.at(-1)?.generation;
@@ -247,15 +247,15 @@ async function readJournal(home: Home, id: string, listed: readonly Segment[]): 
     for (const { path } of segments.filter(segment => segment.generation === generation)) {
       const saved = await readRegularFile(path);
       if (saved === undefined) isMissing = true;
-      // What follows the last line end is a record that is just being written.
-      else files.push({ ...saved, name: `journal/${basename(path)}`, content: wholeLines(saved.content) });
+      // A record that is being written has no line end yet.
+      else files.push({ ...saved, name: `journal/${basename(path)}`, content: completeLines(saved.content) });
     }
-    // A missing file was compacted or rewritten meanwhile: read again, because a journal with a gap is useless.
+    // A missing file was just compacted or rewritten. Read again, because a journal with a gap is useless.
     if (!isMissing) return files.filter(({ content }) => content.length > 0);
   }
 }
 
-function wholeLines(content: Buffer): Buffer {
+function completeLines(content: Buffer): Buffer {
   return content.subarray(0, content.lastIndexOf("\n") + 1);
 }
 
@@ -265,7 +265,7 @@ async function namesIn(home: Home, folder: (typeof folders)[number], leftOut: st
   for (const entry of await readdir(join(home.folder, folder), { withFileTypes: true }).catch(() => [])) {
     const name = `${folder}/${entry.name}`;
     if (entry.isFile() && isKnownFile(name)) names.push(name);
-    // Hidden files are not reported, because people do not know them; nor are the damaged ends of journals.
+    // Hidden files and the damaged ends of journals are not reported, because users did not create them.
     else if (!entry.name.startsWith(".") && !/\.jsonl\.damaged$/.test(entry.name)) leftOut.push(name);
   }
   return names;
@@ -276,7 +276,7 @@ async function* readNamed(home: Home, name: string): AsyncGenerator<NamedFile> {
   if (saved !== undefined) yield { name, ...saved };
 }
 
-/** Undefined if there is none. */
+/** Undefined if the file is missing. */
 async function readRegularFile(path: string): Promise<SavedFile | undefined> {
   try {
     await using handle = await open(path, "r");
@@ -289,9 +289,9 @@ async function readRegularFile(path: string): Promise<SavedFile | undefined> {
 }
 
 /**
- * One file in tar's format: header, content, and zeros up to a whole number of blocks. A long name has a header of its own. `tar`
- * itself packs only files on the disk, and these are read once, through held handles, and cut to whole lines; tar-stream would be a
- * second tar library, for these few lines.
+ * One file in tar's format: header, content, and padding to whole blocks. A long name gets a Pax header. Written here because `tar` only
+ * packs files from the disk, but these are read once through open handles and cut to complete lines; tar-stream would be a second tar
+ * library for these few lines.
  */
 function entryOf(path: string, { content, modified: mtime }: SavedFile): Buffer {
   const block = Buffer.alloc(512);
@@ -306,7 +306,7 @@ function nameIfInTree(text: string): string | undefined {
     const { value } = parseJsonText(text);
     return value["inTree"] === true ? String(value["name"]) : undefined;
   } catch {
-    // A broken file is saved as it is.
+    // Invalid files are backed up unchanged.
     return undefined;
   }
 }
@@ -328,7 +328,7 @@ function refuseNewerFormat(format: number, place: string): void {
   );
 }
 
-async function reading(file: string, read: () => Promise<void>): Promise<void> {
+async function wrapReadErrors(file: string, read: () => Promise<void>): Promise<void> {
   try {
     await read();
   } catch (error) {

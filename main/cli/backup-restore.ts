@@ -18,8 +18,8 @@ import { CommandError } from "./exit-codes.ts";
 import { confirm, print, showProgress } from "./terminal.ts";
 
 /**
- * Replaces the contents of the home with a backup, and keeps them in `before-restore-<time>/`; the home's keys stay. Throws
- * CommandError if a daemon is running or the archive is invalid, HomeError if something fails; then the home is unchanged.
+ * Replaces the contents of the home with a backup, and moves the old contents to `before-restore-<time>/`. The home's keys stay. Throws
+ * CommandError if a daemon is running or the archive is invalid, and HomeError for other failures; in each case the home is unchanged.
  */
 export async function restoreBackup(home: Home, file: string, yes: boolean): Promise<void> {
   const { createdAt, repositories } = await checkArchive(file);
@@ -47,7 +47,7 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
 /** Returns whether there was anything to keep. */
 async function restoreInto(home: Home, file: string, before: string): Promise<boolean> {
   const staging = stagingOf(home);
-  // It may be left from a restore that was killed.
+  // A killed restore may have left it behind.
   await rm(staging, { recursive: true, force: true });
   let empty = false;
   try {
@@ -56,7 +56,7 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
     const atOnce = pLimit(64);
     await Promise.all(names.map(name => atOnce(() => makeDurable(join(staging, name)))));
     showProgress("");
-    // The other home may go on with that log; positions of the one say nothing about the other.
+    // The original home may continue with this log, so the positions of one home mean nothing in the other.
     if (names.some(name => name.startsWith("log/"))) await markCopied(join(staging, "log"));
     await mkdir(before, { mode: 0o700 });
     try {
@@ -67,12 +67,12 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
     }
     return !empty;
   } finally {
-    // If this is interrupted, the next start needs it.
+    // After an interrupted restore, the next start needs it.
     if (!(await isRestoreUnderway(home))) await rm(staging, { recursive: true, force: true });
   }
 }
 
-/** Synced to disk and readable by its owner only, regardless of the archive. */
+/** Syncs the file to disk and makes it private, whatever mode the archive has. */
 async function makeDurable(path: string): Promise<void> {
   await using handle = await open(path, "r+");
   await handle.chmod(0o600);

@@ -9,7 +9,7 @@ interface BackupOptions {
   readonly yes?: boolean;
 }
 
-/** `repoconf backup FILE` and `repoconf backup --restore FILE`: a whole home but its keys, in one archive. */
+/** `repoconf backup FILE` and `repoconf backup --restore FILE`: a whole home without its keys, in one archive. */
 export function addBackupCommand(program: Command): void {
   addHomeOption(program.command("backup"))
     .argument("[file]", "the archive to write, for example repoconf.tar.gz")
@@ -56,6 +56,6 @@ async function saveHome(home: Home, file: string, force: boolean): Promise<void>
       const values = "For in-tree repositories it contains only the history; their values are in their work trees";
       print(`${values} (${inTree.join(", ")}).`);
     }
-    if (leftOut.length > 0) printNote(`Left out, as they are no files of Repoconf: ${leftOut.join(", ")}`);
+    if (leftOut.length > 0) printNote(`Not included, because these are not Repoconf files: ${leftOut.join(", ")}`);
   });
 }

@@ -6,12 +6,12 @@ import type { JsonValue } from "../../shared/json.ts";
 import type { ChangedRepository, Reply, RepositoryEntry } from "../../shared/protocol.ts";
 import type { ValueEdit } from "../../shared/value-edit.ts";
 import {
-  addHowOptions,
+  addWriteOptions,
   changeArguments,
-  type HowOptions,
   printChangeJson,
   throwRefusal,
-  warnOfMirror,
+  type WriteOptions,
+  warnOfMirrorProblem,
 } from "./change.ts";
 import {
   addJsonOption,
@@ -23,27 +23,27 @@ import {
 } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, showValue } from "./fields.ts";
-import { printableAnswer } from "./masking.ts";
+import { printableResult } from "./masking.ts";
 import { warnOfPlainSecrets } from "./plain-secrets.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print, printJson } from "./terminal.ts";
 import { describeEdit } from "./value-place.ts";
 
-export interface ChangeValuesOptions extends SessionOptions, OutputOptions, RepositoriesOptions, HowOptions {}
+export interface ChangeValuesOptions extends SessionOptions, OutputOptions, RepositoriesOptions, WriteOptions {}
 
-/** What `set` and `unset` take. */
+/** Adds the options of `set` and `unset`. */
 export function addChangeValuesOptions(command: Command): Command {
-  return addHowOptions(addRepositoriesOptions(addJsonOption(addSessionOptions(command))));
+  return addWriteOptions(addRepositoriesOptions(addJsonOption(addSessionOptions(command))));
 }
 
-/** What is to become of fields, and of places in their values. */
+/** The changes to fields, and to places inside their values. */
 export interface ValueChanges {
   readonly values: { readonly [field: string]: JsonValue };
   readonly unset: readonly string[];
   readonly edits: readonly ValueEdit[];
 }
 
-/** Makes the changes in every repository that the options name, and says what was done. Throws what was refused. */
+/** Makes the changes in every repository that the options select, and prints them. Throws the errors of refused changes. */
 export async function changeValues(
   client: RepoconfClient,
   fields: Fields,
@@ -71,7 +71,7 @@ export async function changeValues(
       const head = isOne ? "" : `${names.get(changed.repo) ?? changed.repo}: `;
       for (const line of describeChanges(changed, { unset, edits }, fields))
         print(`${head}${options.dryRun ? `Would be: ${line}` : capitalized(line)}`);
-      warnOfMirror(changed);
+      warnOfMirrorProblem(changed);
     }
   }
   const given = [
@@ -110,7 +110,7 @@ function nothingFound(query: string | undefined): CommandError {
   return new CommandError(`No repository matches ${JSON.stringify(query)}. Try the query first: repoconf search`);
 }
 
-/** A line for each field, and for each edit of a place in one. */
+/** One line for each field, or for each edit inside its value. */
 function describeChanges(
   { config }: ChangedRepository,
   { unset, edits }: Pick<ValueChanges, "unset" | "edits">,
@@ -125,7 +125,7 @@ function describeChanges(
   });
 }
 
-/** The values of an answer, without their descriptions. */
+/** The values of a result, without their descriptions. */
 function configOf(config: ChangedRepository["config"]) {
   const values = Object.entries(config).map(([scope, fields]) => [
     scope,
@@ -135,7 +135,7 @@ function configOf(config: ChangedRepository["config"]) {
 }
 
 function printAllJson({ result, errors }: Reply<readonly ChangedRepository[]>, fields: Fields): void {
-  const repositories = result.map(changed => printableAnswer(changed, fields));
+  const repositories = result.map(changed => printableResult(changed, fields));
   printJson({ repositories, ...(errors.length > 0 && { errors }) });
 }
 

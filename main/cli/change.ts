@@ -14,27 +14,27 @@ import {
 } from "./command-options.ts";
 import { CommandError, exitCodeOf } from "./exit-codes.ts";
 import { listFields, showValue, withSuggestion } from "./fields.ts";
-import { printableAnswer } from "./masking.ts";
+import { printableResult } from "./masking.ts";
 import { describeError } from "./messages.ts";
 import { print, printJson, printNote, visible } from "./terminal.ts";
 
-/** How a change is made. */
-export interface HowOptions {
+/** Options for every command that writes values. */
+export interface WriteOptions {
   readonly ifRevision?: number;
   readonly atomic?: boolean;
   readonly dryRun?: boolean;
   readonly reason?: string;
 }
 
-export interface ChangeCommandOptions extends SessionOptions, OutputOptions, RepositoryOptions, HowOptions {}
+export interface ChangeCommandOptions extends SessionOptions, OutputOptions, RepositoryOptions, WriteOptions {}
 
-/** What every command takes that changes values of a repository. */
+/** Adds the options of commands that change one repository. */
 export function addChangeOptions(command: Command): Command {
-  return addHowOptions(addJsonOption(addRepositoryOption(addSessionOptions(command))));
+  return addWriteOptions(addJsonOption(addRepositoryOption(addSessionOptions(command))));
 }
 
-/** What every command takes that changes values. */
-export function addHowOptions(command: Command): Command {
+/** Adds the options of all commands that write values. */
+export function addWriteOptions(command: Command): Command {
   return command
     .addOption(
       new Option(
@@ -47,10 +47,10 @@ export function addHowOptions(command: Command): Command {
     .option("--reason <text>", "why, recorded in the history and shown to watchers");
 }
 
-/** The options as the operations take them. */
-export function changeArguments({ ifRevision, atomic, dryRun, reason }: HowOptions) {
+/** The options as arguments of the operations. */
+export function changeArguments({ ifRevision, atomic, dryRun, reason }: WriteOptions) {
   return {
-    // So that the file has the value when the command ends.
+    // The file must have the value when the command ends.
     flush: true,
     ...(ifRevision !== undefined && { revision: ifRevision }),
     ...(atomic && { atomic }),
@@ -60,8 +60,8 @@ export function changeArguments({ ifRevision, atomic, dryRun, reason }: HowOptio
 }
 
 /**
- * Says what giving back the values of a revision did, and throws what was refused. For programs it is one object: that of the
- * repository if anything was done, with `errors` if anything was refused.
+ * Prints what a restore changed, and throws the errors of refused fields. With --json it prints one object: the repository's if
+ * anything changed, and `errors` if anything was refused.
  */
 export async function reportRestored(
   client: RepoconfClient,
@@ -75,13 +75,13 @@ export async function reportRestored(
   await throwRefusal(client, reply);
 }
 
-/** `more` goes into the repository's object. */
+/** Prints the result of a change as JSON. `more` is added to the repository's object. */
 export async function printChangeJson(
   client: RepoconfClient,
   { result: [changed], errors }: Reply<readonly ChangedRepository[]>,
   more = {},
 ): Promise<void> {
-  const shown = changed && { ...printableAnswer(changed, await listFields(client)), ...more };
+  const shown = changed && { ...printableResult(changed, await listFields(client)), ...more };
   printJson({ ...shown, ...(errors.length > 0 && { errors }) });
 }
 
@@ -93,7 +93,7 @@ async function printRestored(
 ): Promise<void> {
   const { repo, config } = changed;
   const fields = await listFields(client);
-  // What was not stored then is not stored now.
+  // A field that was not stored at that revision has its default again.
   const stored = await client.run("config/list", { repo, revision: from, stored: true });
   for (const [scope, values] of Object.entries(config)) {
     for (const [field, { value }] of Object.entries(values)) {
@@ -103,16 +103,16 @@ async function printRestored(
       print(`${dryRun ? "Would restore" : "Restored"} ${path} = ${shown}${mark}`);
     }
   }
-  warnOfMirror(changed);
+  warnOfMirrorProblem(changed);
 }
 
-/** Says that the file does not have a change yet. */
-export function warnOfMirror({ mirrorProblem }: ChangedRepository): void {
+/** Warns that the file does not contain the change yet. */
+export function warnOfMirrorProblem({ mirrorProblem }: ChangedRepository): void {
   if (mirrorProblem !== undefined)
     printNote(`The change is active, but it is not in the file yet: ${mirrorProblem}. Repoconf keeps retrying.`);
 }
 
-/** Throws everything that was refused, each with the field that may have been meant. */
+/** Throws all errors of the reply, with suggestions for unknown fields. */
 export async function throwRefusal(client: RepoconfClient, reply: Reply): Promise<void> {
   if (reply.errors.length === 0) return;
   const errors = await Promise.all(reply.errors.map(entry => withSuggestion(client, new RequestError(entry, reply))));

@@ -10,7 +10,7 @@ interface CheckOptions extends OutputOptions {
   readonly strict?: boolean;
 }
 
-/** `repoconf check`: reports problems of a work tree's file, for hooks and CI. Needs no daemon, home or key, and writes nothing. */
+/** `repoconf check`: reports problems in a work tree's file, for hooks and CI. Needs no daemon, home or key, and writes nothing. */
 export function addCheckCommand(program: Command): void {
   addJsonOption(program.command("check"))
     .argument("[path...]", "files or folders (default: the .repoconf.json of the work tree that contains this folder)")
@@ -32,8 +32,8 @@ async function check(named: readonly string[], options: CheckOptions): Promise<v
   const files = await filesOf(named);
   const problems: RatedProblem[] = [];
   for (const file of files) {
-    const { problems: found, isThere } = await checkFile(file);
-    if (!isThere) printNote(`Nothing to check: there is no ${shown(file.path)} and no schema next to it.`);
+    const { problems: found, exists } = await checkFile(file);
+    if (!exists) printNote(`Nothing to check: there is no ${shown(file.path)} and no schema next to it.`);
     problems.push(...found);
   }
   const format = options.json ? "json" : options.format;
@@ -53,11 +53,11 @@ async function filesOf(named: readonly string[]) {
       return file;
     }),
   );
-  // The file and a schema of one folder may both be named.
+  // Arguments may name a folder's file and also one of its schemas.
   return [...new Map(files.map(file => [file.path, file])).values()];
 }
 
-/** In the format of compilers, which editors and terminals turn into links. */
+/** In the format of compiler errors, which editors and terminals turn into links. */
 function printText(problems: readonly RatedProblem[], files: number): void {
   for (const { file, problem, isError } of problems) {
     const { line = 1, column = 1, message } = problem;
@@ -74,7 +74,7 @@ function asJson({ file, problem, isError }: RatedProblem) {
   return { file: shown(file), line, column, severity, code, ...(field !== undefined && { field }), message };
 }
 
-/** A workflow command of GitHub. Its path is relative to the repository's folder, wherever the step runs. */
+/** A GitHub workflow command. Its path is relative to the repository's folder, regardless of the step's working directory. */
 function annotation({ file, problem, isError }: RatedProblem): string {
   const { line = 1, column = 1, message } = problem;
   const place = shown(file, process.env["GITHUB_WORKSPACE"] || process.cwd());
@@ -82,7 +82,7 @@ function annotation({ file, problem, isError }: RatedProblem): string {
   return `::${isError ? "error" : "warning"} ${properties}::${escapedData(message)}`;
 }
 
-/** As https://github.com/actions/toolkit does: what would end the line, or be read as such an escape. */
+/** Escapes like https://github.com/actions/toolkit: line ends, and the escape character itself. */
 function escapedData(text: string): string {
   return visible(text).replaceAll("%", "%25");
 }
@@ -91,7 +91,7 @@ function escapedProperty(text: string): string {
   return escapedData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
-/** From where the command runs, if it is below; with slashes, as people write places. */
+/** The path relative to `from`, with forward slashes, if the file is below it; else the path unchanged. */
 function shown(file: string, from = process.cwd()): string {
   const path = relative(from, file);
   return path.startsWith("..") || path === "" ? file : path.split(sep).join("/");

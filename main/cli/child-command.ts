@@ -4,18 +4,18 @@ import { isatty } from "node:tty";
 import { systemErrorCode } from "../files/file-system.ts";
 import { printFailure } from "./terminal.ts";
 
-/** What shells leave with for a command that is not there, and for one that cannot be run. */
+/** The exit codes of shells for a command that does not exist, and for one that cannot be run. */
 const notFound = 127;
 const notExecutable = 126;
-/** Milliseconds that a command gets to end by itself before it is restarted. */
-const patience = 10_000;
+/** Milliseconds between SIGTERM and SIGKILL when a command is restarted. */
+const gracePeriod = 10_000;
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
-/** A person's command, with standard input, output and error of our own. */
+/** The user's command. It shares our standard input, output and error. */
 export class ChildCommand {
   readonly #child: ChildProcess;
-  /** Resolves with the exit code as a shell reports it: 128 plus the number of a signal. */
+  /** Resolves with the exit code as shells report it: 128 plus the signal number after a signal. */
   readonly ended: Promise<number>;
 
   constructor(command: readonly string[], environment: { readonly [name: string]: string }) {
@@ -35,22 +35,22 @@ export class ChildCommand {
     this.#child.kill(signal);
   }
 
-  /** Asks it to end, and ends it if it does not. */
+  /** Sends SIGTERM, and SIGKILL if the command does not exit. */
   async stop(): Promise<void> {
     this.kill("SIGTERM");
-    const timer = setTimeout(() => this.kill("SIGKILL"), patience);
+    const timer = setTimeout(() => this.kill("SIGKILL"), gracePeriod);
     await this.ended;
     clearTimeout(timer);
   }
 }
 
-/** Forwards signals until it is disposed. Not Ctrl+C on a terminal: the command gets that signal anyway, and would see it twice. */
+/** Forwards signals until disposed, except Ctrl+C on a terminal, which the command gets anyway and would see twice. */
 export function forwardSignals(onSignal: (signal: NodeJS.Signals, isForCommand: boolean) => void): Disposable {
-  // Not with process.stdin, which would start to read the command's input.
-  const isTerminals = [0, 1, 2].some(descriptor => isatty(descriptor));
+  // Does not touch process.stdin, which would start to read the command's input.
+  const hasTerminal = [0, 1, 2].some(descriptor => isatty(descriptor));
   const handlers = forwarded.map(signal => {
-    const comesByItself = isTerminals && (signal === "SIGINT" || signal === "SIGQUIT");
-    const handler = () => onSignal(signal, !comesByItself);
+    const isFromTerminal = hasTerminal && (signal === "SIGINT" || signal === "SIGQUIT");
+    const handler = () => onSignal(signal, !isFromTerminal);
     process.on(signal, handler);
     return () => process.off(signal, handler);
   });

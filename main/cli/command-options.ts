@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 
-/** What every command that talks to a daemon takes. */
+/** Options of every command that connects to a daemon. */
 export interface SessionOptions {
   readonly home?: string;
   readonly keyFile?: string;
@@ -14,7 +14,7 @@ export interface OutputOptions {
 }
 
 export interface RepositoryOptions {
-  /** Id or name; else the repository whose folder holds the current one. */
+  /** Id or name; by default the repository that contains the current folder. */
   readonly repo?: string;
 }
 
@@ -22,7 +22,7 @@ export function addHomeOption(command: Command): Command {
   return command.option("--home <dir>", "the home folder (default: REPOCONF_HOME, else the system's data folder)");
 }
 
-/** What a command takes that talks to a daemon and starts none for itself. */
+/** Adds the options of commands that connect to a daemon but never start one. */
 export function addConnectionOptions(command: Command): Command {
   return addHomeOption(command).option(
     "--key-file <file>",
@@ -47,13 +47,13 @@ export function addRepositoryOption(command: Command): Command {
 }
 
 export interface RepositoriesOptions {
-  /** Ids or names; else the repository whose folder holds the current one. */
+  /** Ids or names; by default the repository that contains the current folder. */
   readonly repo?: readonly string[];
-  /** A query that finds repositories, in their place. */
+  /** A query that selects the repositories instead. */
   readonly where?: string;
 }
 
-/** What a command takes that changes several repositories at once. */
+/** Adds the options of commands that can change several repositories at once. */
 export function addRepositoriesOptions(command: Command): Command {
   const option = new Option(
     "--repo <repository>",
@@ -64,12 +64,12 @@ export function addRepositoriesOptions(command: Command): Command {
     .option("--where <query>", "every repository that a search for this finds, such as 'field:svc.proxy_https=off'");
 }
 
-/** Options that most commands take: they may also be written before the command. */
+/** Options that most commands accept; they may also precede the command name. */
 export function leadingOptions(): readonly Option[] {
   return addJsonOption(addRepositoryOption(addSessionOptions(new Command()))).options;
 }
 
-/** `-C DIR`, before the command, as git has it. */
+/** `-C DIR` before the command name, as in git. */
 export const startFolderOption = new Option("-C <dir>", "run as if repoconf was started in this folder");
 
 /** Changes to the folder that `-C` names. Throws CommandError. */
@@ -84,8 +84,8 @@ export function enterStartFolder(program: Command): void {
   }
 }
 
-/** Passes options before the command on to it. A command without such an option refuses it like any unknown one. */
-export function takeLeadingOptions(program: Command, command: Command): void {
+/** Passes options that precede the command name to the command, which rejects those that it does not have. */
+export function applyLeadingOptions(program: Command, command: Command): void {
   for (const option of program.options) {
     const name = option.attributeName();
     if (program.getOptionValueSource(name) !== "cli" || option.short === startFolderOption.short) continue;
@@ -99,20 +99,20 @@ export function takeLeadingOptions(program: Command, command: Command): void {
   }
 }
 
-/** For a change, which of two was meant must not be guessed. */
+/** Commander would use the last one, but a change must not guess which repository was meant. */
 function onlyOnce(value: string, previous: string | undefined): string {
   if (previous !== undefined) throw new InvalidArgumentError("It is given twice; name a single repository.");
   return value;
 }
 
-/** A revision as it is typed. Throws InvalidArgumentError. */
+/** Parses a revision. Throws InvalidArgumentError. */
 export function parseRevision(text: string): number {
   const revision = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(revision)) return revision;
   throw new InvalidArgumentError("A revision is a whole number, such as 12. To list revisions: repoconf history");
 }
 
-/** How many of a long list, as it is typed. Throws InvalidArgumentError. */
+/** Parses the value of --limit. Throws InvalidArgumentError. */
 export function parseLimit(text: string): number {
   const limit = Number(text);
   if (/^\d{1,9}$/.test(text) && limit > 0) return limit;

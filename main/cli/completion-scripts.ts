@@ -1,15 +1,15 @@
 /*
- * The scripts that `repoconf completion` prints. Each asks `repoconf complete -- WORDS...` for what the last word can
- * become, and offers files where that knows nothing, as for --home or @FILE.
+ * The scripts that `repoconf completion` prints. Each calls `repoconf complete -- WORDS...` for candidates of the last word, and falls
+ * back to file names if there are none, for example for --home or @FILE.
  */
 
-/** Bash splits words at = and : too, so they are put together again, and of the answers only the last part counts. */
+/** Bash also splits words at = and :, so the script joins them again, and removes the joined prefix from the candidates. */
 const bash = `# Completion of repoconf for bash: source <(repoconf completion bash)
 _repoconf() {
   local -a words=()
   local index piece before="" after candidate quoted
   for ((index = 1; index <= COMP_CWORD; index++)); do
-    # What is typed of a name with blanks: my\\ shop.
+    # Unescape blanks in a name: my\\ shop.
     piece=\${COMP_WORDS[index]//\\\\/}
     if [[ \${#words[@]} -gt 0 && ( $piece == [=:] || $before == [=:] ) ]]; then
       words[\${#words[@]}-1]+=$piece
@@ -25,18 +25,18 @@ _repoconf() {
   while IFS= read -r candidate; do
     after=\${candidate#"$cut"}
     printf -v quoted %q "$after"
-    # What %q does to a word that readline takes as it is.
+    # %q would escape some words that readline accepts unquoted.
     [[ $after =~ ^[A-Za-z0-9._=-]+$ ]] && quoted=$after
     COMPREPLY+=("$quoted")
   done < <(command repoconf complete -- "\${words[@]}" 2>/dev/null)
-  # A value follows.
+  # No blank after =, because a value follows.
   [[ \${#COMPREPLY[@]} -gt 0 && \${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
   return 0
 }
 complete -o default -F _repoconf repoconf
 `;
 
-/** For sourcing, and for a folder of fpath too. */
+/** Can be sourced, or put into a folder of fpath. */
 const zsh = `#compdef repoconf
 # Completion of repoconf for zsh: source <(repoconf completion zsh)
 _repoconf() {
@@ -47,7 +47,7 @@ _repoconf() {
     _files
     return
   fi
-  # A value follows.
+  # No blank after =, because a value follows.
   valued=("\${(@M)candidates:#*=}")
   (( \${#valued} )) && compadd -S '' -- "\${valued[@]}"
   candidates=("\${(@)candidates:#*=}")

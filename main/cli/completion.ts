@@ -3,7 +3,7 @@ import { Argument, type Command, type Option } from "commander";
 import { startFolderOption } from "./command-options.ts";
 import { scripts } from "./completion-scripts.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { allPrinted, print, visible } from "./terminal.ts";
+import { flushOutput, print, visible } from "./terminal.ts";
 
 const installation = `print a script that completes commands, options, fields and repositories in your shell
 
@@ -16,7 +16,7 @@ const installation = `print a script that completes commands, options, fields an
 
 Names of fields and repositories come from a running daemon; completion never starts one.`;
 
-/** Milliseconds that a daemon may take to name its fields or repositories. */
+/** Milliseconds that a completion may take in total. */
 const daemonTimeout = 800;
 
 /** `repoconf completion SHELL`, and the hidden `repoconf complete -- WORDS...` that its scripts call. */
@@ -34,16 +34,16 @@ export function addCompletionCommand(program: Command): void {
     .action((words: readonly string[]) => complete(program, words));
 }
 
-/** Prints what the last word can become, one to a line; nothing on any failure. */
+/** Prints the candidates for the last word, one per line; nothing after any failure. */
 async function complete(program: Command, words: readonly string[]): Promise<never> {
   const candidates = await Promise.race([
     findCandidates(program, words).catch(() => []),
     delay<string[]>(daemonTimeout, []),
   ]);
-  // What had to be shown in another way would be no good as an argument.
+  // A candidate with control characters would be escaped when printed, and then not work as an argument.
   print(...candidates.filter(candidate => visible(candidate) === candidate));
-  // A daemon that does not answer must not keep the shell waiting, so no connection is waited for.
-  await allPrinted();
+  // Exits without closing connections: a daemon that does not answer must not block the shell.
+  await flushOutput();
   process.exit(exitCodes.done);
 }
 
@@ -75,16 +75,16 @@ async function findCandidates(program: Command, words: readonly string[]): Promi
 
 interface ReadWords {
   readonly command: Command;
-  /** Arguments before the word to complete. */
+  /** The number of arguments before the word to complete. */
   readonly position: number;
-  /** The option whose value the word to complete is. */
+  /** The option whose value is being completed. */
   readonly option?: Option;
-  /** Values of options, by long flag. */
+  /** The values of options, by long flag. */
   readonly values: ReadonlyMap<string, string>;
   readonly optionsEnded: boolean;
 }
 
-/** What commander would make of the words so far. */
+/** Parses the words so far as commander would. */
 function readWords(program: Command, words: readonly string[]): ReadWords {
   const values = new Map<string, string>();
   let command = program;
@@ -110,11 +110,11 @@ function readWords(program: Command, words: readonly string[]): ReadWords {
       else command = sub;
     }
   }
-  // A variadic option that has a value may take more, and an argument may follow as well: its values are the likelier.
+  // A variadic option that has a value already may be followed by another value or by an argument; a value is more likely.
   return { command, position, values, optionsEnded: false, ...(option !== undefined && { option }) };
 }
 
-/** What an argument or an option's value can be, beginning with what was typed. */
+/** The candidates for an argument or an option's value that start with the typed text. */
 async function valuesFor(
   taker: Argument | Option | undefined,
   typed: string,
@@ -149,7 +149,7 @@ async function fieldNames(values: ReadonlyMap<string, string>): Promise<string[]
   return [...(await listFields(client)).keys()];
 }
 
-/** `FIELD=VALUE`, `FIELD+=VALUE` or `FIELD-=VALUE` for each value that is known. */
+/** `FIELD=VALUE`, `FIELD+=VALUE` or `FIELD-=VALUE` for each known value. */
 async function assignments(typed: string, values: ReadonlyMap<string, string>): Promise<string[]> {
   const [, name = "", sign = ""] = /^(.+?)([+-]?)=/.exec(typed) ?? [];
   const { listFields } = await import("./fields.ts");
@@ -164,7 +164,7 @@ async function assignments(typed: string, values: ReadonlyMap<string, string>): 
   return (await knownValues(name, sign, fields, read)).map(value => `${name}${sign}=${value}`);
 }
 
-/** A name that several have says nothing: of those the ids. */
+/** The ids replace names that several repositories share, because commands reject ambiguous names. */
 async function repositoryNames(values: ReadonlyMap<string, string>) {
   using client = await connectToRunning(values);
   const entries = await client.repositories();

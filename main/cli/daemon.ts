@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHomeOption } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
-import { mayAskForLocalNames } from "./local-names.ts";
+import { mayResolveLocalhostOverNetwork } from "./localhost-names.ts";
 import { screenFolder } from "./screen-folder.ts";
 import { isTerminal, print, visibleLines } from "./terminal.ts";
 
@@ -16,9 +16,9 @@ interface DaemonCommandOptions {
   readonly stay?: boolean;
 }
 
-/** Milliseconds after which a daemon that a command started ends, if nobody is connected. */
+/** Milliseconds without a connection after which a daemon that a command started exits. */
 const idleTimeout = 30 * 60_000;
-/** Milliseconds that the printed link to the screen is good. */
+/** Milliseconds that the printed link to the screen is valid. */
 const linkLifetime = 10 * 60_000;
 const logFileBytes = 5_000_000;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "silent"];
@@ -32,7 +32,7 @@ export function addDaemonCommand(program: Command, version: string): void {
     .addOption(
       new Option("--log-level <level>", "how much to log to standard error").choices(logLevels).default("warn"),
     )
-    // How a command starts one: the log is written into the home, and without --stay the daemon ends when idle.
+    // For commands that start a daemon: the log goes into the home, and without --stay the daemon exits when idle.
     .addOption(new Option("--background").hideHelp())
     .addOption(new Option("--stay").hideHelp())
     .action((options: DaemonCommandOptions) => runDaemon(options, version));
@@ -59,7 +59,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     : pino.destination({ fd: 2, sync: true });
   const logger = pino(
     { level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    // It quotes files and names, and is read on terminals.
+    // The log quotes files and names, and people read it on terminals.
     { write: line => void stream.write(visibleLines(line)) },
   );
   const { promise: stopAsked, resolve: stop } = Promise.withResolvers<void>();
@@ -74,7 +74,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     ...(options.log !== undefined && { log: options.log }),
     ...(background && !options.stay && { idleTimeout }),
   }).catch((error: unknown) => {
-    // The command that started it in the background distinguishes this from other failures.
+    // The command that started it distinguishes this from other failures.
     if (background && error instanceof HomeInUseError) throw new CommandError(error.message, exitCodes.homeInUse);
     throw error;
   });
@@ -86,36 +86,37 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   } finally {
     await daemon.close();
   }
-  // Everything is on the disk. What is left is Engine.IO, which would wait half a minute for a client that polls no more.
+  // Everything is on disk. Engine.IO would wait half a minute for clients that have stopped polling.
   process.exit(0);
 }
 
 /**
- * V8 lets a heap grow to several times what is used before it looks, and seldom gives back what it took: of 10,000 repositories
- * that were read once 250 MB stayed, and of a start with them 25 MB of room for new objects. Read at each collection, so they hold
- * from here on. Not before the modules are loaded: that leaves 8 MB of room, with 2 MB sets at full speed took a third longer.
+ * Makes V8 collect garbage earlier. By default it lets the heap grow to several times the used size and rarely returns memory: 250 MB
+ * stayed after 10,000 repositories had been read once, and the start left 25 MB of young generation. V8 reads these flags at each
+ * collection. Call this after the modules are loaded, which leaves 8 MB of young generation; with 2 MB, sets at full speed took a third
+ * longer.
  */
 function collectGarbageEarly(): void {
   setFlagsFromString("--heap-growing-percent=40");
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
-interface Greeted {
+interface StartedDaemon {
   readonly url: string;
   readonly home: { readonly folder: string; readonly ownerKeyFile: string };
   readonly otherPort: boolean;
   createLink(lifetime: number): string;
 }
 
-function greeting(daemon: Greeted, version: string, defaultHome: string): string[] {
+function greeting(daemon: StartedDaemon, version: string, defaultHome: string): string[] {
   const { url, home, otherPort } = daemon;
-  // npx finds the command only in the project's own folder, which is where npm runs its scripts.
+  // npm runs scripts in the project's folder, the only one in which npx finds the command.
   const fromProject = process.env["npm_lifecycle_event"] === "start";
   const command = fromProject ? "npx repoconf" : "repoconf";
   const option = home.folder === defaultHome ? "" : ` --home ${JSON.stringify(home.folder)}`;
-  // Anywhere but on a terminal it would be kept for others to read: in a log, or in the system's journal.
+  // Only print the link on a terminal: in a log or the system's journal others could read it.
   const screen =
-    isTerminal() && !mayAskForLocalNames()
+    isTerminal() && !mayResolveLocalhostOverNetwork()
       ? `${daemon.createLink(linkLifetime)}   (works once, within 10 minutes; later: ${command} ui${option})`
       : `${command} ui${option}`;
   return [

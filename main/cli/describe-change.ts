@@ -12,7 +12,7 @@ export interface DescribeOptions {
 
 export const forgottenMark = "(forgotten)";
 
-/** A change as lines for people, as `watch` and `history` print it; `name` is the repository's, if several are shown. */
+/** The lines that `watch` and `history` print for a change. `name` is the repository's, if several are shown. */
 export function describeChange(change: HistoryEntry, options: DescribeOptions, name?: string): string[] {
   const { revision, time, reason, changes, source, field } = change;
   const of = name === undefined ? "" : `${name}  `;
@@ -32,7 +32,7 @@ export function describeAuthor({
   source,
   machine,
 }: Pick<HistoryEntry, "revision" | "actor" | "source" | "machine">): string {
-  // A key can have any name, also "file".
+  // Decided by the source, because a key can have any name, even "file".
   const where = machine === undefined ? "" : ` on ${machine}`;
   if (source === "file") return `${revision === 1 ? "from the existing file" : "by hand"}${where}`;
   if (source === "merge") return `by hand${where}, merged with sets made at the same time`;
@@ -51,7 +51,7 @@ function describeField(path: string, change: FieldChange, { fields, reveal }: De
   return `  ${path}: ${showDifference(show(previous), `${show(value)}`, mark)}`;
 }
 
-/** Two values that differ, as they show. */
+/** A changed value before and after, as shown; masked values may look equal. */
 export function showDifference(before: string, after: string, mark = ""): string {
   return `${before} -> ${after}${mark}${before === after ? " (the masked value differs)" : ""}`;
 }

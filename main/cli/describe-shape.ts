@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../shared/json.ts";
 
-/** Levels of nested values that are shown; deeper ones are "...". */
-const deepest = 4;
+/** Deeper nested values are shown as "...". */
+const maximumDepth = 4;
 
-/** The shape of an object or array, written like JSON with types as values; undefined if the type's name says it all. */
+/** The shape of an object or array, written like JSON with types as values; undefined for simple types. */
 export function describeShape(schema: object): string | undefined {
   const shape = shapeOf({ ...schema }, 0);
   return /[{[]/.test(shape) ? shape : undefined;
@@ -13,9 +13,9 @@ function shapeOf(schema: unknown, depth: number): string {
   if (!isJsonObject(schema)) return "any value";
   const { type, enum: choices, items } = schema;
   if (Array.isArray(choices)) return choices.map(choice => JSON.stringify(choice)).join(" | ");
-  if (isJsonObject(items)) return depth === deepest ? "[...]" : `[${shapeOf(items, depth + 1)}, ...]`;
+  if (isJsonObject(items)) return depth === maximumDepth ? "[...]" : `[${shapeOf(items, depth + 1)}, ...]`;
   const members = membersOf(schema, depth);
-  if (members.length > 0) return depth === deepest ? "{...}" : `{ ${members.join(", ")} }`;
+  if (members.length > 0) return depth === maximumDepth ? "{...}" : `{ ${members.join(", ")} }`;
   return type === undefined ? "any value" : [type].flat().join(" | ");
 }
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
 
-/** `repoconf describe [FIELD]`: what fields there are and what they take. */
+/** `repoconf describe [FIELD]`: lists the fields and the values that they accept. */
 export function addDescribeCommand(program: Command): void {
   addJsonOption(addSessionOptions(program.command("describe")))
     .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
@@ -26,7 +26,7 @@ async function describe(wanted: string | undefined, options: SessionOptions & Ou
       const shape = describeShape(one);
       if (shape !== undefined) print(`  shape    ${shape}`);
       print(`  default  ${JSON.stringify(one.default)}`);
-      if (one["deprecated"] === true) print("  deprecated: its scope says not to use it any more");
+      if (one["deprecated"] === true) print("  deprecated: do not use this field any more");
       return;
     }
     const part = [...fields].filter(([path]) => wanted === undefined || path.startsWith(`${wanted}.`));
@@ -39,7 +39,7 @@ async function describe(wanted: string | undefined, options: SessionOptions & Ou
   });
 }
 
-/** In words, what a schema takes. */
+/** Describes in words which values a schema accepts. */
 function describeType(schema: FieldSchema): string {
   const { type, enum: choices, minimum, maximum, pattern, description } = schema;
   if (Array.isArray(choices)) return `one of ${choices.map(choice => JSON.stringify(choice)).join(", ")}`;
@@ -49,7 +49,7 @@ function describeType(schema: FieldSchema): string {
   const limits = [
     minimum === undefined ? "" : `from ${String(minimum)}`,
     maximum === undefined ? "" : `to ${String(maximum)}`,
-    // What is described in words needs no rule for machines.
+    // A description in words is clearer than a pattern.
     pattern === undefined || description !== undefined ? "" : `matching ${String(pattern)}`,
   ].filter(limit => limit !== "");
   return limits.length === 0 ? types : `${types} ${limits.join(" ")}`;

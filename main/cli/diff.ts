@@ -31,18 +31,18 @@ interface Side {
 
 interface SideValue {
   readonly value: JsonValue;
-  /** False: it is the default. */
+  /** False for a default. */
   readonly stored: boolean;
 }
 
 interface Difference {
   readonly field: string;
-  /** Null: the value was erased. */
+  /** Null if the value was erased. */
   readonly from: SideValue | null;
   readonly to: SideValue | null;
 }
 
-/** `repoconf diff`: two revisions of a repository, or two repositories. */
+/** `repoconf diff`: compares two revisions of a repository, or two repositories. */
 export function addDiffCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("diff"))))
     .argument("[revision]", "the revision to compare from", parseRevision)
@@ -62,7 +62,7 @@ async function diff(one: number | undefined, other: number | undefined, options:
   const { chooseRepository } = await import("./repositories.ts");
   if ((one === undefined) === (options.with === undefined)) {
     const message =
-      "Name what to compare: repoconf diff REVISION [REVISION], or repoconf diff --with OTHER (and not both).";
+      "Specify what to compare: repoconf diff REVISION [REVISION], or repoconf diff --with OTHER, but not both.";
     throw new CommandError(message, exitCodes.usage);
   }
   await withSession(options, async ({ client }) => {
@@ -77,14 +77,14 @@ async function diff(one: number | undefined, other: number | undefined, options:
   });
 }
 
-/** Without a revision, the current values. Throws RequestError. */
+/** Reads a revision, by default the newest one. Throws RequestError. */
 async function readSide(
   client: RepoconfClient,
   { id, name }: { readonly id: string; readonly name: string },
   wanted: number | undefined,
 ): Promise<Side> {
   const effective = await listAt(client, id, wanted);
-  // The same revision again, even if there is a newer one by now; it may fail if that revision is no longer kept.
+  // Reads the same revision even if there is a newer one by now. Fails if that revision is no longer kept.
   const stored = await listAt(client, id, effective.revision, true);
   return { repo: id, name, revision: effective.revision, effective: effective.config, stored: stored.config };
 }
@@ -109,7 +109,7 @@ function findDifferences(from: Side, to: Side): Difference[] {
   }
   return [...paths].flatMap(([path, { scope, field }]) => {
     const [before, after] = [sideValue(from, scope, field), sideValue(to, scope, field)];
-    // In another repository, the key does not have access.
+    // Between two repositories, null means that the key may not read the field.
     if ((before === null || after === null) && from.repo !== to.repo) return [];
     const same = before !== null && after !== null && sameJson(before.value, after.value);
     return same ? [] : [{ field: path, from: before, to: after }];
@@ -168,7 +168,7 @@ async function printDifferences(
         : `${showValue(side.value, fields.get(field), reveal === true)}${side.stored ? "" : " (default)"}`;
     print(`${field}: ${showDifference(show(before), show(after))}`);
   }
-  if (unknown.length > 0) printNote(`Not compared, as both values were forgotten: ${unknown.join(", ")}`);
+  if (unknown.length > 0) printNote(`Not compared, because both values were erased: ${unknown.join(", ")}`);
 }
 
 function isKnown({ effective }: Side, path: string): boolean {

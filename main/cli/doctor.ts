@@ -9,7 +9,7 @@ interface DoctorOptions extends OutputOptions {
   readonly rewrite?: string;
 }
 
-/** `repoconf doctor`: what is wrong with the home, and what to do. Starts no daemon and changes nothing. */
+/** `repoconf doctor`: reports problems of the home and how to fix them. Starts no daemon and changes nothing. */
 export function addDoctorCommand(program: Command): void {
   addJsonOption(addHomeOption(program.command("doctor")))
     .summary("diagnose problems with the home and say how to fix them")
@@ -58,7 +58,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const port = await daemonCheck.checkPort(daemon.endpoint, settings.port);
   const socket = await daemonCheck.checkSocket(home, daemon.endpoint);
   const { findings: scopeFindings, scopes } = await fileCheck.checkScopes(home);
-  // Without a key that opens the daemon the index has to do.
+  // If the daemon rejects the key, the checks use the index instead.
   const served =
     daemon.endpoint &&
     (await daemonCheck.askDaemon(home).catch(error => {
@@ -105,7 +105,7 @@ async function printFindings(findings: readonly Finding[], problems: number, not
   print(problems > 0 ? `${summary}.` : `No problems found${summary === "" ? "" : ` (${summary})`}.`);
 }
 
-/** With its place before it, as compilers do: editors and terminals make links of those. */
+/** Starts with the position, like compiler errors, which editors and terminals turn into links. */
 function sentence({ file, line, column, message }: Finding): string {
   if (file === undefined) return message;
   return `${file}${line === undefined ? "" : `:${line}:${column ?? 1}`}: ${message}`;

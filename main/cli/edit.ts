@@ -10,7 +10,7 @@ interface EditOptions extends SessionOptions, RepositoryOptions {
   readonly reason?: string;
 }
 
-/** `repoconf edit [FIELD]`: the file's text, or one value, in an editor. */
+/** `repoconf edit [FIELD]`: opens a repository's file, or one value, in an editor. */
 export function addEditCommand(program: Command): void {
   addRepositoryOption(addSessionOptions(program.command("edit")))
     .argument(
@@ -29,13 +29,13 @@ async function edit(field: string | undefined, options: EditOptions): Promise<vo
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
   const { editFile, editValue } = await import("./edited-text.ts");
-  const { editUntilGood } = await import("./edit-until-good.ts");
+  const { editUntilValid } = await import("./edit-until-valid.ts");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const edited =
       field === undefined
         ? await editFile(client, repository)
         : await editValue(client, repository, field, options.reason);
-    await editUntilGood(edited);
+    await editUntilValid(edited);
   });
 }

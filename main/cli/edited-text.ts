@@ -6,12 +6,12 @@ import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { isError, problemsOfText } from "../check/check-text.ts";
 import type { Scopes } from "../daemon/scopes.ts";
-import type { EditedText } from "./edit-until-good.ts";
+import type { EditedText } from "./edit-until-valid.ts";
 import { listFields, unknownField } from "./fields.ts";
 import { describeError } from "./messages.ts";
 import { readConfig } from "./read-config.ts";
 
-/** The file of a repository, as its owner edits it by hand. Throws RequestError. */
+/** A repository's whole file. Throws RequestError. */
 export async function editFile(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<EditedText> {
   const { text } = await client.run("file/read", { repo: id });
   let expected = text;
@@ -32,7 +32,7 @@ export async function editFile(client: RepoconfClient, { id, name }: RepositoryE
   };
 }
 
-/** One value: a text as it is, anything else as JSON. Throws RequestError, or CommandError if there is no such field. */
+/** One value: strings as plain text, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
 export async function editValue(
   client: RepoconfClient,
   { id }: RepositoryEntry,
@@ -66,7 +66,7 @@ export async function editValue(
         const now = await read();
         const isOurs = sameJson(now.value, before.value);
         before = now;
-        // Something else of the repository changed.
+        // Only other fields changed, so retry with the new revision.
         if (isOurs) continue;
         return { problems: [`${field} was changed in the meantime.`], now: `${show(now.value)}\n` };
       }
@@ -74,7 +74,7 @@ export async function editValue(
   };
 }
 
-/** The scopes that the daemon has, to check a text by as it would. */
+/** The daemon's scopes, to check a text as the daemon does. */
 async function scopesOf(client: RepoconfClient): Promise<Scopes> {
   const { compileScope, Scopes: AllScopes } = await import("../daemon/scopes.ts");
   const { comparedPattern } = await import("../daemon/compared-pattern.ts");
@@ -86,7 +86,7 @@ async function scopesOf(client: RepoconfClient): Promise<Scopes> {
 
 function parsed(text: string): JsonValue | Error {
   try {
-    // Made by JSON.parse.
+    // JSON.parse only returns JSON values.
     return JSON.parse(text) as JsonValue;
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));

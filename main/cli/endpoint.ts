@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { addHomeOption, addJsonOption, type OutputOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 
-/** `repoconf endpoint`: where the running daemon is, for tools that do not look for it themselves. Starts none. */
+/** `repoconf endpoint`: prints the URL of the running daemon, for tools that do not find it themselves. Starts none. */
 export function addEndpointCommand(program: Command): void {
   addJsonOption(addHomeOption(program.command("endpoint")))
     .description("print the URL of the running daemon, after verifying its identity")
@@ -10,11 +10,11 @@ export function addEndpointCommand(program: Command): void {
 }
 
 async function endpoint(options: OutputOptions & { readonly home?: string }): Promise<void> {
-  const { awaitHolding, unreachable } = await import("./lock-holder.ts");
+  const { waitForLockState, unreachable } = await import("./lock-holder.ts");
   const { homeOf } = await import("./session.ts");
   const { print, printJson } = await import("./terminal.ts");
   const home = homeOf(options);
-  const { held, endpoint: found } = await awaitHolding(home);
+  const { held, endpoint: found } = await waitForLockState(home);
   if (found === undefined && held) throw await unreachable(home);
   if (found === undefined)
     throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);

@@ -2,25 +2,25 @@ import { parseEnv } from "node:util";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { type Fields, rawValue, readValue } from "./fields.ts";
 
-/** Values by `<scope>.<field>`, and in sentences what kept others from being among them. */
+/** Values by `<scope>.<field>`, and sentences about those that could not be read. */
 export interface ReadValues {
   readonly values: ReadonlyMap<string, JsonValue>;
   readonly problems: readonly string[];
 }
 
-/** `SVC_TIMEOUT` for `svc.timeout`: upper case, and `_` for every character that a variable's name cannot have. */
+/** `SVC_TIMEOUT` for `svc.timeout`: upper case, with `_` for every character that a variable name cannot contain. */
 export function variableName(path: string): string {
   return path.toUpperCase().replace(/[^A-Z0-9]/g, "_");
 }
 
-/** The fields by their variable; more than one if their names give the same variable. */
+/** The fields of each variable; several if their names result in the same variable. */
 export function fieldsByVariable(fields: Fields): ReadonlyMap<string, readonly string[]> {
   return Map.groupBy(fields.keys(), variableName);
 }
 
 /**
- * Lines `SVC_TIMEOUT=30` that a POSIX shell and `parseEnv` of node:util read alike, and `readEnvironment` as the same
- * values. What cannot be written so is named in `problems`, and then `text` is not to be used.
+ * Lines like `SVC_TIMEOUT=30`, which POSIX shells, `parseEnv` of node:util and `readEnvironment` all read as the same values. If
+ * `problems` names values that cannot be written this way, do not use `text`.
  */
 export function formatEnvironment(
   values: ReadonlyMap<string, JsonValue>,
@@ -39,14 +39,14 @@ export function formatEnvironment(
     const written = writeValue(path, value, fields);
     if (written === undefined) {
       problems.add(
-        `${path} cannot be written so that all shells and env files read it the same way: an apostrophe beside ", $, \` or \\, or a carriage return.`,
+        `${path} cannot be written so that all shells and env files read it the same way: it contains an apostrophe together with ", $, \` or \\, or a carriage return.`,
       );
     } else lines.push(`${name}=${written}\n`);
   }
   return { text: lines.join(""), problems: [...problems] };
 }
 
-/** The values in an env file, each read by its field's schema. Variables without a field are problems, unless ignored. */
+/** Reads an env file; each value is parsed by its field's schema. Variables without a field are problems, unless ignored. */
 export function readEnvironment(text: string, fields: Fields, ignoreUnknown: boolean): ReadValues {
   const values = new Map<string, JsonValue>();
   const problems: string[] = [];
@@ -63,20 +63,20 @@ export function readEnvironment(text: string, fields: Fields, ignoreUnknown: boo
   return { values, problems };
 }
 
-/** The right side of the line; undefined if no form is read the same by all programs. */
+/** The text after `NAME=`; undefined if there is no form that all programs read the same way. */
 function writeValue(path: string, value: JsonValue, fields: Fields): string | undefined {
   const readsAs = (text: string) => sameJson(readValue(text, fields.get(path)), value);
   if (typeof value === "number" || typeof value === "boolean") return readsAs(rawValue(value)) ? `${value}` : undefined;
   if (typeof value === "string" && readsAs(value)) return quote(value);
-  // In JSON an apostrophe has another spelling, so that single quotes always do.
+  // JSON can escape apostrophes, so single quotes always work.
   const json = JSON.stringify(value).replaceAll("'", "\\u0027");
   return readsAs(json) ? quote(json) : undefined;
 }
 
-/** Characters that shells and parseEnv keep between double quotes: parseEnv's only escape is \n, and it drops every \r. */
+/** Text that shells and parseEnv read the same way between double quotes. parseEnv's only escape is \n, and it drops every \r. */
 const plainBetweenDoubleQuotes = /^(?:[^"$`\\]|\\[^"$`\\\nn])*$/;
 
-/** A form that a POSIX shell and parseEnv both read as this text; undefined if there is none. */
+/** Quotes a text so that POSIX shells and parseEnv both read it unchanged; undefined if that is impossible. */
 export function quote(text: string): string | undefined {
   if (/[\0\r]/.test(text) || !text.isWellFormed()) return undefined;
   if (!text.includes("'")) return `'${text}'`;

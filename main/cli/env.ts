@@ -12,12 +12,12 @@ interface EnvOptions extends SessionOptions, RepositoryOptions {
   readonly reveal?: boolean;
 }
 
-/** `repoconf env`: the environment that `run` gives to a command, for a shell to read. */
+/** `repoconf env`: prints the environment that `run` passes to a command, for shells. */
 export function addEnvCommand(program: Command): void {
   addRepositoryOption(addSessionOptions(program.command("env")))
     .summary("print the environment of a repository, for a shell to read")
     .description(
-      'print the environment of a repository, for a shell to read\n\n  eval "$(repoconf env)"                             sh, bash, zsh\n  repoconf env --format fish | source                fish\n  repoconf env --format pwsh | Out-String | Invoke-Expression\n\nIt is svc.envvars and every field whose schema has x-env. Secrets are in clear, as programs need them: on a terminal, where nobody but a person reads, it asks for --reveal.',
+      'print the environment of a repository, for a shell to read\n\n  eval "$(repoconf env)"                             sh, bash, zsh\n  repoconf env --format fish | source                fish\n  repoconf env --format pwsh | Out-String | Invoke-Expression\n\nThe variables come from svc.envvars and from every field whose schema has x-env. Masked values and secrets are printed in clear text, because programs need them; on a terminal, the command requires --reveal.',
     )
     .addOption(new Option("--format <format>", "the output format").choices(environmentFormats).default("sh"))
     .option("--reveal", "print it even if the output is a terminal")

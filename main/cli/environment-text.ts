@@ -2,7 +2,7 @@ import { quote } from "./env-format.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { shellQuoted } from "./shell-quoted.ts";
 
-/** How `repoconf env` writes an environment. */
+/** The output formats of `repoconf env`. */
 export const environmentFormats = ["dotenv", "sh", "fish", "pwsh", "json"] as const;
 export type EnvironmentFormat = (typeof environmentFormats)[number];
 
@@ -18,7 +18,7 @@ const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name:
   dotenv: (name, value) => {
     const quoted = quote(value);
     if (quoted !== undefined) return `${name}=${quoted}`;
-    const message = `${name} cannot be written so that all shells and env files read it the same way: an apostrophe beside ", $, \` or \\, or a carriage return. Use --format json instead.`;
+    const message = `${name} cannot be written so that all shells and env files read it the same way: it contains an apostrophe together with ", $, \` or \\, or a carriage return. Use --format json instead.`;
     throw new CommandError(message, exitCodes.refused);
   },
   sh: (name, value) => `export ${name}=${shellQuoted(value)}`,

@@ -8,24 +8,24 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, listFields, rawValue } from "./fields.ts";
 import { readConfig } from "./read-config.ts";
 
-/** One variable of a repository's environment. */
+/** A variable in a repository's environment. */
 interface Variable {
   /** As stored: it may be a reference to a secret. */
   readonly text: string;
-  /** The `<scope>.<field>` that it comes from. */
+  /** The `<scope>.<field>` from which it comes. */
   readonly field: string;
 }
 
-/** By name. */
+/** The variables by name. */
 export type Variables = ReadonlyMap<string, Variable>;
 
-/** A list of names and values. */
+/** This field is a list of variables with names and values. */
 const listField = "svc.envvars";
 
-/** Values of the repository's environment wait for trust. */
+/** The repository's environment has untrusted values. */
 export class UntrustedEnvironmentError extends CommandError {}
 
-/** The fields that make the environment. */
+/** The fields that the environment consists of. */
 export function environmentFields(fields: Fields): string[] {
   return [...fields]
     .filter(([path, schema]) => path === listField || schema["x-env"] !== undefined)
@@ -33,16 +33,16 @@ export function environmentFields(fields: Fields): string[] {
 }
 
 /**
- * The environment of a repository: `svc.envvars`, and the fields whose schema says `x-env`, as they are active. Throws
- * CommandError while one of these values waits for trust, where two would have one name, or where one can be no variable.
+ * The environment of a repository: the active values of `svc.envvars` and of fields whose schema has `x-env`. Throws CommandError if a
+ * value is untrusted, if two variables have the same name, or if a value cannot be in a variable.
  */
 export async function readVariables(client: RepoconfClient, { id }: Pick<RepositoryEntry, "id">): Promise<Variables> {
-  const [{ config }, fields, waiting] = await Promise.all([
+  const [{ config }, fields, untrustedPaths] = await Promise.all([
     readConfig(client, { repo: id }),
     listFields(client),
-    fieldsThatWait(client, id),
+    untrustedFields(client, id),
   ]);
-  const untrusted = environmentFields(fields).filter(path => waiting.has(path));
+  const untrusted = environmentFields(fields).filter(path => untrustedPaths.has(path));
   if (untrusted.length > 0) {
     const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
     const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${id}`;
@@ -51,7 +51,7 @@ export async function readVariables(client: RepoconfClient, { id }: Pick<Reposit
   return variablesOf(config, fields);
 }
 
-/** Throws CommandError where two would have one name, or one can be no variable. */
+/** Throws CommandError if two variables have the same name, or a value cannot be in a variable. */
 function variablesOf(config: Config, fields: Fields): Variables {
   const variables = new Map<string, Variable>();
   for (const { scope, field, value } of configEntries(config)) {
@@ -59,9 +59,12 @@ function variablesOf(config: Config, fields: Fields): Variables {
     for (const [name, text] of variablesIn(path, value, fields)) {
       const namesake = variables.get(name);
       if (namesake !== undefined)
-        throw new CommandError(`${namesake.field} and ${path} would both be ${name}.`, exitCodes.refused);
+        throw new CommandError(
+          `${namesake.field} and ${path} would both be ${name}. Rename one of them.`,
+          exitCodes.refused,
+        );
       if (text.includes("\0"))
-        throw new CommandError(`${path} contains a NUL character, which a variable cannot hold.`, exitCodes.refused);
+        throw new CommandError(`${path} contains a NUL character, which a variable cannot contain.`, exitCodes.refused);
       variables.set(name, { text, field: path });
     }
   }
@@ -72,12 +75,12 @@ function variablesIn(path: string, value: JsonValue, fields: Fields): (readonly 
   if (path === listField && Array.isArray(value))
     return value.flatMap(one => (isJsonObject(one) ? [[String(one["name"]), String(one["value"])] as const] : []));
   const name = fields.get(path)?.["x-env"];
-  // Null means that there is no variable.
+  // Null means that the variable is not set.
   return name === undefined || value === null ? [] : [[name, rawValue(value)]];
 }
 
-/** By the current file, if the key may ask; else as the daemon last saw it. */
-async function fieldsThatWait(client: RepoconfClient, repo: string): Promise<ReadonlySet<string>> {
+/** The fields with untrusted values: read from the current file, or from the last health if the key may not list trust. */
+async function untrustedFields(client: RepoconfClient, repo: string): Promise<ReadonlySet<string>> {
   try {
     return new Set((await client.run("trust/list", { repo })).map(({ field }) => field));
   } catch (error) {

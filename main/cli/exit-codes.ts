@@ -1,22 +1,22 @@
 import { RepoconfError } from "../../shared/errors.ts";
 
-/** What a command leaves with. Documented in docs/cli.md. */
+/** The exit codes of commands, documented in docs/cli.md. */
 export const exitCodes = {
   done: 0,
-  /** Something that has no code of its own. */
+  /** Any failure without a code of its own. */
   failed: 1,
   usage: 2,
   /** The daemon refused a field, a value or a revision. */
   refused: 3,
   noDaemon: 4,
   notAllowed: 5,
-  /** Only from a daemon started in the background: another process has the home. */
+  /** Only from a daemon started in the background: another process holds the home. */
   homeInUse: 6,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** A command that cannot go on, with what a person should do next as its message. */
+/** A failure of a command. The message says what is wrong and what the user can do next. */
 export class CommandError extends Error {
   readonly exitCode: ExitCode;
 
@@ -26,13 +26,13 @@ export class CommandError extends Error {
   }
 }
 
-/** The exit code for whatever a command threw. */
+/** The exit code for an error that a command threw. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandError) return error.exitCode;
   if (!(error instanceof RepoconfError)) return exitCodes.failed;
   switch (error.code) {
     case 1007:
-      // Of a repository as a whole, it is the key that does not reach.
+      // Without a field, the key may not access the repository.
       return error.field === undefined ? exitCodes.notAllowed : exitCodes.refused;
     case 1008:
     case 1011:

@@ -17,7 +17,7 @@ interface ExplainOptions extends SessionOptions, OutputOptions, RepositoryOption
   readonly reveal?: boolean;
 }
 
-/** `repoconf explain FIELD`: where a value comes from, and who changed it last. */
+/** `repoconf explain FIELD`: shows where a value comes from and who last changed it. */
 export function addExplainCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("explain"))))
     .argument("<field>", "such as svc.timeout")

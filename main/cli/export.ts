@@ -20,7 +20,7 @@ interface ExportOptions extends SessionOptions, RepositoryOptions {
   readonly reveal?: boolean;
 }
 
-/** `repoconf export`: the values of a repository as a file that `import` reads again. */
+/** `repoconf export`: writes the values of a repository in a format that `import` reads. */
 export function addExportCommand(program: Command): void {
   addFormatOption(addRepositoryOption(addSessionOptions(program.command("export"))))
     .summary("write the stored values of a repository as JSON or as environment variables")
@@ -34,14 +34,14 @@ export function addExportCommand(program: Command): void {
     .action(exportValues);
 }
 
-/** What `export` and `import` share. */
+/** Adds the option that `export` and `import` share. */
 export function addFormatOption(command: Command): Command {
   return command.addOption(
     new Option("--format <format>", "json or env (default: from the file's name, else json)").choices(["json", "env"]),
   );
 }
 
-/** The format by the file's name: `.env`, `.env.local` and `shop.env` are env files. */
+/** The format for a file name: `.env`, `.env.local` and `shop.env` are env files. */
 export function formatOfFile(file: string): ValuesFormat {
   return /^\.env(\..+)?$|\.env$/i.test(basename(file)) && !/\.json$/i.test(file) ? "env" : "json";
 }

@@ -10,7 +10,7 @@ import { nearest } from "./suggestion.ts";
 /** Every field that the key may read, by `<scope>.<field>`. */
 export type Fields = ReadonlyMap<string, FieldSchema>;
 
-/** A field's schema, or one inside it. */
+/** A field's schema, or a subschema of it. */
 export type PlainSchema = { readonly [keyword: string]: unknown };
 
 export async function listFields(client: RepoconfClient): Promise<Fields> {
@@ -26,55 +26,55 @@ export async function listFields(client: RepoconfClient): Promise<Fields> {
 export const mask = "••••••";
 
 /**
- * Whether a field's value, or a part of it, is shown only on request. True without a schema: it may be missing, broken, or not read
+ * Whether a field's value, or a part of it, is shown only on request. True without a schema, which may be missing, invalid or not loaded
  * yet.
  */
 export function isMasked(schema: FieldSchema | undefined): boolean {
   return schema === undefined || masksAnything(schema);
 }
 
-/** A value as people read it: a text as it is (an empty one as ""), anything else as JSON; what is masked only on request. */
+/** A value for people: strings as plain text (an empty one as ""), anything else as JSON. Masked parts are shown only with `reveal`. */
 export function showValue(value: JsonValue, schema: FieldSchema | undefined, reveal: boolean): string {
   if (!reveal && isMasked(schema)) return showValue(maskValue(value, mask), undefined, true);
   return value === "" ? '""' : rawValue(value);
 }
 
-/** A value as programs take it: a text as it is, anything else as JSON. */
+/** A value for programs: strings as plain text, anything else as JSON. */
 export function rawValue(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /**
- * A value as it was typed, read by its field's schema: text where the field takes text, else JSON. What cannot be read
- * goes to the daemon as it is, which says best what is wrong with it.
+ * Parses a typed value by its field's schema: as plain text if the field accepts strings, else as JSON. Invalid JSON is returned as
+ * text, because the daemon has the best error message for it.
  */
 export function readValue(text: string, schema: PlainSchema | undefined): JsonValue {
   if (schema !== undefined && [schema["type"]].flat().includes("string")) return text;
   try {
-    // Made by JSON.parse.
+    // JSON.parse only returns JSON values.
     return JSON.parse(text) as JsonValue;
   } catch {
     return text;
   }
 }
 
-/** Says which field may have been meant, if a request failed because of one that is not there. */
+/** If a request failed because of an unknown field, an error that suggests similar fields; else the same error. */
 export async function withSuggestion(client: RepoconfClient, error: unknown): Promise<unknown> {
   if (!(error instanceof RequestError) || (error.code !== 1007 && error.code !== 1011) || error.field === undefined)
     return error;
   const fields = await listFields(client).catch(() => new Map<string, FieldSchema>());
-  // One that is there was refused for want of a right.
+  // The field exists, so the key may not access it.
   return fields.has(error.field) ? error : unknownField(error.field, fields);
 }
 
-/** Whether what was typed is what the field at a path was called before. */
+/** Whether a typed name is an earlier name of the field. */
 function isOldName(typed: string, path: string, schema: FieldSchema): boolean {
   const [old, now] = [splitConfigPath(typed), splitConfigPath(path)];
   const names = [schema["x-renamedFrom"] ?? []].flat();
   return old !== undefined && old.scope === now?.scope && names.includes(old.field);
 }
 
-/** The error for an unknown field, with the fields that may have been meant. */
+/** The error for an unknown field, with a suggestion. */
 export function unknownField(typed: string, fields: Fields): CommandError {
   if (isScope(typed, fields)) {
     const message = `"${typed}" is a scope, not a field. To list its fields: repoconf list ${typed}`;
@@ -93,7 +93,7 @@ function isScope(name: string, fields: Fields): boolean {
   return false;
 }
 
-/** `timeout` for `svc.timeout`. */
+/** Finds `svc.timeout` for `timeout`. */
 function sameFieldElsewhere(typed: string, fields: Fields): string | undefined {
   const wanted = splitConfigPath(typed)?.field ?? typed;
   for (const path of fields.keys()) if (splitConfigPath(path)?.field === wanted) return path;

@@ -18,7 +18,7 @@ interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly reveal?: boolean;
 }
 
-/** `repoconf get FIELD...`: values, for scripts. */
+/** `repoconf get FIELD...`: prints values, for scripts. */
 export function addGetCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("get"))))
     .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web.image")
@@ -78,12 +78,12 @@ async function printValues({ values, revision }: ReadValues, options: GetOptions
 }
 
 interface ReadValues {
-  /** By what was asked for, in that order. */
+  /** In the order of the arguments. */
   readonly values: readonly (readonly [name: string, value: JsonValue])[];
   readonly revision: number;
 }
 
-/** All values are of one revision. Throws RequestError, or CommandError with a suggestion, or for masked values without `reveal`. */
+/** Reads all values at one revision. Throws RequestError; CommandError for unknown fields, or for masked values without `reveal`. */
 async function readValues(
   client: RepoconfClient,
   repo: string,
@@ -95,7 +95,7 @@ async function readValues(
   const { pathsIn, refuseMasked } = await import("./masking.ts");
   const [only = "", ...more] = names;
   if (more.length === 0 && /^[^.]*\.?[^.]*$/.test(only)) {
-    // Both at the same time: a script waits for one answer.
+    // Both requests run at the same time, so that scripts wait for one round trip only.
     const fields = reveal ? undefined : listFields(client);
     fields?.catch(() => {});
     const { config, revision } = await readConfig(client, { repo, field: only });

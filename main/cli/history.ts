@@ -25,8 +25,8 @@ interface ForgetOptions extends SessionOptions, OutputOptions, RepositoryOptions
 }
 
 const defaultLimit = 20;
-/** The most entries in one reply. */
-const largestPage = 1_000;
+/** The maximum number of entries in one reply. */
+const maximumPageSize = 1_000;
 
 /** `repoconf history [FIELD]` and `repoconf history forget FIELD`. */
 export function addHistoryCommand(program: Command): void {
@@ -45,7 +45,7 @@ export function addHistoryCommand(program: Command): void {
       "permanently erase the older values of a field from the journal; needs the owner's key\n\nThe current value stays, and the history still shows when the field changed and by whom. This does not reach backups, files in removed/, git, or values that programs have already read.",
     )
     .option("--yes", "do not ask for confirmation")
-    // `history` parses the options that it has too, wherever they are.
+    // `history` has the same options, and commander may assign them to it instead of `forget`.
     .action((field: string, _: ForgetOptions, command: Command) => forget(field, command.optsWithGlobals()));
 }
 
@@ -71,7 +71,7 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
       }
       if (entries.length === 0 && damage === undefined) printNote("The history has no entry for it.");
     }
-    // A user who passed a limit knows about it, but on a terminal the next command is worth a line.
+    // Users who passed a limit expect more entries; on a terminal, the next command is useful anyway.
     if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
       const what = [...(field === undefined ? [] : [field]), ...(options.repo === undefined ? [] : ["--repo", id])];
       printNote(`Older entries: ${["repoconf history", ...what, "--after", older].join(" ")}`);
@@ -85,7 +85,7 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
 
 interface ReadHistory {
   readonly entries: readonly HistoryEntry[];
-  /** Older entries than this revision exist. */
+  /** Set if there are entries older than this revision. */
   readonly older?: string;
   /** Why older entries cannot be shown. */
   readonly damage?: ErrorEntry;
@@ -102,7 +102,7 @@ async function readHistory(
   for (;;) {
     const reply: Reply<readonly HistoryEntry[]> = await client.request("history/list", {
       repo,
-      limit: Math.min(limit - entries.length, largestPage),
+      limit: Math.min(limit - entries.length, maximumPageSize),
       ...(field !== undefined && { field }),
       ...(from !== undefined && { after: from }),
     });
@@ -128,7 +128,7 @@ async function forget(field: string, options: ForgetOptions): Promise<void> {
     const { id, name } = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
     if (!fields.has(field)) {
-      // A field without a schema may have older values too, but a typo must not count as one.
+      // A field without a schema may have older values too, but a typo must be reported.
       const unknown = unknownField(field, fields);
       if (!field.includes(".") || unknown.message.includes("Did you mean")) throw unknown;
     }

@@ -11,41 +11,45 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, listFields } from "./fields.ts";
 import type { HookShell } from "./hook-scripts.ts";
 import { describeError } from "./messages.ts";
-import { repositoryHere } from "./repositories.ts";
+import { currentRepository } from "./repositories.ts";
 import { resolveVariables } from "./secrets.ts";
 import { homeOf, openSession } from "./session.ts";
 import { shellQuoted } from "./shell-quoted.ts";
-import { allPrinted, printValue, visible } from "./terminal.ts";
+import { flushOutput, printValue, visible } from "./terminal.ts";
 
-/** The variables that the shell should have from now on. */
+/** The environment to load into the shell. */
 interface Loaded {
   readonly variables: { readonly [name: string]: string };
   readonly stamps: readonly Stamp[];
-  /** Why there are no more, for people. */
+  /** Why variables are missing, as a message for the user. */
   readonly note?: string;
 }
 
-/** A file whose text is compared at each prompt: when it changes the environment is asked for again. */
+/** A file that the hook compares at each prompt. When it changes, the environment is loaded again. */
 interface Stamp {
   readonly file: string;
-  /** From before the values were read, so that no change between the two is missed; undefined: the file holds what is no text. */
+  /** Read before the values, so that no change in between is missed. Undefined for a binary file. */
   readonly text: string | undefined;
 }
 
-/** Bytes of the largest file that is compared at each prompt: a larger one would be felt. */
+/** Bytes. Comparing larger files would slow down each prompt noticeably. */
 const largestFile = 262_144;
 
-/** Milliseconds that a prompt waits at most: a little more than secrets may take. */
-const patience = 12_000;
+/** Milliseconds that a prompt waits at most, a little more than the timeout for secrets. */
+const promptTimeout = 12_000;
 
-/** Prints what a hook's script evaluates: only literals. Does not throw: the prompt must appear whatever is wrong. */
+/** Prints the code that a hook's script evaluates, which quotes every value. Does not throw: the prompt must appear after any failure. */
 export async function printHookCode(shell: HookShell, start: boolean): Promise<never> {
   const loaded = await Promise.race([
     load(start),
-    delay(patience, { variables: {}, stamps: [], note: "The daemon does not answer." } satisfies Loaded),
+    delay(promptTimeout, {
+      variables: {},
+      stamps: [],
+      note: "The daemon does not answer. To see why: repoconf doctor",
+    } satisfies Loaded),
   ]);
   printValue(codeOf(loaded, shell));
-  await allPrinted();
+  await flushOutput();
   process.exit(exitCodes.done);
 }
 
@@ -53,14 +57,14 @@ async function load(start: boolean): Promise<Loaded> {
   const home = homeOf({});
   try {
     using session = await openSession({ start });
-    const repository = await repositoryHere(session.client);
+    const repository = await currentRepository(session.client);
     return repository === undefined ? nothing() : await loadRepository(session.client, home, repository);
   } catch (error) {
-    const isNobodyThere = error instanceof RepoconfError && error.code === 1200;
-    if (!isNobodyThere) return { ...nothing(), note: describeError(error) };
+    const isNoDaemonRunning = error instanceof RepoconfError && error.code === 1200;
+    if (!isNoDaemonRunning) return { ...nothing(), note: describeError(error) };
     const note =
       "No daemon is running, so no environment was loaded. Any command starts one, for example repoconf status.";
-    // The next daemon creates the file.
+    // The next daemon creates this file, and then the environment is loaded.
     return { variables: {}, stamps: await readStamps([home.endpointFile]), note };
   }
 }
@@ -68,12 +72,12 @@ async function load(start: boolean): Promise<Loaded> {
 async function loadRepository(client: RepoconfClient, home: Home, repository: RepositoryEntry): Promise<Loaded> {
   const fields = await listFields(client);
   const stamps = await readStamps(filesOf(home, repository, fields));
-  // Trust changes no other file.
+  // Only needed while values are untrusted: accepting them changes no other file.
   const trust = await readStamps([home.trustFile]);
   try {
     const variables = await resolveVariables(await readVariables(client, repository), home);
     const own = Object.keys(variables).find(name => /^(__repoconf_|REPOCONF_HOOK_)/.test(name));
-    if (own !== undefined) throw new CommandError(`${own} is a name that the hook itself uses.`);
+    if (own !== undefined) throw new CommandError(`${own} is reserved for the hook. Rename this variable.`);
     return { variables, stamps };
   } catch (error) {
     const note = describeError(error);
@@ -82,7 +86,7 @@ async function loadRepository(client: RepoconfClient, home: Home, repository: Re
   }
 }
 
-/** What the environment is made of: the repository's file, schemas that name variables, and commands for secrets. */
+/** The files that determine the environment: the repository's file, settings with commands for secrets, and schemas with `x-env`. */
 function filesOf(home: Home, { id, path, inTree }: RepositoryEntry, fields: Fields): string[] {
   const file = inTree && path !== undefined ? join(path, ".repoconf.json") : join(home.repositories, `${id}.json`);
   const scopes = new Set(environmentFields(fields).map(name => splitConfigPath(name)?.scope));
@@ -108,7 +112,7 @@ async function readStamps(files: readonly string[]): Promise<Stamp[]> {
 
 function codeOf({ variables, stamps, note = "" }: Loaded, shell: HookShell): string {
   const files = stamps.flatMap(({ file, text }) => {
-    // As the script reads it: bash without line ends at either end, zsh without those at the end.
+    // The text as the script reads it: bash strips line ends at both ends, zsh at the end.
     const known = shell === "bash" ? text?.replace(/^\n+|\n+$/g, "") : text?.replace(/\n+$/, "");
     return [
       `__repoconf_files+=(${shellQuoted(file)})`,

@@ -1,8 +1,8 @@
 /*
- * The scripts that `repoconf hook` prints. At each prompt they compare the folder with the one before, and the texts of a few
- * small files with what was read of them: by built-ins alone, as a program at every prompt would be felt. Only then they ask
- * `repoconf hook-load SHELL`, whose answer calls `__repoconf_set` for each variable. Their own names begin with `__repoconf_`,
- * also of local variables: what is exported in a function must not be one of its locals.
+ * The scripts that `repoconf hook` prints. At each prompt they check whether the folder or the texts of a few small files have changed.
+ * They use only built-ins for this, because starting a program would slow down each prompt. After a change they evaluate the output of
+ * `repoconf hook-load SHELL`, which calls `__repoconf_set` for each variable. All their names begin with `__repoconf_`, even those of
+ * local variables: a function cannot export a variable that is one of its locals.
  */
 
 import { shellQuoted } from "./shell-quoted.ts";
@@ -11,7 +11,7 @@ const bash = `# Repoconf's hook for bash: eval "$(repoconf hook bash)"
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
   echo "repoconf: the hook needs bash 4.4 or a newer one." >&2
 else
-  # What takes the loaded variables away again; a shell inside a shell inherits it with them.
+  # Unloads the variables. A nested shell inherits it together with the variables.
   __repoconf_undo=\${__repoconf_undo-\${REPOCONF_HOOK_UNDO-}}
   __repoconf_place=
   __repoconf_said=
@@ -27,7 +27,7 @@ else
 
   __repoconf_hook() {
     local __repoconf_last=$? __repoconf_text= __repoconf_stale= __repoconf_index
-    # By [, as shopt -s nocasematch makes [[ take two folders for one.
+    # With shopt -s nocasematch, [[ would ignore case; [ does not.
     if [ "$PWD" != "$__repoconf_place" ]; then
       __repoconf_stale=1
     else
@@ -41,7 +41,7 @@ else
     if [[ -n $__repoconf_stale ]]; then
       __repoconf_load || :
     fi
-    # With set -e it would end the shell, though what gave it, such as "! true", did not.
+    # With set -e, returning the status would exit the shell, even after "! true", which does not.
     if [[ ! -o errexit ]]; then
       return "$__repoconf_last"
     fi
@@ -68,13 +68,13 @@ else
       printf 'repoconf: %s\\n' "$__repoconf_note" >&2
     fi
     __repoconf_said=$__repoconf_note
-    # Not before: where Ctrl+C ends this, the next prompt begins it again.
+    # Set last: after Ctrl+C above, the next prompt tries again.
     __repoconf_place=$PWD
   }
 
   __repoconf_set() {
     local __repoconf_known __repoconf_before
-    # Tells of an array without a first element too.
+    # declare -p also finds arrays without a first element.
     __repoconf_known=$(declare -p "$1" 2>/dev/null) || :
     printf -v __repoconf_before %q "\${!1-}"
     case $1 in PROMPT_COMMAND | PWD) __repoconf_known=other ;; esac
@@ -83,7 +83,7 @@ else
     "declare -x $1="*) __repoconf_undo+="export $1=$__repoconf_before"$'\\n' __repoconf_inherited+="export $1=$__repoconf_before"$'\\n' ;;
     "declare -- $1="*) __repoconf_undo+="declare -g +x $1=$__repoconf_before"$'\\n' __repoconf_inherited+="unset -v $1"$'\\n' ;;
     *)
-      __repoconf_note+="\${__repoconf_note:+ }$1 is no plain variable of this shell, so it is left as it is."
+      __repoconf_note+="\${__repoconf_note:+ }$1 is not a plain variable of this shell, so the hook does not change it."
       return 0
       ;;
     esac
@@ -100,14 +100,14 @@ else
 fi
 `;
 
-const zsh = `# What takes the loaded variables away again; a shell inside a shell inherits it with them.
+const zsh = `# Unloads the variables. A nested shell inherits it together with the variables.
 typeset -g __repoconf_undo="\${__repoconf_undo-\${REPOCONF_HOOK_UNDO-}}"
 typeset -g __repoconf_place= __repoconf_said=
 typeset -ga __repoconf_files __repoconf_texts precmd_functions
 __repoconf_files=()
 __repoconf_texts=()
 
-# Of $(<FILE) zsh makes no process.
+# zsh starts no process for $(<FILE).
 __repoconf_read() {
   __repoconf_text=
   if [[ -f $1 && -r $1 ]]; then
@@ -139,7 +139,7 @@ __repoconf_load() {
   {
     eval "$__repoconf_undo"
   } always {
-    # A variable that was made read-only meanwhile stays.
+    # A variable that has become read-only keeps its value.
     TRY_BLOCK_ERROR=0
   } 2>/dev/null
   __repoconf_undo=
@@ -160,7 +160,7 @@ __repoconf_load() {
     printf 'repoconf: %s\\n' "$__repoconf_note" >&2
   fi
   __repoconf_said=$__repoconf_note
-  # Not before: where Ctrl+C ends this, the next prompt begins it again.
+  # Set last: after Ctrl+C above, the next prompt tries again.
   __repoconf_place=$PWD
 }
 
@@ -179,7 +179,7 @@ __repoconf_set() {
     (*) __repoconf_kind=other ;;
   esac
   if [[ $__repoconf_kind == other ]]; then
-    __repoconf_note+="\${__repoconf_note:+ }$1 is no plain variable of this shell, so it is left as it is."
+    __repoconf_note+="\${__repoconf_note:+ }$1 is not a plain variable of this shell, so the hook does not change it."
     return 0
   fi
   typeset -gx "$1=$2"
@@ -196,12 +196,12 @@ export type HookShell = keyof typeof scripts;
 
 export const hookShells: readonly string[] = Object.keys(scripts);
 
-/** The script for a shell; `starts`: it may start a daemon where none runs; `self`: the command where none called `repoconf` is on the path. */
+/** The script for a shell. `starts`: it starts a daemon if none is running. `self`: the command to use if `repoconf` is not on the PATH. */
 export function hookScript(shell: HookShell, starts: boolean, self: readonly string[]): string {
   const script = scripts[shell]
     .replaceAll("__START__", starts ? "--start " : "")
     .replaceAll("__SELF__", () => self.map(shellQuoted).join(" "));
   if (shell === "bash") return script;
-  // Read, and later run, with the options that it was written for, and without a person's aliases.
+  // zsh parses and runs the script with default options and without the user's aliases.
   return `# Repoconf's hook for zsh: eval "$(repoconf hook zsh)"\nemulate zsh -o no_aliases -c ${shellQuoted(script)}\n`;
 }

@@ -1,14 +1,14 @@
 import { Argument, type Command } from "commander";
 import { type HookShell, hookScript, hookShells } from "./hook-scripts.ts";
 
-/** `repoconf hook SHELL`: the script that a shell evaluates at its start. */
+/** `repoconf hook SHELL`: prints the script that a shell evaluates at its start. */
 export function addHookCommand(program: Command): void {
   program
     .command("hook")
     .addArgument(shellArgument())
     .summary("print a script that loads the environment on entering a repository's folder")
     .description(
-      'print a script that loads the environment on entering a repository\'s folder, and unloads it on leaving\n\n  eval "$(repoconf hook bash)"   at the end of ~/.bashrc\n  eval "$(repoconf hook zsh)"    at the end of ~/.zshrc\n\nIt is the environment that repoconf env prints. At a prompt no program is started unless the folder or the repository\'s file changed; without --start no daemon ever is.',
+      'print a script that loads the environment on entering a repository\'s folder, and unloads it on leaving\n\n  eval "$(repoconf hook bash)"   at the end of ~/.bashrc\n  eval "$(repoconf hook zsh)"    at the end of ~/.zshrc\n\nIt loads the same environment that repoconf env prints. A prompt starts a program only after the folder or the repository\'s file has changed, and never starts a daemon without --start.',
     )
     .option("--start", "on entering a folder, start a daemon in the background if none is running")
     .action(async (shell: HookShell, { start }: { readonly start?: boolean }) => {

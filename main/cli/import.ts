@@ -33,18 +33,18 @@ interface ImportOptions extends SessionOptions, OutputOptions, RepositoryOptions
 
 interface Change {
   readonly field: string;
-  /** Left out where nothing is stored. */
+  /** Omitted if nothing is stored. */
   readonly previous?: JsonValue;
   readonly value: JsonValue;
 }
 
-/** `repoconf import FILE`: sets the values in a file, all in one revision or none. */
+/** `repoconf import FILE`: sets the values from a file, all in one revision or none. */
 export function addImportCommand(program: Command): void {
   addFormatOption(addJsonOption(addRepositoryOption(addSessionOptions(program.command("import")))))
     .argument("<file>", "a file written by repoconf export, or one like it; - reads standard input")
     .description("set the values from a file, after showing what would change")
     .option("--dry-run", "only show what would change")
-    .option("--ignore-unknown", "skip what is not a field here")
+    .option("--ignore-unknown", "skip values without a field")
     .option("--yes", "do not ask for confirmation")
     .action(importValues);
 }
@@ -65,7 +65,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     failOnError(stored);
     const { revision = repository.revision } = stored;
     const set = { ...Object.fromEntries(wanted.values), repo: repository.id, revision, atomic: true, flush: true };
-    await refuseUnlessGood(client, file, wanted, set);
+    await refuseUnlessValid(client, file, wanted, set);
 
     const changes: Change[] = [];
     for (const [field, value] of wanted.values) {
@@ -75,7 +75,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     }
     if (!options.json) printPreview(changes, fields);
     if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
-    // If standard input was the file, it cannot answer the question.
+    // Standard input cannot contain both the file and the answer.
     if (!options.yes && (file === "-" || !(await confirm(`Apply these changes to ${repository.name}?`)))) {
       throw new CommandError("Nothing was changed. Answer yes, or pass --yes.");
     }
@@ -99,8 +99,8 @@ async function readInput(file: string): Promise<string> {
   }
 }
 
-/** Throws all reasons not to set this, if there are any. */
-async function refuseUnlessGood(
+/** Throws CommandError with all problems, if there are any. */
+async function refuseUnlessValid(
   client: RepoconfClient,
   file: string,
   { values, problems }: ReadValues,

@@ -4,8 +4,8 @@ import { closeSync, readdirSync, readFileSync } from "node:fs";
 const closeOnExec = 0o2000000;
 
 /**
- * Closes inherited files beyond the standard streams: otherwise a daemon that a script's command started would hold the script's lock
- * as long as it runs. On Linux `spawn` closes nothing; on macOS it does, and Windows passes nothing on. Files that Node opened itself
+ * Closes inherited files other than the standard streams. Otherwise a daemon that a script's command started would hold the script's
+ * lock as long as it runs. Only needed on Linux: `spawn` closes them on macOS, and Windows does not inherit them. Files that Node opened
  * have O_CLOEXEC, which no file inherited through an exec can have.
  */
 export function closeInheritedDescriptors(): void {
@@ -30,7 +30,7 @@ function isOwn(descriptor: number): boolean {
     const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1];
     return flags === undefined || (Number.parseInt(flags, 8) & closeOnExec) !== 0;
   } catch {
-    // Closed already, as the one that listed the folder.
+    // Already closed, like the one that listed the folder.
     return true;
   }
 }

@@ -6,8 +6,8 @@ import { CommandError } from "./exit-codes.ts";
 import { type Fields, unknownField } from "./fields.ts";
 
 /**
- * The values in a text as `repoconf export` writes it: `{ "svc": { "timeout": 30 } }`; comments may stand in it. Fields
- * that are not there are problems, unless ignored. Throws CommandError if it is not JSON.
+ * Reads values in the format of `repoconf export`, `{ "svc": { "timeout": 30 } }`, with comments allowed. Unknown fields are problems,
+ * unless ignored. Throws CommandError if the text is not JSON.
  */
 export function readJson(content: string, fields: Fields, ignoreUnknown: boolean): ReadValues {
   const values = new Map<string, JsonValue>();

@@ -74,10 +74,10 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
       id,
       name,
       grants.map(describeGrant).join("; "),
-      kind === "session" ? "with the daemon, or after 12 hours without use" : (expires ?? "never"),
+      kind === "session" ? "when the daemon stops, or after 12 hours without use" : (expires ?? "never"),
       connections > 0 ? "now" : (usedAt ?? "never"),
     ]);
-    printTable(["ID", "NAME", "MAY", "ENDS", "LAST USED"], rows);
+    printTable(["ID", "NAME", "RIGHTS", "EXPIRES", "LAST USED"], rows);
   });
 }
 

@@ -6,8 +6,8 @@ import { type Fields, isMasked, rawValue } from "./fields.ts";
 import { readPlace, schemaAt } from "./value-place.ts";
 
 /**
- * What a place in a value can be set to (`sign` is `""`), what can be added to it (`+`) or removed from it (`-`), as one types it; as
- * far as its schema, or what the repository has now, names it. `read`: the repository's values.
+ * The known values that a place can be set to (`sign` is `""`), or that can be added to it (`+`) or removed from it (`-`), as users type
+ * them. They come from the schema and from the repository's values, which `read` returns.
  */
 export async function knownValues(
   name: string,

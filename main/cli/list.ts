@@ -19,7 +19,7 @@ interface ListOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly withRevision?: boolean;
 }
 
-/** `repoconf list [field|scope]`: effective values, with stored ones marked. */
+/** `repoconf list [field|scope]`: shows effective values, and marks stored ones. */
 export function addListCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("list"))))
     .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
@@ -64,7 +64,7 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
       const path = joinConfigPath(scope, field);
       const shown = showValue(value, fields.get(path), options.reveal === true);
       const isStored = configValue(stored, scope, field) !== undefined;
-      // For an older revision only the values are known, not the text of the file.
+      // For an older revision, the text of the file is not known.
       const lastGood = isStored && revision === undefined && isRefused(path, repository);
       return [path, shown, lastGood ? "last valid" : isStored ? "stored" : "default"];
     });

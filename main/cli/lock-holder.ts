@@ -4,28 +4,28 @@ import { findDaemon } from "../client/locate.ts";
 import { type Endpoint, readEndpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { Patience } from "./patience.ts";
+import { StartDeadline } from "./start-deadline.ts";
 
-/** Milliseconds until a process that holds the home must answer, or its start must make progress: it may just be starting or stopping. */
+/** Milliseconds until a process that holds the home must answer or its start must make progress: it may just be starting or stopping. */
 const answerTimeout = 2_000;
 
 /** Whether a process holds the home, and the daemon that answers for it. */
-export interface Holding {
+export interface LockState {
   readonly held: boolean;
   readonly endpoint?: Endpoint;
 }
 
-/** Looks until lock and daemon agree, or have had time enough to. Throws SQLite's error if the lock's file is none. */
-export async function awaitHolding(home: Home): Promise<Holding> {
-  for (const patience = new Patience(home, answerTimeout); ; await delay(50)) {
+/** Polls until the lock and the daemon agree, or until the timeout. Throws SQLite's error if the lock file is invalid. */
+export async function waitForLockState(home: Home): Promise<LockState> {
+  for (const deadline = new StartDeadline(home, answerTimeout); ; await delay(50)) {
     const endpoint = await findDaemon(home);
     const held = await isLockHeld(home.lockFile);
-    const holding = { held, ...(endpoint !== undefined && { endpoint }) };
-    if (held === (endpoint !== undefined) || patience.isOver()) return holding;
+    const state = { held, ...(endpoint !== undefined && { endpoint }) };
+    if (held === (endpoint !== undefined) || deadline.hasPassed()) return state;
   }
 }
 
-/** Waits for a file that a running daemon is about to put back; whether it is there. */
+/** Waits for a file that a running daemon recreates. Returns whether it exists. */
 export async function waitForFile(path: string): Promise<boolean> {
   const isThere = () => lstat(path).then(Boolean, () => false);
   for (const end = Date.now() + answerTimeout; Date.now() < end; await delay(50)) if (await isThere()) return true;
@@ -33,14 +33,14 @@ export async function waitForFile(path: string): Promise<boolean> {
 }
 
 /**
- * Whether a process holds the lock of main/daemon/lock.ts. Asks for a read lock, for an instant and without writing.
- * Throws SQLite's error if the file is no lock.
+ * Whether a process holds the lock of main/daemon/lock.ts. Takes a read lock for a moment, without writing. Throws SQLite's error if the
+ * file is not a lock.
  */
 export async function isLockHeld(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
-  // The check of rights reports links and the like.
+  // `repoconf doctor` reports links and other kinds of files.
   if (!stats?.isFile()) return false;
-  // Few commands need it, and all would wait for it.
+  // Loaded on demand, because few commands need it.
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(path, { readOnly: true });
   try {
@@ -55,7 +55,7 @@ export async function isLockHeld(path: string): Promise<boolean> {
   }
 }
 
-/** Why no command reaches the process that holds the home, and what to do about it. */
+/** Why commands cannot reach the process that holds the home, and the next step for the user. */
 export async function describeHolder(home: Home): Promise<{ readonly message: string; readonly action: string }> {
   const text = await readFile(home.endpointFile, "utf8").catch(() => undefined);
   const endpoint = await readEndpoint(home);
@@ -65,7 +65,7 @@ export async function describeHolder(home: Home): Promise<{ readonly message: st
       : endpoint === undefined
         ? "its daemon.json was changed by another program"
         : "it does not answer";
-  // A file that is not as it was written may still name the process.
+  // An invalid file may still contain the pid.
   const named = endpoint?.pid ?? Number(/"pid"\s*:\s*(\d+)/.exec(text ?? "")?.[1] ?? 0);
   const holder = await findHolder(home.lockFile);
   const end = (pid: number) => `stop it: kill ${pid} (if that fails: kill -9 ${pid}; acknowledged changes are on disk)`;
@@ -79,20 +79,20 @@ export async function describeHolder(home: Home): Promise<{ readonly message: st
   return { message, action: `${action} The next command starts a new one. Its log, if there is one: ${home.logFile}` };
 }
 
-/** As `describeHolder`, as a command fails with it. */
+/** The error for a command that cannot reach the daemon, by `describeHolder`. */
 export async function unreachable(home: Home): Promise<CommandError> {
   const { message, action } = await describeHolder(home);
   const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
   return new CommandError(`${sentence}. Home: ${home.folder}\n${action}`, exitCodes.noDaemon);
 }
 
-/** Whether daemon.json is there and is not what a daemon wrote: it is put there whole, so no daemon is just starting. */
-export async function isEndpointGarbled(home: Home): Promise<boolean> {
+/** Whether daemon.json exists and is invalid. Daemons write it atomically, so this is not one that is just starting. */
+export async function isEndpointCorrupt(home: Home): Promise<boolean> {
   const there = (await stat(home.endpointFile).catch(() => undefined)) !== undefined;
   return there && (await readEndpoint(home)) === undefined;
 }
 
-/** The process that has the lock, on Linux: one that locks a file with this inode number and has this file open. */
+/** The process that holds the lock, on Linux: it locks a file with this inode number and has this file open. */
 async function findHolder(lockFile: string): Promise<number | undefined> {
   try {
     const [{ ino }, path] = await Promise.all([stat(lockFile), realpath(lockFile)]);
@@ -102,7 +102,7 @@ async function findHolder(lockFile: string): Promise<number | undefined> {
       if (pid !== undefined && Number(inode) === ino && (await hasOpen(pid, path))) return Number(pid);
     }
   } catch {
-    // Other systems do not say.
+    // Other systems have no /proc/locks.
   }
   return undefined;
 }

@@ -7,7 +7,7 @@ interface CopyOptions {
   readonly from?: string;
 }
 
-/** `repoconf log copy`: from a log of one's own to one that several machines share, and back. */
+/** `repoconf log copy`: moves a home from its own log to one that several machines share, or back. */
 export function addLogCommand(program: Command): void {
   const log = program.command("log").description("move a home to a log shared by several machines, and back");
   addHomeOption(log.command("copy"))

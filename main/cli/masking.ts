@@ -7,8 +7,8 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, isMasked, mask } from "./fields.ts";
 
 /*
- * Masks values that commands print, also as JSON. The daemon returns real values; keeping masked ones off
- * terminals, CI logs and shared screens, unless somebody asks for them, is the job of the command line.
+ * Masks values that commands print, including JSON. The daemon returns real values, so the command line must keep masked ones out of
+ * terminals, CI logs and shared screens, unless the user asks for them.
  */
 
 /** A value as it may be printed: a mask if the field is masked or has no schema. */
@@ -32,7 +32,7 @@ export function printableChange<Entry extends Pick<HistoryEntry, "changes">>(ent
 }
 
 /** Like `printable`, for the result of a change. */
-export function printableAnswer(changed: ChangedRepository, fields: Fields): ChangedRepository {
+export function printableResult(changed: ChangedRepository, fields: Fields): ChangedRepository {
   const config = mapFields(changed.config, (path, { value, ...described }: DescribedValue) => ({
     ...described,
     value: printable(path, value, fields),

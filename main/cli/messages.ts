@@ -1,6 +1,6 @@
 import { RepoconfError } from "../../shared/errors.ts";
 
-/** The message for an error: messages of the daemon use the words of the protocol, and are translated to those of the command line. */
+/** The message for an error. The daemon's messages name operations and arguments of the protocol; this replaces them with commands. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof RepoconfError)) return error.message;

@@ -5,14 +5,14 @@ import { dirname, join, win32 } from "node:path";
 import type { Home } from "../home.ts";
 
 const pageName = /^open-[0-9a-f]{12}\.html$/;
-/** Milliseconds after which the code in a page has ended. */
+/** Milliseconds after which the code in a page has expired. */
 const pageLifetime = 60_000;
-/** Milliseconds after which what opens pages is taken to have done so: some programs stay for as long as the browser. */
-const patience = 3_000;
+/** Milliseconds after which the page counts as opened, because some openers run as long as the browser. */
+const openTimeout = 3_000;
 
 /**
- * Opens a link in the browser by way of a file that only its owner can read: the arguments of a process, where a code in
- * the link would stand otherwise, are for everyone to see. False if there is nothing that opens pages.
+ * Opens a link in the browser through a page that only its owner can read: other users can see the arguments of a process, and the link
+ * contains a code. False if no program can open pages.
  */
 export async function openPage(home: Home, url: string): Promise<boolean> {
   await removeOldPages(home.temporary);
@@ -39,23 +39,23 @@ async function removeOldPages(folder: string): Promise<void> {
 
 function run(command: string, file: string): Promise<boolean> {
   return new Promise(resolve => {
-    // Elsewhere than in the current folder, which may be a cloned repository's: a relative PATH must not lead into that either.
+    // Not in the current folder, which may be a cloned repository: a relative PATH entry must not find programs there.
     const child = spawn(command, [file], { stdio: "ignore", detached: true, cwd: dirname(file) });
-    const timer = setTimeout(() => resolve(true), patience);
+    const timer = setTimeout(() => resolve(true), openTimeout);
     const end = (opened: boolean) => {
       clearTimeout(timer);
       resolve(opened);
     };
     child.once("error", () => end(false));
-    // Windows' explorer leaves with 1 whatever it did.
+    // Explorer on Windows exits with 1 even after success.
     child.once("exit", code => end(code === 0 || process.platform === "win32"));
     child.unref();
   });
 }
 
 /**
- * The program that opens pages; undefined if there is none, or no display. By its full path where that is known: Windows looks
- * for a bare name in the current folder first.
+ * The program that opens pages; undefined if there is none, or no display. A full path where it is known, because Windows searches the
+ * current folder first.
  */
 export function opener(
   platform: NodeJS.Platform = process.platform,
@@ -67,7 +67,7 @@ export function opener(
     case "win32":
       return win32.join(environment["SystemRoot"] || "C:\\Windows", "explorer.exe");
     default:
-      // A terminal browser would take the terminal, and a machine without a display has none to show.
+      // Without a display, xdg-open would at best start a browser in the terminal.
       return environment["DISPLAY"] || environment["WAYLAND_DISPLAY"] ? "xdg-open" : undefined;
   }
 }

@@ -2,8 +2,8 @@ import { lstat, rename, rm } from "node:fs/promises";
 import { CommandError } from "./exit-codes.ts";
 
 /**
- * Creates the file that a person named. `write` gets a temporary name beside it and creates that file; it is renamed only once it is
- * complete. Throws CommandError if the file exists and `replace` is not given, or if it is not a regular file.
+ * Creates an output file atomically: `write` creates a temporary file next to it, which is renamed once it is complete. Throws
+ * CommandError if the file exists and `replace` is false, or if it is not a regular file.
  */
 export async function makeOutputFile(
   file: string,

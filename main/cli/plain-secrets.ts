@@ -3,16 +3,16 @@ import { isSecretReference } from "../../shared/scopes/secret-reference.ts";
 import type { Fields } from "./fields.ts";
 import { printNote } from "./terminal.ts";
 
-/** Warns about fields with `x-secret` that were set to a plain secret instead of a reference. The value is set anyway. */
+/** Warns if fields with `x-secret` were set to a plain value instead of a reference. The value is set anyway. */
 export function warnOfPlainSecrets(given: Iterable<readonly [field: string, value: JsonValue]>, fields: Fields): void {
   const plain = [...given].filter(([field, value]) => fields.get(field)?.["x-secret"] === true && isPlain(value));
   for (const field of new Set(plain.map(([name]) => name)))
     printNote(
-      `${field} is for a secret, and now its file, its history and backups have it in clear. A reference keeps it out: cmd://NAME/ARGUMENT`,
+      `${field} holds a secret, which is now in clear text in the file, the history and backups. To keep it out of them, set a reference instead: cmd://NAME/ARGUMENT`,
     );
 }
 
-/** An empty value is not a secret. */
+/** Whether a value contains text other than references. Empty values are not secrets. */
 function isPlain(value: JsonValue): boolean {
   if (value === null || value === "") return false;
   if (typeof value === "object") return Object.values(value).some(isPlain);

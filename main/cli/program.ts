@@ -1,9 +1,9 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { enterStartFolder, leadingOptions, startFolderOption, takeLeadingOptions } from "./command-options.ts";
+import { applyLeadingOptions, enterStartFolder, leadingOptions, startFolderOption } from "./command-options.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { describeError } from "./messages.ts";
-import { allPrinted, commanderOutput, printFailure } from "./terminal.ts";
+import { commanderOutput, flushOutput, printFailure } from "./terminal.ts";
 
 type AddCommand = (program: Command) => void;
 
@@ -58,12 +58,12 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
     .version(packageJson.version)
     .showSuggestionAfterError()
     .showHelpAfterError("Try repoconf --help, or --help after a command.")
-    // After the command's name an option is the command's.
+    // Options after the command name belong to the command.
     .enablePositionalOptions()
     .optionsGroup("Options that most commands accept, before or after the command name:")
     .configureOutput(commanderOutput)
     .hook("preAction", enterStartFolder)
-    .hook("preAction", takeLeadingOptions)
+    .hook("preAction", applyLeadingOptions)
     .exitOverride();
   program.addOption(startFolderOption);
   for (const option of leadingOptions()) program.addOption(option);
@@ -102,6 +102,6 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     }
   }
   // Everything is done once the output is written; there is no need to wait for connections to close.
-  await allPrinted();
+  await flushOutput();
   process.exit();
 }

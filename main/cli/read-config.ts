@@ -3,13 +3,13 @@ import type { Config } from "../../shared/config.ts";
 import type { OperationArguments } from "../../shared/protocol.ts";
 import { withSuggestion } from "./fields.ts";
 
-/** Values and their revision, so that a caller can make a change only if nothing has changed in between. */
+/** Values and their revision, so that a caller can refuse to overwrite changes made in between. */
 export interface ReadConfig {
   readonly config: Config;
   readonly revision: number;
 }
 
-/** Throws RequestError, or CommandError with a suggestion. */
+/** Reads values. Throws RequestError, or CommandError with a suggestion for an unknown field. */
 export async function readConfig(client: RepoconfClient, args: OperationArguments<"config/list">): Promise<ReadConfig> {
   const reply = await client.request("config/list", args);
   const [first] = reply.errors;

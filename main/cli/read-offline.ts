@@ -14,8 +14,8 @@ import { refuseMasked } from "./masking.ts";
 import { readAt, readPlace, type ValuePlace } from "./value-place.ts";
 
 /**
- * The values of fields, or of places inside values, as the current folder's work tree has them; no daemon is asked and nothing is written. There is no
- * last good value here, so a field whose own value cannot be active is refused, and not answered by its default. Throws CommandError.
+ * Reads fields, or places inside values, from the current folder's work tree, without a daemon and without writing. There is no last valid
+ * value here, so a field with an invalid value is refused: its default could be wrong. Throws CommandError.
  */
 export async function readOffline(
   names: readonly string[],
@@ -25,9 +25,9 @@ export async function readOffline(
   const read = await readValues(file, trustsCommands).catch(error => {
     throw error instanceof UnreadableFileError ? new CommandError(`${file.path}: ${error.message}`) : error;
   });
-  const { values, problems, isThere } = read;
-  // A branch may lack the file; but a script in a wrong folder is not to go on with defaults.
-  if (!isThere && (await findWorkTree(process.cwd())) === undefined)
+  const { values, problems, exists } = read;
+  // A branch may lack the file, but a script in the wrong folder must not continue with defaults.
+  if (!exists && (await findWorkTree(process.cwd())) === undefined)
     throw new CommandError("There is no .repoconf.json here, and this folder is not in a git work tree.");
   if (values === undefined) {
     const broken = problems.filter(one => one.file === file.path).map(described);
@@ -54,7 +54,7 @@ function fieldsOf({ scopes }: ReadValues): ReadonlyMap<string, FieldSchema> {
   return fields;
 }
 
-/** For an unknown scope, reports why, if its schema exists. */
+/** Finds the place for a name. Throws CommandError; if the scope has an invalid schema, with its problem. */
 function placeOf(name: string, fields: ReadonlyMap<string, FieldSchema>, problems: readonly FileProblem[]): ValuePlace {
   const scope = splitConfigPath(name)?.scope;
   const broken = problems.find(({ file }) => basename(file) === `${scope}.schema.json`);
@@ -69,9 +69,9 @@ function placeOf(name: string, fields: ReadonlyMap<string, FieldSchema>, problem
 function refusal(refused: FileProblem): CommandError {
   const hint =
     refused.problem.code === 1114
-      ? "\nWithout a daemon there is no record of trust. Where the work tree's commands are run anyway, as in CI: --trust-commands"
+      ? "\nWithout a daemon there is no record of trust. If the work tree's commands are run anyway, as in CI, pass --trust-commands"
       : "";
-  // What serves in the daemon is not given here.
+  // Here the default is not used, unlike in the daemon.
   const message = described(refused).replace(/; using its default\.$/, ".");
   return new CommandError(`${message}${hint}`, exitCodes.refused);
 }

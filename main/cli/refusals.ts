@@ -1,4 +1,4 @@
-/** Why a request was rejected, in words. */
+/** The causes of rejected requests, in words. */
 const causes: { readonly [cause: string]: string } = {
   host: "with another host name",
   origin: "from web pages of other sites",

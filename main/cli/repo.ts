@@ -55,7 +55,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
   const { withSession } = await import("./session.ts");
   await withSession(options, async ({ client, home }) => {
     if (options.scan !== undefined) return addBelow(client, options.scan, options);
-    const path = folder === undefined ? await workTreeHere("add") : await existingFolder(folder);
+    const path = folder === undefined ? await currentWorkTree("add") : await existingFolder(folder);
     const known = (await client.repositories()).find(entry => entry.path === path);
     if (known !== undefined) throw new CommandError(`${path} is already the repository ${known.name} (${known.id}).`);
     const entry = await addOne(client, path, options);
@@ -66,7 +66,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
   });
 }
 
-/** The work tree's own scopes are used once a person accepts them. */
+/** Reports scopes in the work tree, which are not used until the user accepts them. */
 async function reportScopes({ id, path }: RepositoryEntry, home: Home): Promise<void> {
   const { readOfferedScopes } = await import("../check/offered-scopes.ts");
   const names = path === undefined ? [] : (await readOfferedScopes(path, home)).map(({ scope }) => scope);
@@ -76,13 +76,13 @@ async function reportScopes({ id, path }: RepositoryEntry, home: Home): Promise<
     );
 }
 
-async function workTreeHere(command: string): Promise<string> {
+async function currentWorkTree(command: string): Promise<string> {
   const workTree = await findWorkTree(process.cwd());
   if (workTree !== undefined) return workTree.folder;
   throw new CommandError(`This folder is not in a git work tree. Name the folder: repoconf repo ${command} FOLDER`);
 }
 
-/** The folder's real path, with links resolved. Throws CommandError if there is none. */
+/** The folder's real path, with links resolved. Throws CommandError if it is not an existing folder. */
 async function existingFolder(named: string): Promise<string> {
   const path = resolve(named);
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
@@ -135,7 +135,7 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   if (!options.json) for (const entry of entries) await askForTrust(client, entry);
 }
 
-/** Commands from the folder's file are not active before they are trusted. */
+/** Shows untrusted values and asks for trust. Commands in the folder's file are not active until they are trusted. */
 async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEntry): Promise<void> {
   if (!health.some(({ code }) => code === 1114)) return;
   const { showAndAsk } = await import("./trust.ts");
@@ -151,9 +151,9 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
     if (entries.length === 0) printNote("There are no repositories yet. Add one: repoconf repo add");
     const rows = entries.map(({ id, name, path, modified, health }) => {
       const problems = problemsIn(health).length;
-      const well = problems === 0 ? "ok" : `${problems} ${problems === 1 ? "problem" : "problems"}`;
+      const status = problems === 0 ? "ok" : `${problems} ${problems === 1 ? "problem" : "problems"}`;
       const waits = health.some(({ code }) => code === 1114) ? ", needs trust" : "";
-      return [id, name, `${modified}`, `${well}${waits}`, path ?? ""];
+      return [id, name, `${modified}`, `${status}${waits}`, path ?? ""];
     });
     printTable(["ID", "NAME", "STORED", "HEALTH", "FOLDER"], rows);
   });
@@ -173,7 +173,7 @@ async function move(named: string, folder: string | undefined, options: SessionO
   const { withSession } = await import("./session.ts");
   await withSession(options, async ({ client }) => {
     const { id } = await chooseRepository(client, named);
-    const path = folder === undefined ? await workTreeHere(`move ${id}`) : await existingFolder(folder);
+    const path = folder === undefined ? await currentWorkTree(`move ${id}`) : await existingFolder(folder);
     const entry = await client.run("repo/update", { repo: id, path });
     if (options.json) printJson(entry);
     else print(`${entry.name} (${id}) is now in ${path}.`);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command's entry point. It imports nothing that fails on an older Node, so that it can print a clear message.
+// The command's entry point. It imports nothing that fails on an older Node, so that it can print this message.
 const neededMajor = 24;
 const major = Number(process.versions.node.split(".", 1)[0]);
 if (major < neededMajor) {

@@ -5,10 +5,10 @@ import { findWorkTree } from "../git.ts";
 import { CommandError } from "./exit-codes.ts";
 import { nearest } from "./suggestion.ts";
 
-/** The repository that a command is about: the one named by id or name, else the one that contains the current folder. */
+/** The repository with this id or name; without one, the repository that contains the current folder. Throws CommandError. */
 export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
   if (named !== undefined) return repositoryNamed(client, named);
-  const here = await repositoryHere(client);
+  const here = await currentRepository(client);
   if (here !== undefined) return here;
   throw new CommandError(
     "This folder does not belong to a known repository. Add it: repoconf repo add\nOr name a repository with --repo. To list them: repoconf repo list",
@@ -34,20 +34,23 @@ async function repositoryNamed(client: RepoconfClient, named: string): Promise<R
 }
 
 /**
- * The repository that contains the current folder: the nearest one above, as in git. A linked worktree belongs to its main
- * repository unless it, or a folder in it, was added itself.
+ * The repository that contains the current folder: the nearest one, as in git. A linked worktree belongs to its main repository, unless
+ * the worktree or a folder in it was added itself.
  */
-export async function repositoryHere(client: RepoconfClient): Promise<RepositoryEntry | undefined> {
+export async function currentRepository(client: RepoconfClient): Promise<RepositoryEntry | undefined> {
   const here = process.cwd();
-  const holding = await holder(client, here);
+  const containing = await repositoryContaining(client, here);
   const workTree = await findWorkTree(here);
-  if (workTree?.mainFolder === undefined || (holding?.path !== undefined && isInside(workTree.folder, holding.path))) {
-    return holding;
+  if (
+    workTree?.mainFolder === undefined ||
+    (containing?.path !== undefined && isInside(workTree.folder, containing.path))
+  ) {
+    return containing;
   }
-  return (await holder(client, workTree.mainFolder)) ?? holding;
+  return (await repositoryContaining(client, workTree.mainFolder)) ?? containing;
 }
 
-async function holder(client: RepoconfClient, path: string): Promise<RepositoryEntry | undefined> {
+async function repositoryContaining(client: RepoconfClient, path: string): Promise<RepositoryEntry | undefined> {
   const [entry] = await client.run("repo/list", { path });
   return entry;
 }

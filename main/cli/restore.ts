@@ -4,7 +4,7 @@ import { parseRevision } from "./command-options.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print } from "./terminal.ts";
 
-/** `repoconf restore REVISION [FIELD...]`: the values of then, as a revision of now. */
+/** `repoconf restore REVISION [FIELD...]`: restores earlier values in a new revision. */
 export function addRestoreCommand(program: Command): void {
   addChangeOptions(program.command("restore"))
     .argument("<revision>", "the revision to restore", parseRevision)
@@ -30,7 +30,7 @@ async function restore(to: number, fields: readonly string[], options: ChangeCom
     });
     const [restored] = reply.result;
     const { forgotten = [] } = restored ?? {};
-    // It made no revision, and would make none.
+    // No new revision, not even with --dry-run.
     const nothing = restored?.revision === revision && reply.errors.length === 0;
     if (!options.json) {
       for (const field of forgotten) print(`Not restored: ${field}, because its value at revision ${to} was erased.`);

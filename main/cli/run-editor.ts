@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process";
 import { CommandError } from "./exit-codes.ts";
 
-/** Opens a file in the person's editor (VISUAL, else EDITOR) and waits until it is closed. Throws CommandError. */
+/** Opens a file in the user's editor (VISUAL, else EDITOR) and waits until it exits. Throws CommandError. */
 export async function runEditor(file: string): Promise<void> {
   const { VISUAL, EDITOR } = process.env;
   const isWindows = process.platform === "win32";
   const editor = VISUAL || EDITOR || (isWindows ? "notepad" : "vi");
-  // It may have arguments of its own, as "code --wait", so a shell reads it, as git does.
+  // The variable may contain arguments, such as "code --wait", so a shell parses it, as in git.
   const child = isWindows
     ? spawn(`${editor} "${file}"`, { shell: true, stdio: "inherit" })
     : spawn("sh", ["-c", `${editor} "$@"`, editor, file], { stdio: "inherit" });
-  // Ctrl+C is the editor's while it runs.
+  // While the editor runs, it handles Ctrl+C.
   const ignore = () => {};
   process.on("SIGINT", ignore);
   try {

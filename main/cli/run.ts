@@ -13,13 +13,13 @@ import { readVariables, type Variables } from "./environment.ts";
 import { CommandError } from "./exit-codes.ts";
 import { describeError } from "./messages.ts";
 import { resolveVariables } from "./secrets.ts";
-import { allPrinted, printFailure, printNote } from "./terminal.ts";
+import { flushOutput, printFailure, printNote } from "./terminal.ts";
 
 interface RunOptions extends SessionOptions, RepositoryOptions {
   readonly watch?: boolean;
 }
 
-/** `repoconf run -- COMMAND`: a command with the environment of a repository. */
+/** `repoconf run -- COMMAND`: runs a command with the environment of a repository. */
 export function addRunCommand(program: Command): void {
   addRepositoryOption(addSessionOptions(program.command("run")))
     .argument("<command...>", "the command and its arguments, preferably after --")
@@ -46,10 +46,10 @@ async function run(command: readonly string[], options: RunOptions): Promise<voi
     // Without --watch the daemon is not needed any more, and may stop before the command ends.
     if (!options.watch) client.close();
     code = options.watch
-      ? await runAgain(command, { client, home, repository }, variables, environment)
+      ? await runWatched(command, { client, home, repository }, variables, environment)
       : await runOnce(command, environment);
   }
-  await allPrinted();
+  await flushOutput();
   process.exit(code);
 }
 
@@ -67,8 +67,8 @@ interface Watched {
   readonly repository: RepositoryEntry;
 }
 
-/** Runs the command, and restarts it for each change of its environment, until a signal ends it or nothing is left to watch. */
-async function runAgain(
+/** Runs the command and restarts it after each change of its environment, until a signal ends it or the repository is removed. */
+async function runWatched(
   command: readonly string[],
   { client, home, repository }: Watched,
   variables: Variables,
@@ -94,7 +94,7 @@ async function runAgain(
     void child.ended.then(code => {
       state.hasEnded = true;
       if (state.isReplaced) return;
-      // A command that does not exist will not exist with another environment either.
+      // A command that cannot be started will not start with another environment either.
       if (signalled !== undefined || !child.hasStarted) stop.abort();
       else printNote(`${command[0]} exited with ${code}; it will be restarted when the environment changes.`);
     });
@@ -124,7 +124,7 @@ async function runAgain(
   try {
     const messages = client.watchEverything({ signal: stop.signal });
     const first = messages.next();
-    // Changes made before the watch began.
+    // Applies changes made between reading the environment and the start of the watch.
     await restartIfChanged();
     for (let next = await first; next.done !== true; next = await messages.next()) {
       const [resource, event, payload] = next.value;
@@ -135,7 +135,7 @@ async function runAgain(
         await restartIfChanged();
     }
   } catch (error) {
-    // The command keeps running, and we end when it ends.
+    // The command keeps running; repoconf exits when it exits.
     printFailure(describeError(error));
   }
   const code = await running.child.ended;

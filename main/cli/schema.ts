@@ -6,7 +6,7 @@ interface SchemaOptions {
   readonly write?: boolean;
 }
 
-/** `repoconf schema`: what editors complete and check a work tree's file by. Needs no daemon, home or key. */
+/** `repoconf schema`: the JSON Schema with which editors complete and check a work tree's file. Needs no daemon, home or key. */
 export function addSchemaCommand(program: Command): void {
   program
     .command("schema")
@@ -27,12 +27,12 @@ async function schema(options: SchemaOptions): Promise<void> {
     printFailure(`${path}:${problem.line ?? 1}:${problem.column ?? 1}: ${problem.message}`);
   if (problems.length > 0) process.exitCode = exitCodes.refused;
   if (!options.write) return printValue(text);
-  // Half of the scopes is worse than the schema of before.
+  // A schema without the invalid scopes would be worse than the existing file.
   if (problems.length > 0) return;
-  const { path, named } = await writeEditorSchema(file, text).catch(error => {
+  const { path, reference } = await writeEditorSchema(file, text).catch(error => {
     throw new CommandError(error instanceof Error ? error.message : String(error));
   });
   print(`Wrote ${path}`);
-  if (named === "now") print(`Referenced it in ${file.path}`);
-  if (named === "otherwise") printNote(`${file.path} references another schema, which was kept.`);
+  if (reference === "added") print(`Referenced it in ${file.path}`);
+  if (reference === "different") printNote(`${file.path} references another schema, which was kept.`);
 }

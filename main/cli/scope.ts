@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
 
-/** `repoconf scope list`. */
+/** `repoconf scope list`: lists the scopes. */
 export function addScopeCommand(program: Command): void {
   const scope = program.command("scope").description("manage scopes, the groups of fields");
   addJsonOption(addSessionOptions(scope.command("list")))

@@ -15,13 +15,13 @@ interface SearchOptions extends SessionOptions, OutputOptions {
 
 const defaultLimit = 100;
 
-/** `repoconf search QUERY`: repositories and fields of all repositories. */
+/** `repoconf search QUERY`: finds repositories, and fields in all repositories. */
 export function addSearchCommand(program: Command): void {
   addJsonOption(addSessionOptions(program.command("search")))
     .argument("<query...>", `such as timeout, or 'field:svc.proxy_https=off repo:web*'`)
     .summary("find repositories, fields and values")
     .description(
-      'find repositories, fields and values, by words that all have to be found and by conditions\n\nfield:NAME or field:NAME=VALUE, modified, broken, by:ACTOR and since:7d (24h, 30m, a date) of the last change, repo:PATTERN; * stands for any characters, - before one means not, "two words" belong together. Begin with -- if the query begins with -.',
+      'find repositories, fields and values by words and conditions, all of which must match\n\nConditions: field:NAME, field:NAME=VALUE, modified, broken, repo:PATTERN, and for the last change by:ACTOR and since:7d (24h, 30m, a date). * matches any characters, - negates the word or condition after it, and "two words" are one phrase. If the query begins with -, put -- before it.',
     )
     .addOption(new Option("--limit <n>", `how many results to show (default: ${defaultLimit})`).argParser(parseLimit))
     .action(search);
@@ -52,7 +52,7 @@ async function search(words: readonly string[], options: SearchOptions): Promise
       if (hits.length > 0) printTable(["REPOSITORY", "FIELD", "VALUE"], rows);
       else printNote("Nothing found.");
     }
-    // A user who passed a limit knows about it.
+    // Users who passed a limit expect more results.
     if (isMore && options.limit === undefined)
       printNote(`There are more results: repoconf search --limit ${defaultLimit * 10} ...`);
   });

@@ -7,34 +7,34 @@ import type { Variables } from "./environment.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 
 /*
- * `cmd://NAME/ARGUMENT` stands for a secret that is kept elsewhere. What NAME runs is in the home's settings.json, never in a
- * repository, and no shell reads any of it. What it prints goes into the environment and nowhere else: no error quotes it.
+ * `cmd://NAME/ARGUMENT` refers to a secret that is stored elsewhere. The command for NAME is in the home's settings.json, never in a
+ * repository, and runs without a shell. Its output goes only into the environment; no error message quotes it.
  */
 
-/** What a name in the settings runs. */
+/** The command of a name in the settings. */
 interface SecretCommand {
-  /** The program and its arguments; `{}` in one is replaced by the reference's argument. */
+  /** The program and its arguments. `{}` is replaced by the reference's argument. */
   readonly command: readonly string[];
-  /** A line that the program reads, for each reference: then it is started once for all of them, and answers a line each. */
+  /** If set, the program is started once for all references: it reads this line for each one, and prints one line for each. */
   readonly input?: string;
 }
 
 interface Reference {
-  /** As it is stored. */
+  /** The stored text. */
   readonly text: string;
   readonly name: string;
   readonly argument: string | undefined;
-  /** Which variable wants it, for messages. */
+  /** The variable that refers to the secret, for messages. */
   readonly variable: string;
 }
 
-/** Milliseconds that all of them may take together. */
-const mostTime = 10_000;
-/** Characters of one program's answer. */
-const mostOutput = 1_048_576;
-const mostAtOnce = 8;
+/** Milliseconds for all secrets together. */
+const timeout = 10_000;
+/** Characters of one program's output. */
+const maximumOutput = 1_048_576;
+const concurrency = 8;
 
-/** The environment with references replaced by secrets. Throws CommandError, which contains no secret. */
+/** Replaces references in the environment by their secrets. Throws CommandError, which never contains a secret. */
 export async function resolveVariables(variables: Variables, home: Home): Promise<{ [name: string]: string }> {
   const references = new Map<string, Reference>();
   for (const [variable, { text }] of variables)
@@ -45,10 +45,10 @@ export async function resolveVariables(variables: Variables, home: Home): Promis
 }
 
 function readReference(text: string, variable: string): Reference {
-  // Control characters could end a line of what a program reads.
+  // A line break in the argument would add a line to the program's input.
   const [, name, argument] = /^cmd:\/\/([A-Za-z0-9][A-Za-z0-9_-]*)(?:\/(\P{Cc}+))?$/u.exec(text) ?? [];
   if (name === undefined)
-    throw failure(
+    throw referenceError(
       text,
       variable,
       "is not a secret reference; write cmd://NAME or cmd://NAME/ARGUMENT",
@@ -57,17 +57,17 @@ function readReference(text: string, variable: string): Reference {
   return { text, name, argument, variable };
 }
 
-/** By the reference's text. */
+/** Returns the secrets by the text of their references. */
 async function fetchSecrets(references: readonly Reference[], home: Home): Promise<ReadonlyMap<string, string>> {
   const commands = await readCommands(home);
   const stop = new AbortController();
-  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(mostTime)]);
-  const limit = pLimit(mostAtOnce);
+  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(timeout)]);
+  const limit = pLimit(concurrency);
   const answers = [...Map.groupBy(references, ({ name }) => name)].flatMap(([name, named]) => {
     const [first] = named;
     const template = commands[name];
     if (template === undefined && first !== undefined)
-      throw failure(
+      throw referenceError(
         first.text,
         first.variable,
         `needs "${name}" under "secrets" in ${home.settingsFile}, which has no such entry`,
@@ -90,7 +90,7 @@ async function readCommands({ settingsFile }: Home): Promise<{ readonly [name: s
   const text = await readFile(settingsFile, "utf8").catch(() => undefined);
   try {
     const { secrets = {} } = text === undefined ? {} : parseSettings(text);
-    // Made by the settings' own schema; of names like "constructor" only own ones count.
+    // Validated by the schema of the settings. No prototype, so that a name such as "constructor" is not found.
     return Object.assign(Object.create(null), secrets);
   } catch (error) {
     throw new CommandError(`${settingsFile}: ${error instanceof Error ? error.message : String(error)}`);
@@ -99,7 +99,7 @@ async function readCommands({ settingsFile }: Home): Promise<{ readonly [name: s
 
 type Answer = readonly (readonly [reference: string, secret: string])[];
 
-/** One process for one reference. */
+/** Starts one process for one reference. */
 async function askEach(
   template: SecretCommand,
   reference: Reference,
@@ -112,15 +112,15 @@ async function askEach(
     const what = takesArgument
       ? "needs an ARGUMENT, because the command contains {}"
       : "must not have an ARGUMENT, because the command does not contain {}";
-    throw failure(text, variable, what, exitCodes.refused);
+    throw referenceError(text, variable, what, exitCodes.refused);
   }
   if (argument.startsWith("-") && template.command.some(part => part.startsWith("{}")))
-    throw failure(text, variable, "has an ARGUMENT that the program would read as an option", exitCodes.refused);
+    throw referenceError(text, variable, "has an ARGUMENT that the program would read as an option", exitCodes.refused);
   const command = template.command.map(part => part.replaceAll("{}", () => argument));
   return [[text, withoutLineEnd(await ask(command, undefined, [reference], home, signal))]];
 }
 
-/** One process for all references of a name: a line in and a line out for each. */
+/** Starts one process for all references of a name, with one line of input and output for each. */
 async function askOnce(
   { command, input = "" }: SecretCommand,
   references: readonly Reference[],
@@ -128,16 +128,16 @@ async function askOnce(
   signal: AbortSignal,
 ): Promise<Answer> {
   for (const { text, variable, argument } of references)
-    if (argument === undefined) throw failure(text, variable, "needs an ARGUMENT", exitCodes.refused);
+    if (argument === undefined) throw referenceError(text, variable, "needs an ARGUMENT", exitCodes.refused);
   const lines = references.map(({ argument = "" }) => `${input.replaceAll("{}", () => argument)}\n`).join("");
   const output = await ask(command, lines, references, home, signal);
   const answers = output === "" ? [] : withoutLineEnd(output).split(/\r?\n/);
   if (answers.length !== references.length)
-    throw failed(references, `answered with ${answers.length} lines instead of ${references.length}`, command);
+    throw commandFailure(references, `answered with ${answers.length} lines instead of ${references.length}`, command);
   return references.map(({ text }, index) => [text, answers[index] ?? ""]);
 }
 
-/** The program's output. Standard error is not passed on: it could contain the secret. */
+/** Runs the program and returns its output. Standard error is discarded, because it could contain the secret. */
 async function ask(
   command: readonly string[],
   input: string | undefined,
@@ -147,51 +147,51 @@ async function ask(
 ): Promise<string> {
   const [program = "", ...args] = command;
   const child = spawn(program, args, {
-    // Not in the work tree, whose files could configure the program.
+    // Not in the work tree, whose files could change what the program does.
     cwd: home.folder,
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "ignore"],
     windowsHide: true,
   });
-  // One that reads nothing may end before it gets its input.
+  // A program that does not read its input may exit before it is written.
   child.stdin?.on("error", () => {});
   child.stdin?.end(input);
   const output = await outputOf(child, signal).catch((cause: Error) => {
     child.kill("SIGKILL");
-    throw failed(references, cause.message, command);
+    throw commandFailure(references, cause.message, command);
   });
   if (output.includes("\0") || !output.isWellFormed())
-    throw failed(references, "printed text that a variable cannot hold", command);
+    throw commandFailure(references, "printed text that a variable cannot contain", command);
   return output;
 }
 
-/** Rejects with the end of a sentence about the program. */
+/** Resolves with the output. Rejects with the end of a sentence whose subject is the program. */
 function outputOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = "";
-    const timeOut = () => reject(new Error(`took more than ${mostTime / 1_000} seconds`));
+    const timeOut = () => reject(new Error(`took more than ${timeout / 1_000} seconds`));
     if (signal.aborted) timeOut();
     signal.addEventListener("abort", timeOut, { once: true });
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (output.length > mostOutput) reject(new Error("printed more than a megabyte"));
+      if (output.length > maximumOutput) reject(new Error("printed more than a megabyte"));
     });
     child.once("error", error => reject(new Error(`cannot be started (${"code" in error ? error.code : error.name})`)));
     child.once("exit", (code, ended) => {
       if (code !== 0) reject(new Error(code === null ? `was killed by ${ended}` : `exited with ${code}`));
     });
-    // What it started may have the output open still: a failure is not kept waiting for that.
+    // Children of the program may keep its output open; a failure does not wait for them.
     child.once("close", () => resolve(output));
   });
 }
 
-function failed(references: readonly Reference[], what: string, command: readonly string[]): CommandError {
+function commandFailure(references: readonly Reference[], what: string, command: readonly string[]): CommandError {
   const all = references.map(({ text, variable }) => `${text} (for ${variable})`).join(", ");
   const name = references[0]?.name ?? "";
   const message = `No secret for ${all}: the command "${name}" in settings.json ${what}. To see why, run it yourself: ${command.join(" ")}`;
   return new CommandError(message);
 }
 
-function failure(text: string, variable: string, what: string, code: 1 | 3): CommandError {
+function referenceError(text: string, variable: string, what: string, code: 1 | 3): CommandError {
   return new CommandError(`${text} (for ${variable}) ${what}.`, code);
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { addHomeOption } from "./command-options.ts";
 
-/** `repoconf service install|remove`: the daemon at login, by a systemd user unit. */
+/** `repoconf service install|remove`: starts the daemon at login with a systemd user unit. */
 export function addServiceCommand(program: Command): void {
   const service = program.command("service").description("run the daemon as a systemd user service (Linux)");
   addHomeOption(service.command("install"))

@@ -20,7 +20,7 @@ export interface Session extends Disposable {
 }
 
 /**
- * Connects to the home's daemon, and starts one in the background if none is running and that is allowed. Throws RepoconfError
+ * Connects to the home's daemon. Starts one in the background if none is running, unless `options.start` is false. Throws RepoconfError
  * 1100 or 1200.
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
@@ -47,7 +47,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   return { client, home, [Symbol.dispose]: () => client.close() };
 }
 
-/** Reading fewer files than this takes less time than reading the message. */
+/** With fewer files, the daemon is done before anyone could read the message. */
 const indexingShownFrom = 100;
 
 /** Shows the progress while the daemon reads a home with many files for the first time. */
@@ -60,31 +60,31 @@ function showIndexing(progress: Partial<IndexingProgress> | undefined): void {
 
 /** Milliseconds after which the command shows what it is waiting for. */
 const waitingShownAfter = 1_000;
-/** Milliseconds in which a daemon that others start at the same time, or that fixes its home, is tried again. */
-const crowdTimeout = 10_000;
+/** Milliseconds during which connecting is retried: others may be starting the daemon too, or it may be fixing its home. */
+const retryTimeout = 10_000;
 
 async function connectOrStart(client: RepoconfClient, home: Home, options: SessionOptions): Promise<void> {
-  for (const end = Date.now() + crowdTimeout; ; ) {
+  for (const end = Date.now() + retryTimeout; ; ) {
     try {
-      // A daemon is usually running: checking first would cost every command a round trip.
+      // Usually a daemon is running, and checking first would cost every command a round trip.
       return await client.connect();
     } catch (error) {
       if (Date.now() >= end) throw error;
-      await waitForWayIn(error, home, options);
+      await recoverConnection(error, home, options);
     }
   }
 }
 
 /**
- * After a failed connection: starts a daemon if none is running and that is allowed, or waits until the running one has restored the
- * files that lead to it. Throws the failure if that does not help, CommandError if a daemon is running but cannot be reached.
+ * Prepares the retry after a failed connection: starts a daemon if none is running and that is allowed, or waits until the running one has
+ * restored the files that lead to it. Throws the failure if a retry cannot help, CommandError if a daemon is running but unreachable.
  */
-async function waitForWayIn(error: unknown, home: Home, options: SessionOptions): Promise<void> {
-  const { awaitHolding, unreachable, waitForFile } = await import("./lock-holder.ts");
+async function recoverConnection(error: unknown, home: Home, options: SessionOptions): Promise<void> {
+  const { waitForLockState, unreachable, waitForFile } = await import("./lock-holder.ts");
   if (isKeyMissing(error) && usesOwnerKey(options) && (await waitForFile(home.ownerKeyFile))) return;
   if ((await findDaemon(home)) !== undefined) {
     // Another command has started a daemon in the meantime.
-    if (isNobodyThere(error)) return;
+    if (isNoDaemonRunning(error)) return;
     throw error;
   }
   if (options.start) {
@@ -92,12 +92,12 @@ async function waitForWayIn(error: unknown, home: Home, options: SessionOptions)
     await startDaemonInBackground(home);
     return;
   }
-  if (!isNobodyThere(error)) throw error;
-  const { held, endpoint } = await awaitHolding(home);
+  if (!isNoDaemonRunning(error)) throw error;
+  const { held, endpoint } = await waitForLockState(home);
   if (endpoint === undefined) throw held ? await unreachable(home) : error;
 }
 
-function isNobodyThere(error: unknown): boolean {
+function isNoDaemonRunning(error: unknown): boolean {
   return error instanceof RepoconfError && error.code === 1200 && error.details === undefined;
 }
 
@@ -105,7 +105,7 @@ function isKeyMissing(error: unknown): boolean {
   return error instanceof RepoconfError && error.code === 1100 && systemErrorCode(error.cause) === "ENOENT";
 }
 
-/** Reports that an older daemon is running: once for each daemon and version of the command, not for every command. */
+/** Reports that an older daemon is running, once for each daemon and version of the command. */
 async function warnOfOlderDaemon(home: Home, { instanceId, version }: Endpoint): Promise<void> {
   const file = join(home.temporary, "older-daemon-told");
   const about = `${instanceId} ${packageJson.version}`;
@@ -113,11 +113,11 @@ async function warnOfOlderDaemon(home: Home, { instanceId, version }: Endpoint):
   printNote(
     `The running daemon has version ${version}, this command ${packageJson.version}. To update the daemon: repoconf restart`,
   );
-  // If that cannot be stored, the message is repeated.
+  // If this cannot be written, the next command repeats the message.
   await writeFile(file, about, { mode: 0o600 }).catch(() => {});
 }
 
-/** Explains what to do if the daemon does not accept the key. */
+/** If the daemon does not accept the owner's key, an error that says what to do; else the same error. */
 async function explainFailure(error: unknown, home: Home, options: SessionOptions): Promise<unknown> {
   if (!(error instanceof RepoconfError) || error.code !== 1100 || !usesOwnerKey(options)) return error;
   const pid = (await findDaemon(home))?.pid;
@@ -125,18 +125,18 @@ async function explainFailure(error: unknown, home: Home, options: SessionOption
   return new CommandError(message, exitCodes.notAllowed);
 }
 
-/** Whether the key is the one in the home, because no other was given. */
+/** Whether the command uses the owner's key in the home, because the user gave no other key. */
 export function usesOwnerKey({ keyFile }: { readonly keyFile?: string }): boolean {
   return !keyFile && !process.env["REPOCONF_API_KEY"];
 }
 
-/** Runs a command with a session and closes it. */
+/** Opens a session, runs `work` with it, and closes it. */
 export async function withSession(options: SessionOptions, work: (session: Session) => Promise<void>): Promise<void> {
   using session = await openSession(options);
   await work(session);
 }
 
-/** The home that a command's options name. */
+/** The home for a command's options. */
 export function homeOf(options: { readonly home?: string }): Home {
   return homeAt(homeFolder(options.home));
 }

@@ -8,7 +8,7 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, type PlainSchema, readValue } from "./fields.ts";
 import { readPlace, schemaAt, showPlace } from "./value-place.ts";
 
-/** `repoconf set FIELD=VALUE...`: all of them in one revision. */
+/** `repoconf set FIELD=VALUE...`: sets all fields in one revision. */
 export function addSetCommand(program: Command): void {
   addChangeValuesOptions(program.command("set"))
     .argument(
@@ -22,7 +22,7 @@ export function addSetCommand(program: Command): void {
     .action(set);
 }
 
-/** `FIELD=VALUE`, `FIELD+=VALUE` or `FIELD-=VALUE` as it is typed. */
+/** A parsed argument `FIELD=VALUE`, `FIELD+=VALUE` or `FIELD-=VALUE`. */
 interface Assignment {
   readonly name: string;
   readonly op: "set" | "add" | "remove";
@@ -40,7 +40,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
     const edits: ValueEdit[] = [];
     const seen = new Set<string>();
     for (const assignment of assignments) {
-      const { name, op, text } = asFieldHasIt(assignment, fields);
+      const { name, op, text } = withTrailingMinus(assignment, fields);
       const isWhole = op === "set" && /^[^."]+\.[^."]+$/.test(name);
       // Unknown fields are left to the daemon, which reports them and sets the others.
       const place = isWhole ? { field: name, path: "" } : readPlace(name, fields);
@@ -48,7 +48,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
       if (op === "set" && seen.has(shown)) throw new CommandError(`${shown} is given twice.`, exitCodes.usage);
       seen.add(shown);
       const schema = schemaAt(fields.get(place.field), place.path);
-      const value = readTyped(shown, text, op === "set" ? schema : schemaAt(schema, "/0"));
+      const value = parseTyped(shown, text, op === "set" ? schema : schemaAt(schema, "/0"));
       if (op === "set" && place.path === "") values[place.field] = value;
       else edits.push({ ...place, op, value });
     }
@@ -59,14 +59,14 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
   });
 }
 
-/** The name of a field may end with a minus. */
-function asFieldHasIt(assignment: Assignment, fields: Fields): Assignment {
+/** A field name may end with a minus, so `FIELD-=VALUE` may set the field `FIELD-`. */
+function withTrailingMinus(assignment: Assignment, fields: Fields): Assignment {
   const name = `${assignment.name}-`;
   return assignment.op === "remove" && fields.has(name) ? { ...assignment, name, op: "set" } : assignment;
 }
 
-/** As `readValue`; what is meant as JSON and is none is said to be just that. */
-function readTyped(place: string, given: string, schema: PlainSchema | undefined): JsonValue {
+/** Like `readValue`, but throws CommandError for invalid JSON that starts like an object, array or string. */
+function parseTyped(place: string, given: string, schema: PlainSchema | undefined): JsonValue {
   const read = readValue(given, schema);
   if (schema === undefined || read !== given || !/^\s*[[{"]/.test(given)) return read;
   if ([schema["type"]].flat().includes("string")) return read;
@@ -83,7 +83,7 @@ async function readAssignments(typed: readonly string[]): Promise<readonly Assig
   const assignments: Assignment[] = [];
   for (const one of typed) {
     const [, name, sign = "", given] = /^((?:"[^"]*"|[^"=])+?)([+-]?)=(.*)$/s.exec(one) ?? [];
-    if (name === undefined || given === undefined) throw notAssigned(one, typed);
+    if (name === undefined || given === undefined) throw notAnAssignment(one, typed);
     if (given === "-" && typed.filter(other => other.endsWith("=-")).length > 1)
       throw new CommandError("Standard input can be used for one field only.", exitCodes.usage);
     const op = sign === "" ? "set" : sign === "+" ? "add" : "remove";
@@ -92,8 +92,8 @@ async function readAssignments(typed: readonly string[]): Promise<readonly Assig
   return assignments;
 }
 
-/** `set svc.timeout 30` and `set svc.timeout = 30` are what other tools take. */
-function notAssigned(assignment: string, assignments: readonly string[]): CommandError {
+/** The error for an argument without `=`. Suggests the right form for `set svc.timeout 30` and `set svc.timeout = 30`. */
+function notAnAssignment(assignment: string, assignments: readonly string[]): CommandError {
   const [field = "", ...rest] = assignments;
   const value = rest[0] === "=" ? rest.slice(1) : rest;
   const meant = /^[A-Za-z][\w.-]*$/.test(field) && value.length === 1 ? `${field}=${value[0]}` : undefined;
@@ -114,7 +114,7 @@ async function readText(given: string): Promise<string> {
   }
 }
 
-/** The line end that editors and echo put at the end is no part of the value. */
+/** Removes one final line end, which editors and echo add. */
 function withoutLineEnd(content: string): string {
   return content.replace(/\r?\n$/, "");
 }

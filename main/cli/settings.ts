@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { addHomeOption, addJsonOption, type OutputOptions } from "./command-options.ts";
 
-/** `repoconf settings`: the daemon's settings, and where to change them. Needs no daemon. */
+/** `repoconf settings`: shows the daemon's settings and their file. Needs no daemon. */
 export function addSettingsCommand(program: Command): void {
   addJsonOption(addHomeOption(program.command("settings")))
     .description("show the daemon's settings and where their file is")

@@ -5,18 +5,18 @@ import { print, style } from "./terminal.ts";
 const context = 3;
 
 /** Shows the value to trust next to the active one, line by line. */
-export function showDifference(title: string, serving: JsonValue, value: JsonValue, hash: string): void {
+export function showDifference(title: string, active: JsonValue, value: JsonValue, hash: string): void {
   print(style("bold", title));
-  for (const line of differingLines(serving, value)) {
+  for (const line of differingLines(active, value)) {
     const colour = line.startsWith("-") ? "red" : line.startsWith("+") ? "green" : "dim";
     print(style(colour, line));
   }
   print(`  hash ${hash}`);
 }
 
-/** From the first line that differs to the last, what serves now and what is to be trusted, with some lines around. */
-function differingLines(serving: JsonValue, value: JsonValue): string[] {
-  const [before, after] = [exactText(serving).split("\n"), exactText(value).split("\n")];
+/** The lines of both values from the first to the last difference, with context. */
+function differingLines(active: JsonValue, value: JsonValue): string[] {
+  const [before, after] = [exactText(active).split("\n"), exactText(value).split("\n")];
   const shorter = Math.min(before.length, after.length);
   let start = 0;
   while (start < shorter && before[start] === after[start]) start += 1;

@@ -1,15 +1,15 @@
 import type { Command } from "commander";
 import { addConnectionOptions, addJsonOption, type OutputOptions, type SessionOptions } from "./command-options.ts";
 
-/** `repoconf status`: what the running daemon says of itself. Starts none. */
+/** `repoconf status`: shows the status of the running daemon. Starts none. */
 export function addStatusCommand(program: Command): void {
   addJsonOption(addConnectionOptions(program.command("status")))
     .description("show the daemon's status")
     .action(status);
 }
 
-/** Repositories that are named as broken; more of them say no more. */
-const mostNamed = 5;
+/** How many repositories with problems are listed by name. */
+const maximumNamed = 5;
 
 async function status(options: Omit<SessionOptions, "start"> & OutputOptions): Promise<void> {
   const { describeRefusals } = await import("./refusals.ts");
@@ -31,11 +31,11 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       problems,
       indexing,
     } = found;
-    // Which are broken is not known before all have been read.
+    // The problems are not known until all files have been read.
     const isKnown = indexing === undefined;
-    const broken = isKnown ? await client.run("config/search", { query: "@broken", limit: mostNamed + 1 }) : [];
+    const broken = isKnown ? await client.run("config/search", { query: "@broken", limit: maximumNamed + 1 }) : [];
     const named = broken.map(({ repo }) => repo);
-    if (named.length > mostNamed) named.splice(mostNamed, 1, "others");
+    if (named.length > maximumNamed) named.splice(maximumNamed, 1, "others");
     const refused = describeRefusals(refusals);
     const lines: readonly (readonly [string, unknown])[] = [
       ["version", `${version} (protocol ${protocol})`],
@@ -45,7 +45,7 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["pid", pid],
       ["repositories", repositories],
       ["reading", indexing && `${indexing.done} of ${indexing.total} new or changed files`],
-      // This command's own connection is not one of the user's tools.
+      // Users would wonder about a client that they did not start.
       ["clients", sockets === undefined ? undefined : `${sockets}, including this command`],
       ["rejected", refused === "" ? undefined : `${refused}; the daemon's log lists each one`],
     ];

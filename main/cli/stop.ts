@@ -8,7 +8,7 @@ import type { Home } from "../home.ts";
 import { startDaemonInBackground } from "./background.ts";
 import { addConnectionOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { awaitHolding, isLockHeld, unreachable } from "./lock-holder.ts";
+import { isLockHeld, unreachable, waitForLockState } from "./lock-holder.ts";
 import { homeOf, usesOwnerKey } from "./session.ts";
 import { print } from "./terminal.ts";
 
@@ -17,10 +17,10 @@ interface StopOptions {
   readonly keyFile?: string;
 }
 
-/** Milliseconds a daemon may take to finish what it writes. */
+/** Milliseconds that a daemon may take to finish writing. */
 const stopTimeout = 30_000;
 
-/** `repoconf stop`: asks the daemon to finish and leave, and waits until it has. */
+/** `repoconf stop`: stops the daemon and waits until it has exited. */
 export function addStopCommand(program: Command): void {
   addConnectionOptions(program.command("stop"))
     .description("stop the daemon after it has finished writing")
@@ -32,7 +32,7 @@ export function addStopCommand(program: Command): void {
     });
 }
 
-/** `repoconf restart`: stops the daemon if one runs, and starts this version's in the background; it stays. */
+/** `repoconf restart`: stops a running daemon, and starts this version in the background, where it does not exit when idle. */
 export function addRestartCommand(program: Command): void {
   addConnectionOptions(program.command("restart"))
     .description("stop the daemon and start this version in the background")
@@ -44,19 +44,19 @@ export function addRestartCommand(program: Command): void {
     });
 }
 
-/** False if none runs. Throws CommandError if one does that cannot be reached. */
+/** Returns false if no daemon is running. Throws CommandError if one is running but cannot be reached. */
 export async function stopDaemon(home: Home, options: StopOptions): Promise<boolean> {
-  const { held, endpoint } = await awaitHolding(home);
+  const { held, endpoint } = await waitForLockState(home);
   if (endpoint === undefined) {
     if (held) throw await unreachable(home);
     return false;
   }
   await askToStop(home, endpoint, options);
   for (const end = Date.now() + stopTimeout; Date.now() < end; await delay(25)) {
-    // The daemon removes this file just before the lock; a new daemon would have written another.
+    // The daemon removes this file just before it releases the lock; a new daemon writes its own.
     const there = await readEndpoint(home);
     if (there?.instanceId === endpoint.instanceId) continue;
-    // Gone with the daemon, or taken away from it.
+    // Without the file, the daemon may still be running: someone else may have deleted it.
     if (there !== undefined || !(await isLockHeld(home.lockFile))) return true;
   }
   const message = `The daemon (pid ${endpoint.pid}) has not stopped within ${stopTimeout / 1000} seconds: the disk may be slow. It exits once it has finished writing; any command starts a new one.`;
@@ -70,10 +70,10 @@ async function askToStop(home: Home, endpoint: Endpoint, options: StopOptions): 
       await client.run("daemon/stop", {});
       return;
     } catch (error) {
-      // The running daemon would create a new owner's key, and without the old one nobody could stop it.
+      // The owner's key was replaced or lost. Use a signal, or else nobody could stop the daemon.
       if (!(error instanceof RepoconfError) || error.code !== 1100 || !usesOwnerKey(options)) throw error;
     }
   }
-  // It cannot be asked, or would not understand; but it has proven that this process is it.
+  // It does not accept requests or has another protocol, but it has proven that this pid is its own.
   process.kill(endpoint.pid, "SIGTERM");
 }

@@ -1,8 +1,8 @@
 import { distance } from "fastest-levenshtein";
 
-/** The candidate most like what was typed, if it is like enough to be meant. */
+/** The candidate that is most similar to the typed text; undefined if none is similar enough. */
 export function nearest(typed: string, candidates: Iterable<string>): string | undefined {
-  // Of a short word less may be wrong before it is another word.
+  // In a short word, a second difference usually makes it another word.
   const limit = typed.length < 4 ? 1 : Math.max(2, Math.floor(typed.length / 3));
   let best: { readonly candidate: string; readonly away: number } | undefined;
   for (const candidate of candidates) {

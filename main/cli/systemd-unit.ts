@@ -13,18 +13,18 @@ import { stopDaemon } from "./stop.ts";
 import { print } from "./terminal.ts";
 
 const unitName = "repoconf.service";
-/** Milliseconds that the unit's daemon may take until it answers. */
+/** Milliseconds until the unit's daemon must answer. */
 const startTimeout = 10_000;
 const unitFile = () => join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "systemd", "user", unitName);
 
 /**
- * Writes the unit and starts it; a daemon that is running on the home is stopped first. Throws CommandError if there is no systemd, if
- * it refuses, or if the unit's daemon does not start.
+ * Installs and starts the unit, after stopping a daemon that is running on the home. Throws CommandError if there is no systemd, if it
+ * fails, or if the unit's daemon does not start.
  */
 export async function installService(options: { readonly home?: string }): Promise<void> {
   await systemctl("--version");
   const home = homeOf(options);
-  // A home has one daemon: while another is running, the unit's cannot start.
+  // A home has only one daemon, so the unit's cannot start while another is running.
   const replaced = await stopDaemon(home, options);
   const file = unitFile();
   await mkdir(dirname(file), { recursive: true });
@@ -32,7 +32,7 @@ export async function installService(options: { readonly home?: string }): Promi
   await systemctl("--user", "daemon-reload");
   await systemctl("--user", "enable", unitName);
   await systemctl("--user", "restart", unitName);
-  await untilItRuns(home);
+  await waitUntilRunning(home);
   if (replaced) print("It replaces the daemon that was running on this home.");
   print(`The daemon is running and starts at each login: ${file}`);
   print("To uninstall it: repoconf service remove");
@@ -48,8 +48,8 @@ export async function removeService(): Promise<void> {
   print("Removed the service. The home and all values are kept.");
 }
 
-/** Waits until the home's daemon is the unit's. Throws CommandError if it is not to be. */
-async function untilItRuns(home: Home): Promise<void> {
+/** Waits until the unit's daemon runs on the home. Throws CommandError if it does not start in time, or another daemon holds the home. */
+async function waitUntilRunning(home: Home): Promise<void> {
   for (const end = Date.now() + startTimeout; ; await delay(50)) {
     const endpoint = await findDaemon(home);
     const { MainPID, Result } = await unitState();
@@ -69,10 +69,10 @@ async function unitState(): Promise<{ readonly [property: string]: string | unde
 }
 
 function unitText(home: Home): string {
-  // The home as an option, because the unit gets neither this shell's REPOCONF_HOME nor its variables for data folders.
+  // Passes the home as an option, because the unit does not inherit REPOCONF_HOME and the XDG variables of this shell.
   const program = [process.execPath, process.argv[1] ?? ""];
   const command = [...program, "daemon", "--home", home.folder];
-  // Once the package is removed, the unit is passed over.
+  // ConditionPathExists makes systemd skip the unit once the package is removed.
   return `[Unit]
 Description=Repoconf, the configuration of each of your repositories
 ${program.map(path => `ConditionPathExists=${path.replaceAll("%", "%%")}`).join("\n")}
@@ -88,7 +88,7 @@ WantedBy=default.target
 `;
 }
 
-/** As systemd reads arguments: in quotes, its own signs doubled or escaped. */
+/** Quotes an argument for systemd, with its special characters doubled or escaped. */
 function quoted(argument: string): string {
   const escaped = argument
     .replaceAll("\\", "\\\\")

@@ -1,11 +1,11 @@
 /** Spaces between two columns. */
 const gap = 2;
-/** Below this a column is not narrowed for the sake of the others. */
+/** Columns are not made narrower than this. */
 const narrowest = 12;
 
 /**
- * Rows as aligned columns, the header first; each row is one or more lines. Where they are wider than `width` the widest
- * columns are narrowed and their cells wrapped; but for the first, which names what the row is about and is to be copied.
+ * Lays out the header and the rows as aligned columns; each row becomes one or more lines. If they are wider than `width`, the widest
+ * columns are narrowed and their cells wrapped. The first column never is: it identifies the row, and users copy it.
  */
 export function layOutTable(
   header: readonly string[],
@@ -36,13 +36,13 @@ function narrow(natural: readonly number[], width: number): number[] {
   return widths;
 }
 
-/** Between words where it can be; a word that is longer than a line is cut. */
+/** Wraps between words if possible, and splits words that are longer than a line. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let rest = text;
   while (rest.length > width) {
     const space = rest.lastIndexOf(" ", width);
-    // Half a character is none.
+    // Never splits a surrogate pair.
     const end = space > 0 ? space : width - (/[\uDC00-\uDFFF]/.test(rest.charAt(width)) ? 1 : 0);
     lines.push(rest.slice(0, end));
     rest = rest.slice(end).trimStart();

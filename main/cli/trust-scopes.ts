@@ -10,15 +10,15 @@ import { showDifference } from "./show-difference.ts";
 import { confirm, print, printNote } from "./terminal.ts";
 
 /*
- * The daemon reads no schema out of a work tree: one that a person accepts is copied into the home, as the text that was shown. So a pull can neither
- * change it nor add one, and a scope means the same for all repositories of the home.
+ * The daemon never reads schemas from a work tree. When the user accepts one, the text that was shown is copied into the home, so a pull
+ * can neither change nor add a schema, and a scope has the same meaning in all repositories of the home.
  */
 
 export function scopeAsJson({ scope, file, value, hash, serving }: OfferedScope) {
   return { scope, file, hash, value, serving };
 }
 
-/** Shows each and asks. Returns how many were not taken. */
+/** Shows each scope and asks whether to accept it. Returns how many were not accepted. */
 export async function askForScopes(
   client: RepoconfClient,
   home: Home,
@@ -31,7 +31,7 @@ export async function askForScopes(
       one.serving === null
         ? `Copy the scope ${one.scope} into your home, for all repositories?`
         : `Replace the scope ${one.scope} in your home, for all repositories?`;
-    if (await confirm(question)) await take(client, home, one, false);
+    if (await confirm(question)) await copyToHome(client, home, one, false);
     else left += 1;
   }
   if (left > 0)
@@ -50,11 +50,11 @@ export async function acceptScopes(
   quiet: boolean,
 ): Promise<readonly OfferedScope[]> {
   const accepted = offered.filter(({ hash }) => hashes.includes(hash));
-  for (const one of accepted) await take(client, home, one, quiet);
+  for (const one of accepted) await copyToHome(client, home, one, quiet);
   return accepted;
 }
 
-async function take(client: RepoconfClient, home: Home, one: OfferedScope, quiet: boolean): Promise<void> {
+async function copyToHome(client: RepoconfClient, home: Home, one: OfferedScope, quiet: boolean): Promise<void> {
   const { scope, text, homeFile } = one;
   const file = new DurableTextFile({
     path: homeFile,
@@ -65,20 +65,20 @@ async function take(client: RepoconfClient, home: Home, one: OfferedScope, quiet
   await file.write(text).catch(error => {
     throw new CommandError(`${homeFile} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   });
-  if (await isServed(client, one)) {
+  if (await isActive(client, one)) {
     if (!quiet) print(`Copied the scope ${scope} to ${homeFile}.`);
   } else printNote(`${homeFile} was written, but the daemon does not use it yet; to see why: repoconf doctor`);
 }
 
-/** Milliseconds between two looks, and in all. */
-const [pause, patience] = [50, 5_000];
+/** Milliseconds. */
+const [pollInterval, timeout] = [50, 5_000];
 
-/** The daemon reads it by itself; wait, so that the next request already uses it. */
-async function isServed(client: RepoconfClient, { scope, value }: OfferedScope): Promise<boolean> {
-  for (let waited = 0; waited < patience; waited += pause) {
+/** Waits until the daemon has read the schema, so that the next request uses it. False after the timeout. */
+async function isActive(client: RepoconfClient, { scope, value }: OfferedScope): Promise<boolean> {
+  for (let waited = 0; waited < timeout; waited += pollInterval) {
     const known = (await client.run("scope/list", {})).find(one => one.scope === scope);
     if (known !== undefined && sameJson(known.schema, value)) return true;
-    await setTimeout(pause);
+    await setTimeout(pollInterval);
   }
   return false;
 }

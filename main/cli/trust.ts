@@ -21,7 +21,7 @@ interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions 
   readonly reveal?: boolean;
 }
 
-/** `repoconf trust`: shows what a work tree's file brings that runs as a command, and lets a person trust it. */
+/** `repoconf trust`: shows values in a work tree's file that run as commands, and lets the user trust them. */
 export function addTrustCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("trust"))))
     .argument("[field...]", "only these fields, such as svc.services (default: all untrusted values)")
@@ -61,13 +61,13 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
       } else if (options.json) return printAll(scopes.map(scopeAsJson), all);
       else {
         if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
-        // A new scope may have values that wait for trust.
+        // A new scope may have untrusted values.
         all = await client.run("trust/list", { repo: id });
         if (all.length === 0) return;
       }
     }
-    const stranger = fields.find(field => !all.some(one => one.field === field));
-    if (stranger !== undefined) throw new CommandError(`Nothing to trust in ${stranger}.`, exitCodes.refused);
+    const unknown = fields.find(field => !all.some(one => one.field === field));
+    if (unknown !== undefined) throw new CommandError(`Nothing to trust in ${unknown}.`, exitCodes.refused);
     const waiting = all.filter(({ field }) => fields.length === 0 || fields.includes(field));
     if (hashes !== undefined) {
       const accepted = await acceptNamed(client, waiting, hashes, options);
@@ -101,7 +101,7 @@ function printableValue(one: UntrustedValue, fields: Fields): UntrustedValue {
   return { ...one, value: show(one.value), serving: show(one.serving) };
 }
 
-/** Shows each untrusted value and asks; says how to trust the rest. Returns how many are left. */
+/** Shows each untrusted value and asks whether to trust it. Returns how many are left, and says how to trust them later. */
 export async function showAndAsk(client: RepoconfClient, waiting: readonly UntrustedValue[]): Promise<number> {
   let left = 0;
   for (const one of waiting) {

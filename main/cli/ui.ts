@@ -6,7 +6,7 @@ interface UiOptions extends SessionOptions {
   readonly byAddress?: boolean;
 }
 
-/** `repoconf ui`: the screen in the browser. */
+/** `repoconf ui`: opens the screen in the browser. */
 export function addUiCommand(program: Command): void {
   addSessionOptions(program.command("ui"))
     .description("open the screen in the browser")
@@ -16,22 +16,22 @@ export function addUiCommand(program: Command): void {
 }
 
 async function ui(options: UiOptions): Promise<void> {
-  const [{ withSession }, { isTerminal, print }, { openPage }, { CommandError }, { mayAskForLocalNames }] =
+  const [{ withSession }, { isTerminal, print }, { openPage }, { CommandError }, { mayResolveLocalhostOverNetwork }] =
     await Promise.all([
       import("./session.ts"),
       import("./terminal.ts"),
       import("./open-page.ts"),
       import("./exit-codes.ts"),
-      import("./local-names.ts"),
+      import("./localhost-names.ts"),
     ]);
   await withSession(options, async ({ client, home }) => {
     const { url } = await client.run("session/link", {
-      byAddress: options.byAddress === true || mayAskForLocalNames(),
+      byAddress: options.byAddress === true || mayResolveLocalhostOverNetwork(),
     });
     if (options.print) return print(url);
     const opened = await openPage(home, url);
     if (opened) return print("Opening the screen in your browser.");
-    // Otherwise the link could end up in a log that others read; --print prints it anyway.
+    // Do not print the link into a log that others may read; --print does so on request.
     if (!isTerminal())
       throw new CommandError("Could not open a browser. To print the link instead: repoconf ui --print");
     print("Could not open a browser. Open this link within a minute:", url);

@@ -41,8 +41,8 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
       repo: repository.id,
       to: revision - 1,
       fields: fieldsOf(last),
-      // Another change meanwhile is one that nobody asked to take back. What there was since `revision` when the history was
-      // read, the key may not read, so it was of other fields and is left alone.
+      // Refuses if somebody has changed the repository since, because the user did not ask to undo that. Revisions that the key may
+      // not read changed other fields only and are kept.
       revision: Math.max(revision, repository.revision),
     });
     if (reply.errors[0]?.code === 1104) {
@@ -69,7 +69,7 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
 
 /** The newest revision that can be undone. Throws CommandError if there is none. */
 async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<HistoryEntry> {
-  // Two revisions, to see whether the last is the first; what was made to be forgotten stands beside them, however often.
+  // Two revisions, to know whether the last one is also the first. Skips erasures, of which there may be any number.
   const changes: HistoryEntry[] = [];
   let older: string | undefined;
   let damage: string | undefined;
@@ -83,7 +83,7 @@ async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEn
   const [last] = changes;
   if (last === undefined && damage !== undefined) throw new CommandError(`Nothing was undone. ${damage}`);
   if (last === undefined) throw nothingToUndo(name, "its history has no changes");
-  // The first revision has the values from when the history began; earlier ones are unknown.
+  // The first revision has the values from when the history began; earlier values are unknown.
   if (changes.length === 1 && damage === undefined && last.source === "file") {
     throw nothingToUndo(name, `its history starts at revision ${last.revision}`);
   }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { addChangeValuesOptions, type ChangeValuesOptions } from "./change-values.ts";
 
-/** `repoconf unset FIELD...`: removes stored values, so that the defaults are used. */
+/** `repoconf unset FIELD...`: removes stored values, so that the defaults apply. */
 export function addUnsetCommand(program: Command): void {
   addChangeValuesOptions(program.command("unset"))
     .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web")

@@ -15,8 +15,8 @@ export interface ValuePlace {
 }
 
 /**
- * A field as it is typed, or a place inside its value: `svc.services.web.image`. A name with a dot in it needs double quotes. A
- * field's own name may have dots too, so the longest existing field name wins. Throws CommandError.
+ * Parses a field, or a place inside its value: `svc.services.web.image`. A name that contains a dot must be in double quotes. A field's
+ * own name may contain dots too, so the longest existing field name wins. Throws CommandError.
  */
 export function readPlace(typed: string, fields: Fields): ValuePlace {
   if (fields.has(typed)) return { field: typed, path: "" };
@@ -29,13 +29,13 @@ export function readPlace(typed: string, fields: Fields): ValuePlace {
   throw unknownField(parts.slice(0, 2).join("."), fields);
 }
 
-/** A place as it is typed. */
+/** A place as users type it. */
 export function showPlace({ field, path }: ValuePlace): string {
   const names = pointerTokens(path).map(name => (/^[^."]+$/.test(name) ? name : `"${name}"`));
   return [field, ...names].join(".");
 }
 
-/** The value at a place that was typed as `name`. Throws CommandError if there is none. */
+/** The value at a place. `name` is what the user typed. Throws CommandError if there is no value. */
 export function readAt(config: Config, { field, path }: ValuePlace, name: string): JsonValue {
   const split = splitConfigPath(field);
   const value = split && valueAt(configValue(config, split.scope, split.field), path);
@@ -43,7 +43,7 @@ export function readAt(config: Config, { field, path }: ValuePlace, name: string
   return value;
 }
 
-/** The names that are possible at a place inside a field's value, as far as its schema lists them. */
+/** The subschema for a place inside a field's value; undefined if the schema does not describe it. */
 export function schemaAt(schema: PlainSchema | undefined, path: string): PlainSchema | undefined {
   let at: unknown = schema;
   for (const token of pointerTokens(path)) {
@@ -55,10 +55,10 @@ export function schemaAt(schema: PlainSchema | undefined, path: string): PlainSc
   return isJsonObject(at) ? at : undefined;
 }
 
-/** What an edit did, in words for people. `value`: of the whole field, as it is now. */
+/** Describes an edit for the user. */
 export function describeEdit(edit: ValueEdit, schema: FieldSchema | undefined, reveal: boolean): string {
   const place = showPlace({ field: edit.field, path: edit.path ?? "" });
-  // The message came from us.
+  // The edit was parsed by this command, so its value is JSON.
   const value = showValue((edit.value ?? null) as JsonValue, schema, reveal);
   switch (edit.op) {
     case "set":

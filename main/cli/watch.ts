@@ -23,7 +23,7 @@ interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions 
   readonly reveal?: boolean;
 }
 
-/** `repoconf watch`: changes as they happen, until Ctrl+C. */
+/** `repoconf watch`: prints changes as they happen, until Ctrl+C. */
 export function addWatchCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("watch"))))
     .argument("[field]", "only changes of this field, such as svc.timeout")
@@ -58,7 +58,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
     const stop = new AbortController();
     const { signal } = stop;
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-    // The reader of our output may end first, as head does.
+    // The reader of the output may exit first, like head.
     process.stdout.once("error", () => stop.abort());
     const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
     if (process.stderr.isTTY) printNote(`Watching ${what}. Press Ctrl+C to stop.`);
@@ -74,7 +74,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
     }
     async function printEverything(): Promise<void> {
       for await (const received of client.watchEverything({ signal })) {
-        // Until its schema is read again, nothing of a scope shows.
+        // Without its schema, a field counts as masked, so a failure here reveals nothing.
         if (received[0] === "scope" || (received[0] === "connection" && received[1] === "resumed"))
           fields = await listFields(client).catch(() => new Map());
         if (received[0] === "draft" || (received[0] === "config" && since !== undefined)) continue;
@@ -82,7 +82,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
         if (message !== undefined) printMessage(message);
       }
     }
-    /** The changes of one repository, with those of the past. */
+    /** Prints the changes of one repository, including past ones. */
     async function printChanges(repo: string): Promise<void> {
       for await (const change of client.watch({ repo, since: since ?? 0, signal })) {
         const message = narrow(["config", "changed", change], repo, field);
@@ -97,7 +97,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
 /** Unsaved edits on the screen are not shown to others. */
 type PrintedMessage = Exclude<WatchMessage, readonly [resource: "draft", ...unknown[]]>;
 
-/** The message, as far as it is about this repository, if any, and field, if any, or about the connection. */
+/** The part of a message that concerns the repository and field, if given, or the connection; undefined if there is none. */
 function narrow(
   message: PrintedMessage,
   id: string | undefined,
@@ -152,7 +152,7 @@ function describe(message: PrintedMessage, names: ReadonlyMap<string, string>, o
   }
 }
 
-/** Changes have their own time; everything else gets the time of arrival. */
+/** The time of arrival, for messages without a time of their own. */
 function now(): string {
   return new Date().toISOString();
 }

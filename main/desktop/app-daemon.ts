@@ -12,44 +12,44 @@ export interface AppDaemonOptions {
   readonly version: string;
   readonly logger: Logger;
   readonly screenFolder: string;
-  /** A tool with the owner's key asks the app's own daemon to stop. */
+  /** Called when a tool with the owner's key asks the app's own daemon to stop. */
   onStop(): void;
 }
 
-/** The daemon that the app works with: its own, or one that ran on this home already. */
+/** The daemon that the app uses: its own, or one that was already running on this home. */
 export interface AppDaemon {
   readonly url: string;
-  /** With the owner's key; the screen never sees it. */
+  /** Uses the owner's key, which the screen never sees. */
   readonly client: RepoconfClient;
-  /** A session of the screen's with the daemon that runs now, asked for before each connect; it ends the one before. */
+  /** Creates a session for the screen with the running daemon, and ends the previous one. Called before each connect. */
   session(): Promise<ShellSession>;
-  /** How many lose their connection when the app quits: none where the daemon is not the app's own. */
+  /** The number of tools that lose their connection when the app quits; 0 if the daemon is not the app's own. */
   connectedTools(): Promise<number>;
-  /** Ends the session, and finishes and stops the daemon if it is the app's own. */
+  /** Ends the session, and shuts down the daemon if it is the app's own. */
   close(): Promise<void>;
 }
 
-const replaceTries = 50;
-/** Milliseconds that another daemon has to end the session of an app that quits. */
-const goodByeTime = 500;
+const startRetries = 50;
+/** Milliseconds that quitting waits for another daemon to revoke the session. */
+const revokeTimeout = 500;
 
-/** Starts the daemon in this process, or attaches to one that is faster. Throws HomeError. */
-export async function ownDaemon(options: AppDaemonOptions, tries = replaceTries): Promise<AppDaemon> {
+/** Starts the daemon in this process, or attaches to one that was started at the same time. Throws HomeError. */
+export async function ownDaemon(options: AppDaemonOptions, tries = startRetries): Promise<AppDaemon> {
   const { home, version, logger, screenFolder, onStop } = options;
   try {
     const daemon = await createDaemon({ home: home.folder, version, logger, screenFolder, onStop });
     return appDaemon(home, daemon.url, daemon);
   } catch (error) {
     if (!(error instanceof HomeInUseError) || tries === 0) throw error;
-    // One that was faster, or one that is about to leave.
+    // Another daemon was faster, or one is just stopping.
     const other = await findDaemon(home);
-    if (other !== undefined && tries < replaceTries - 1) return attach(home, other.url);
+    if (other !== undefined && tries < startRetries - 1) return attach(home, other.url);
     await delay(100);
     return ownDaemon(options, tries - 1);
   }
 }
 
-/** Works with the daemon that has the home already, at this address. */
+/** Uses the daemon that is already running on the home, at this address. */
 export function attach(home: Home, url: string): AppDaemon {
   return appDaemon(home, url);
 }
@@ -69,7 +69,7 @@ function appDaemon(home: Home, url: string, own?: Daemon): AppDaemon {
     session: () =>
       inTurn(async () => {
         const { endpoint } = await locate();
-        // The one before may have ended: with its daemon, or because nobody used the window for hours.
+        // The previous session may have ended already, with its daemon or after hours without use.
         await endSession();
         session = { ...(await client.run("session/create", { label: "desktop" })), url: endpoint.url };
         return session;
@@ -77,19 +77,19 @@ function appDaemon(home: Home, url: string, own?: Daemon): AppDaemon {
     connectedTools: async () => {
       if (own === undefined) return 0;
       const status = await client.run("daemon/status", {}).catch(() => undefined);
-      // Without the connection that asks, and those of our own page.
+      // Does not count this client's connection and those of the app's own page.
       return (status?.sockets ?? 1) - 1 - (session === undefined ? 0 : own.countClients(session.id));
     },
     close: async () => {
-      // With the app's own daemon it ends anyway; another one may be gone.
-      if (own === undefined) await Promise.race([endSession(), delay(goodByeTime)]);
+      // The app's own daemon ends its sessions anyway. Another daemon may not be running any more, so do not wait long.
+      if (own === undefined) await Promise.race([endSession(), delay(revokeTimeout)]);
       client.close();
       await own?.close();
     },
   };
 }
 
-/** Asks the daemon that has the home to leave. Throws RepoconfError 1200. */
+/** Asks the daemon of the home to stop. Throws RepoconfError 1200. */
 export async function stopDaemon(home: Home): Promise<void> {
   using client = new RepoconfClient({ locate: () => locateDaemon({ home: home.folder, keyFile: home.ownerKeyFile }) });
   await client.run("daemon/stop", {});

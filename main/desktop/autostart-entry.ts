@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Linux has no call for starting at login: an XDG autostart entry of our own. */
+/** Electron cannot start apps at login on Linux, so the app writes its own XDG autostart entry. */
 const entryFile = () =>
   join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "autostart", "repoconf.desktop");
 
@@ -10,15 +10,15 @@ export async function hasAutostartEntry(): Promise<boolean> {
   return (await readFile(entryFile(), "utf8").catch(() => "")).includes("[Desktop Entry]");
 }
 
-/** Makes the entry, or takes it away. Throws the system's error. */
+/** Creates or removes the entry. Throws system errors. */
 export async function setAutostartEntry(on: boolean): Promise<void> {
   const file = entryFile();
   if (!on) return rm(file, { force: true });
   await mkdir(dirname(file), { recursive: true });
-  // An AppImage is run from a mount that is gone after it.
+  // An AppImage runs from a temporary mount, so execPath does not exist at the next login.
   const command = process.env["APPIMAGE"] ?? process.execPath;
   const quoted = `"${command.replaceAll(/["`$\\]/g, character => `\\${character}`)}"`;
-  // A package may not touch what is in people's homes: once the app is removed, TryExec makes the entry one that is passed over.
+  // Uninstalling a package does not touch users' home folders; TryExec makes desktops skip the entry once the app is removed.
   const lines = [
     "Type=Application",
     "Name=Repoconf",

@@ -1,7 +1,10 @@
 import { isRepositoryId } from "../../shared/repository-id.ts";
 import type { ScreenLink } from "../../shared/shell-bridge.ts";
 
-/** Where a link leads that opens and never writes: the first `repoconf://repo/ID/FIELD` among the arguments of a start; undefined if there is none that can be followed. */
+/**
+ * The target of the first `repoconf://repo/ID/FIELD` link in the command line; undefined if there is none or it is invalid. Links come
+ * from anywhere, so they only open a page and never change anything.
+ */
 export function deepLinkIn(argv: readonly string[]): ScreenLink | undefined {
   const text = argv.find(one => one.startsWith("repoconf://"));
   const url = text === undefined ? null : URL.parse(text);

@@ -3,60 +3,60 @@ import { join } from "node:path";
 import { BrowserWindow, dialog, type Rectangle, type Session, screen, type WebFrameMain } from "electron";
 import type { ScreenLink } from "../../shared/shell-bridge.ts";
 import type { Home } from "../home.ts";
-import { closedPreferences, denyNavigation, isScreen } from "./lockdown.ts";
+import { denyNavigation, isScreen, securePreferences } from "./lockdown.ts";
 import { screenUrl } from "./own-screen.ts";
 
 interface AppWindowOptions {
   readonly home: Home;
-  /** Where the screen is served. */
+  /** The partition that serves the screen. */
   readonly partition: Session;
   readonly preload: string;
 }
 
-interface Place {
+interface WindowState {
   readonly bounds: Rectangle;
   readonly maximized: boolean;
 }
 
 const firstSize = { width: 1280, height: 860 };
-const leastSize = { minWidth: 720, minHeight: 480 };
-/** Milliseconds that a page may take to send its edits: one that hangs, or has no connection, is asked about them. */
-const sendCeiling = 2_000;
+const minimumSize = { minWidth: 720, minHeight: 480 };
+/** Milliseconds that the page may take to send its edits. If it hangs or has no connection, the user is asked about them. */
+const sendTimeout = 2_000;
 
 /** The only window: it remembers its position, and closing only hides it, because the daemon keeps running. */
 export class AppWindow {
   readonly #options: AppWindowOptions;
-  readonly #placeFile: string;
+  readonly #stateFile: string;
   #window: BrowserWindow | undefined;
   #firstLink: ScreenLink | undefined;
   #quitting = false;
-  /** Called when the person stays for edits that are not saved. */
+  /** Called when the user stays because of unsaved edits. */
   #onStay = () => {};
   /** Called when the page has sent its edits. */
   #onSent = () => {};
 
   constructor(options: AppWindowOptions) {
     this.#options = options;
-    this.#placeFile = join(options.home.folder, "desktop.json");
+    this.#stateFile = join(options.home.folder, "desktop.json");
   }
 
-  /** Makes the window and loads the screen, which is the app's own. */
+  /** Creates the window and loads the app's own screen. */
   async open(link?: ScreenLink): Promise<void> {
-    const place = await this.#readPlace();
+    const state = await this.#readState();
     const window = new BrowserWindow({
       ...firstSize,
-      ...place?.bounds,
-      ...leastSize,
+      ...state?.bounds,
+      ...minimumSize,
       show: false,
       title: "Repoconf",
-      webPreferences: { ...closedPreferences, session: this.#options.partition, preload: this.#options.preload },
+      webPreferences: { ...securePreferences, session: this.#options.partition, preload: this.#options.preload },
     });
     this.#window = window;
     denyNavigation(window.webContents);
-    if (place?.maximized) window.maximize();
+    if (state?.maximized) window.maximize();
     window.once("ready-to-show", () => window.show());
     window.on("close", event => {
-      void this.#writePlace(window);
+      void this.#writeState(window);
       if (this.#quitting) return;
       event.preventDefault();
       window.hide();
@@ -64,7 +64,7 @@ export class AppWindow {
     window.on("closed", () => {
       this.#window = undefined;
     });
-    // The page has unsaved edits. Electron itself asks nobody; it just does not close the page.
+    // The page has unsaved edits. Electron shows no dialog of its own; it just does not close the page.
     window.webContents.on("will-prevent-unload", event => {
       window.show();
       const choice = dialog.showMessageBoxSync(window, {
@@ -75,7 +75,7 @@ export class AppWindow {
         defaultId: 1,
         cancelId: 1,
       });
-      // What is prevented is that the page stays.
+      // Preventing this event makes the page unload.
       if (choice === 0) event.preventDefault();
       else this.#onStay();
     });
@@ -83,7 +83,7 @@ export class AppWindow {
     await window.loadURL(screenUrl);
   }
 
-  /** Brings the window to the front, and to where a link leads. */
+  /** Brings the window to the front, and follows the link if there is one. */
   show(link?: ScreenLink): void {
     if (this.#window === undefined) {
       void this.open(link);
@@ -95,26 +95,26 @@ export class AppWindow {
     if (link !== undefined) this.#navigate(link);
   }
 
-  /** Tells the screen what a menu item asks for. */
+  /** Sends a menu item's command to the screen. */
   send(command: "add" | "save"): void {
     this.show();
     this.#window?.webContents.send("command", command);
   }
 
-  /** Whether the frame is this window's own page: only that may call what is native. */
+  /** Whether the frame is this window's own page, the only one that may make native calls. */
   owns(frame: WebFrameMain | null): boolean {
     if (frame === null || this.#window === undefined) return false;
     return frame === this.#window.webContents.mainFrame && isScreen(frame.url);
   }
 
-  /** The link that the window was opened for, when its page is ready to follow it; once. */
+  /** The link that the window was opened with. Returned once, when the page is ready to follow it. */
   takeFirstLink(): ScreenLink | undefined {
     const link = this.#firstLink;
     this.#firstLink = undefined;
     return link;
   }
 
-  /** Closes the window for good. False if the person stays for edits that are not saved. */
+  /** Closes the window instead of hiding it. False if the user stays because of unsaved edits. */
   async leave(): Promise<boolean> {
     const window = this.#window;
     if (window === undefined) return true;
@@ -128,46 +128,46 @@ export class AppWindow {
     return this.#quitting;
   }
 
-  /** The page has sent its edits to the daemon. */
+  /** Called by the page once it has sent its edits to the daemon. */
   readyToLeave(): void {
     this.#onSent();
   }
 
-  /** Waits until the daemon has the page's edits, that nobody is asked about them. */
+  /** Waits until the daemon has the page's edits, so that the user is not asked about them. */
   async #sendEdits(window: BrowserWindow): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onSent = resolve;
     window.webContents.send("leave");
-    const ceiling = setTimeout(resolve, sendCeiling);
+    const timer = setTimeout(resolve, sendTimeout);
     await promise;
-    clearTimeout(ceiling);
+    clearTimeout(timer);
   }
 
   #navigate(link: ScreenLink): void {
     this.#window?.webContents.send("navigate", link);
   }
 
-  async #readPlace(): Promise<Place | undefined> {
+  async #readState(): Promise<WindowState | undefined> {
     try {
-      // Written below; whatever else stands there is checked by what the displays say.
-      const place = JSON.parse(await readFile(this.#placeFile, "utf8")) as Place;
-      const { x, y, width, height } = place.bounds;
+      // The shape is not validated: anything wrong throws, or fails the check against the displays.
+      const state = JSON.parse(await readFile(this.#stateFile, "utf8")) as WindowState;
+      const { x, y, width, height } = state.bounds;
       const { workArea } = screen.getDisplayMatching({ x, y, width, height });
-      // The display that it stood on may be gone.
+      // The display may have been disconnected.
       const visible =
         x < workArea.x + workArea.width &&
         y < workArea.y + workArea.height &&
         x + width > workArea.x &&
         y >= workArea.y - 20;
-      return visible ? place : undefined;
+      return visible ? state : undefined;
     } catch {
       return undefined;
     }
   }
 
-  async #writePlace(window: BrowserWindow): Promise<void> {
-    const place: Place = { bounds: window.getNormalBounds(), maximized: window.isMaximized() };
+  async #writeState(window: BrowserWindow): Promise<void> {
+    const state: WindowState = { bounds: window.getNormalBounds(), maximized: window.isMaximized() };
     // The position of a window is not worth an error.
-    await writeFile(this.#placeFile, JSON.stringify(place), { mode: 0o600 }).catch(() => {});
+    await writeFile(this.#stateFile, JSON.stringify(state), { mode: 0o600 }).catch(() => {});
   }
 }

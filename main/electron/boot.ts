@@ -20,18 +20,18 @@ import { updateItself } from "./updates.ts";
 
 export interface BootOptions {
   readonly version: string;
-  /** Where the built app is: its preload and its screen. */
+  /** The folder of the built app, with its preload script; the screen is next to it. */
   readonly folder: string;
 }
 
 const logFileBytes = 5_000_000;
 
-/** The desktop app, from its start to the open window, in this order. Throws what keeps it from running. */
+/** Starts the desktop app, in this order, until its window is open. Throws if it cannot run. */
 export async function boot({ version, folder }: BootOptions): Promise<void> {
-  // A second start hands over its arguments, with the link, and leaves.
+  // A second instance passes its arguments, including a link, to the first one and quits.
   if (!app.requestSingleInstanceLock()) return app.quit();
   const requests = new OpenRequests();
-  // Windows shows notifications, and names the login entry, by what the installer called the app (electron-builder.yml).
+  // Windows needs the app id of the installer (electron-builder.yml) to show notifications and to name the login entry.
   if (process.platform === "win32") app.setAppUserModelId("dev.repoconf.app");
   registerScreenScheme();
   await app.whenReady();
@@ -73,6 +73,6 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   // The daemon keeps running when the window closes.
   app.on("window-all-closed", () => {});
   const asked = requests.serve(window);
-  // Started at login it waits in the tray, unless somebody has asked for it since.
+  // After a start at login the app stays in the tray, unless the window was requested since.
   if (asked !== undefined || !wasStartedAtLogin()) await window.open(asked?.link ?? deepLinkIn(process.argv));
 }

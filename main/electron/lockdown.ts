@@ -1,8 +1,8 @@
 import { type Session, session, type WebContents } from "electron";
 import { screenUrl } from "./own-screen.ts";
 
-/** What every window's page is made with (Electron's security checklist; docs/desktop.md has each point and its test). */
-export const closedPreferences = {
+/** The preferences of every window, from Electron's security checklist; docs/desktop.md has each point and its test. */
+export const securePreferences = {
   contextIsolation: true,
   sandbox: true,
   nodeIntegration: false,
@@ -18,33 +18,33 @@ export const closedPreferences = {
 } as const;
 
 /**
- * The screen needs no camera, no place, no notification of its own: nothing is asked and nothing is given. Only its own page, in its
- * partition, reaches this machine's loopback, where the daemon is; Chromium counts a page of a scheme as one of elsewhere.
+ * Denies every permission without a prompt, because the screen needs no camera, location or notifications. The exception is access to
+ * the loopback for the screen's own partition: the daemon listens there, and Chromium treats a page with a custom scheme as a remote one.
  */
 export function denyPermissions(partition: Session): void {
   for (const one of [session.defaultSession, partition]) {
-    const isGiven = (permission: string) => one === partition && loopbackPermissions.includes(permission);
-    one.setPermissionRequestHandler((_contents, permission, answer) => answer(isGiven(permission)));
-    one.setPermissionCheckHandler((_contents, permission) => isGiven(permission));
+    const isGranted = (permission: string) => one === partition && loopbackPermissions.includes(permission);
+    one.setPermissionRequestHandler((_contents, permission, answer) => answer(isGranted(permission)));
+    one.setPermissionCheckHandler((_contents, permission) => isGranted(permission));
     one.setDevicePermissionHandler(() => false);
   }
 }
 
-/** The name that it has, and the one that it had. */
+/** The current name of the permission, and the earlier one. */
 const loopbackPermissions = ["loopback-network", "local-network-access"];
 
-/** Whether this is the address of the screen's page. Node gives the scheme no origin, so the text is compared. */
+/** Whether this is the URL of the screen's page. Compares text, because Node's URL has no origin for custom schemes. */
 export function isScreen(url: string): boolean {
   return url.startsWith(screenUrl);
 }
 
-/** Keeps a page where it is: no other page, no frame, no window. */
+/** Prevents navigation to other pages, frames, webviews and new windows. */
 export function denyNavigation(contents: WebContents): void {
-  const stay = (event: { preventDefault(): void; readonly url: string }) => {
+  const preventLeaving = (event: { preventDefault(): void; readonly url: string }) => {
     if (!isScreen(event.url)) event.preventDefault();
   };
-  contents.on("will-navigate", stay);
-  contents.on("will-redirect", stay);
+  contents.on("will-navigate", preventLeaving);
+  contents.on("will-redirect", preventLeaving);
   contents.on("will-frame-navigate", event => {
     if (!event.isMainFrame) event.preventDefault();
   });

@@ -3,7 +3,7 @@ import type { AppWindow } from "./app-window.ts";
 
 const documentation = "https://github.com/repoconf/repoconf#readme";
 
-/** The menu bar. What changes something is done by the screen, which shows it first. */
+/** The menu bar. Commands that change something are sent to the screen, which shows the change first. */
 export function createMenu(window: AppWindow): void {
   const template: MenuItemConstructorOptions[] = [
     ...(process.platform === "darwin" ? [{ role: "appMenu" } as const] : []),

@@ -4,13 +4,13 @@ import type { ScreenLink, ShellSession } from "../../shared/shell-bridge.ts";
 interface NativeCallsOptions {
   session(): Promise<ShellSession>;
   firstLink(): ScreenLink | undefined;
-  /** The screen has sent what it was asked to send before the app quits. */
+  /** Called when the screen has sent the edits that it must send before the app quits. */
   readyToLeave(): void;
   /** Whether a frame is the window's own page. */
   owns(frame: WebFrameMain | null): boolean;
 }
 
-/** What the screen may ask the shell for (preload.ts), each call checked for who sends it. */
+/** Handles the native calls of the screen (preload.ts), and checks the sender of each one. */
 export function serveNativeCalls({ session, firstLink, readyToLeave, owns }: NativeCallsOptions): void {
   const serve = (name: string, run: () => unknown) => {
     ipcMain.handle(name, event => {

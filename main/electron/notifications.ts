@@ -3,7 +3,7 @@ import type { RepoconfClient } from "../../shared/client/client.ts";
 import { describeProblem } from "../../shared/health.ts";
 import type { AppWindow } from "./app-window.ts";
 
-/** Notifies when a file breaks, once each time; a click opens it. */
+/** Shows one notification each time a repository's file becomes invalid; a click opens the repository. */
 export function notifyOfBrokenFiles(client: RepoconfClient, window: AppWindow): void {
   const broken = new Set<string>();
   const watch = async () => {

@@ -3,7 +3,7 @@ import { findDaemon } from "../client/locate.ts";
 import { type AppDaemon, type AppDaemonOptions, attach, ownDaemon, stopDaemon } from "../desktop/app-daemon.ts";
 import { isOlder } from "../version.ts";
 
-/** Starts the daemon in this process, or attaches to the one that has the home. Undefined: the person rather quits. */
+/** Starts the daemon in this process, or attaches to the one that runs on the home. Undefined if the user chooses to quit. */
 export async function openDaemon(options: AppDaemonOptions): Promise<AppDaemon | undefined> {
   const { home, version } = options;
   const running = await findDaemon(home);

@@ -4,8 +4,8 @@ import { deepLinkIn } from "../desktop/deep-link.ts";
 import type { AppWindow } from "./app-window.ts";
 
 /**
- * Hears who asks for the window: a link, or another start of the app. To be made before anything is waited for: macOS hands
- * over the link that the app was started by before it is ready, and another start may come while the daemon is starting.
+ * Listens for requests to open the window: a link, or a second start of the app. Create it before the first await: macOS delivers the
+ * link that started the app before the app is ready, and a second start may happen while the daemon is starting.
  */
 export class OpenRequests {
   #window: AppWindow | undefined;
@@ -19,7 +19,7 @@ export class OpenRequests {
     });
   }
 
-  /** From now on requests go to this window. Returns the newest one that came before. */
+  /** Sends requests to this window from now on. Returns the newest earlier one. */
   serve(window: AppWindow): { readonly link: ScreenLink | undefined } | undefined {
     this.#window = window;
     return this.#waiting;

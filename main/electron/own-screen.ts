@@ -2,20 +2,20 @@ import { protocol, type Session, session } from "electron";
 import { desktopOrigin, desktopScheme } from "../../shared/shell-bridge.ts";
 import { Screen } from "../daemon/screen.ts";
 
-/** The window's page: the app's own files, never the daemon's port, on which somebody else may sit. */
+/** The window loads the app's own files, never the daemon's port, on which another program may be listening. */
 export const screenUrl = `${desktopOrigin}/`;
 
-/** Wherever the daemon is: its port may be another one next time. What answers there has to prove itself. */
+/** Any port, because the daemon may get another one at its next start. The client authenticates whatever answers. */
 const daemonSource = "ws://127.0.0.1:*";
 
-/** Before the app is ready: the page's scheme counts as secure, as https does, and has an origin. */
+/** Makes the screen's scheme secure, like https, and gives it an origin. Call it before the app is ready. */
 export function registerScreenScheme(): void {
   protocol.registerSchemesAsPrivileged([
     { scheme: desktopScheme, privileges: { standard: true, secure: true, supportFetchAPI: true } },
   ]);
 }
 
-/** Serves the built screen in a partition that is in memory alone: nothing that a page left there outlives the app. */
+/** Serves the built screen in an in-memory partition, so that nothing a page stores outlives the app. */
 export async function openScreenPartition(folder: string): Promise<Session> {
   const partition = session.fromPartition("screen", { cache: false });
   const screen = await Screen.open(folder);

@@ -1,7 +1,7 @@
 import { contextBridge, ipcRenderer } from "electron";
 import type { ShellBridge } from "../../shared/shell-bridge.ts";
 
-/** All that the screen gets of the shell: one line each, no channel of its own choosing. */
+/** The complete interface between screen and shell. The screen cannot choose a channel. */
 const bridge: ShellBridge = {
   session: () => ipcRenderer.invoke("session"),
   chooseFolder: () => ipcRenderer.invoke("choose-folder"),

@@ -8,23 +8,23 @@ interface QuitOptions {
   readonly window: AppWindow;
   readonly tray: Tray;
   readonly logger: Logger;
-  /** Whether it is a tool with the owner's key that asks for the end (`repoconf stop`): about tools nobody is asked then. Once. */
+  /** Whether a tool with the owner's key asked the app to stop (`repoconf stop`); then there is no question about tools. Resets it. */
   takeStopRequest(): boolean;
 }
 
-/** Milliseconds that writes under way may take before the app leaves all the same. */
-const closeCeiling = 10_000;
+/** Milliseconds after which the app quits although writes are still in progress. */
+const closeTimeout = 10_000;
 
-/** Quitting asks about connected tools and about edits that are not saved, waits for what is being written, and then leaves. */
+/** Makes quitting ask about connected tools and unsaved edits, and wait for writes in progress. */
 export function quitSafely({ daemon, window, tray, logger, takeStopRequest }: QuitOptions): void {
   let leaving = false;
   const leave = async () => {
     if (!(takeStopRequest() || (await agreesToDisconnect(daemon))) || !(await window.leave())) return;
     tray.destroy();
-    const ceiling = new Promise<"late">(resolve => setTimeout(() => resolve("late"), closeCeiling).unref());
-    const ended = await Promise.race([daemon.close().catch((error: unknown) => error), ceiling]);
-    if (ended === "late") logger.warn("quitting although writes are not finished after ten seconds");
-    // It closes windows without a question: by now there is none.
+    const timeout = new Promise<"late">(resolve => setTimeout(() => resolve("late"), closeTimeout).unref());
+    const ended = await Promise.race([daemon.close().catch((error: unknown) => error), timeout]);
+    if (ended === "late") logger.warn("quitting although writes did not finish within ten seconds");
+    // This would close windows without asking; all are closed by now.
     app.exit(0);
   };
   app.on("before-quit", event => {

@@ -2,7 +2,7 @@ import { app, Menu, nativeImage, Tray } from "electron";
 import type { AppWindow } from "./app-window.ts";
 import { setStartAtLogin, startsAtLogin } from "./autostart.ts";
 
-/** The tray icon: the daemon keeps running when the window is closed, and this opens it again. */
+/** The tray icon opens the window again: the daemon keeps running when the window is closed. */
 export function createTray(window: AppWindow, icon: string): Tray {
   const tray = new Tray(nativeImage.createFromPath(icon));
   tray.setToolTip("Repoconf");

@@ -271,7 +271,7 @@ describe.concurrent("repoconf backup", () => {
     await writeFile(join(home.homeFolder, "repos/notes.txt"), "mine");
     await writeFile(join(home.homeFolder, "repos/broken.json"), "{ not JSON");
     const { code, errorOutput } = await home.run(["backup", "backup.tar.gz"]);
-    expect([code, errorOutput]).toEqual([0, "Left out, as they are no files of Repoconf: repos/notes.txt\n"]);
+    expect([code, errorOutput]).toEqual([0, "Not included, because these are not Repoconf files: repos/notes.txt\n"]);
     expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toContain("repos/broken.json");
   });
 
@@ -364,15 +364,15 @@ describe.concurrent("repoconf backup --restore", () => {
     const files = await filesBelow(home.homeFolder);
     const good = archive(manifest, format, { path: "repos/blog.json", text: "{}" });
     const cases: readonly (readonly [content: Buffer, said: string])[] = [
-      [archive(manifest, format, { path: "/etc/evil" }), `"/etc/evil" is no file of Repoconf`],
-      [archive(manifest, format, { path: "repos/../../evil.json" }), "is no file of Repoconf"],
-      [archive(manifest, format, { path: "../evil.json" }), "is no file of Repoconf"],
-      [archive(manifest, format, { path: "owner.key" }), `"owner.key" is no file of Repoconf`],
-      [archive(manifest, format, { path: "keys.json" }), `"keys.json" is no file of Repoconf`],
-      [archive(manifest, format, { path: "repos/deep/shop.json" }), "is no file of Repoconf"],
-      [archive(manifest, format, { path: "repos/con.json" }), "is no file of Repoconf"],
-      [archive(manifest, format, { path: "journal/shop.jsonl" }), "is no file of Repoconf"],
-      [archive(manifest, format, { path: "journal/../evil.0-0.jsonl" }), "is no file of Repoconf"],
+      [archive(manifest, format, { path: "/etc/evil" }), `"/etc/evil" is not a Repoconf file`],
+      [archive(manifest, format, { path: "repos/../../evil.json" }), "is not a Repoconf file"],
+      [archive(manifest, format, { path: "../evil.json" }), "is not a Repoconf file"],
+      [archive(manifest, format, { path: "owner.key" }), `"owner.key" is not a Repoconf file`],
+      [archive(manifest, format, { path: "keys.json" }), `"keys.json" is not a Repoconf file`],
+      [archive(manifest, format, { path: "repos/deep/shop.json" }), "is not a Repoconf file"],
+      [archive(manifest, format, { path: "repos/con.json" }), "is not a Repoconf file"],
+      [archive(manifest, format, { path: "journal/shop.jsonl" }), "is not a Repoconf file"],
+      [archive(manifest, format, { path: "journal/../evil.0-0.jsonl" }), "is not a Repoconf file"],
       [archive(manifest, format, { path: "repos/shop.json", type: "SymbolicLink" }), "is a SymbolicLink"],
       [archive(manifest, format, { path: "repos/shop.json", type: "Link" }), "is a Link"],
       [archive(manifest, format, format), "appears twice"],

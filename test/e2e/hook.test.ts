@@ -184,7 +184,7 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
     const shell = await makePromptingShell(home, name);
     const { output, errorOutput } = await shell.type(["LIST=(a b)", `cd ${quoted(folder)}`, `echo "\${LIST[*]} $B"`]);
     expect(output.trim()).toBe("a b plain");
-    for (const one of ["UID", "LIST"]) expect(errorOutput).toContain(`${one} is no plain variable of this shell`);
+    for (const one of ["UID", "LIST"]) expect(errorOutput).toContain(`${one} is not a plain variable of this shell`);
   });
 
   there("a variable by which the shell finds the hook, and its folder, is left alone and named", async () => {
@@ -201,7 +201,7 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
     ]);
     expect(output.trim().split("\n")).toEqual(["plain shop", "none"]);
     for (const one of ["PWD", name === "bash" ? "PROMPT_COMMAND" : "precmd_functions"])
-      expect(errorOutput).toContain(`${one} is no plain variable of this shell`);
+      expect(errorOutput).toContain(`${one} is not a plain variable of this shell`);
     expect(loads(await shell.calls())).toBe(3);
   });
 
@@ -280,7 +280,7 @@ test.skipIf(!isShellThere("bash"))("the hook for bash: an associative array keep
   ]);
   const arrays = ['declare -A MAP=([key]="value" )', 'declare -a LIST=([5]="five")'];
   expect(output.trim().split("\n")).toEqual([...arrays, "B=plain", ...arrays, "B=none"]);
-  expect(errorOutput).toContain("MAP is no plain variable of this shell");
+  expect(errorOutput).toContain("MAP is not a plain variable of this shell");
 });
 
 const zshSettings = [

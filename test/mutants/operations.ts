@@ -254,7 +254,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "deleting the temporary file after an edit that changed nothing",
-    file: "main/cli/edit-until-good.ts",
+    file: "main/cli/edit-until-valid.ts",
     find: "    if (edited === text) await finish();\n",
     replace: "",
     test: "test/e2e/edit.test.ts",
@@ -263,7 +263,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "keeping a text that could not be saved",
-    file: "main/cli/edit-until-good.ts",
+    file: "main/cli/edit-until-valid.ts",
     find: `throw keptIn(file, "Nothing was saved.");`,
     replace: `await finish();\n    throw keptIn(file, "Nothing was saved.");`,
     test: "test/e2e/edit.test.ts",

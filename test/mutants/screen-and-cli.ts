@@ -167,7 +167,7 @@ export const mutants: readonly Mutant[] = [
     promise: "commands",
     removed: "applying options before the command (they are parsed and dropped)",
     file: "main/cli/program.ts",
-    find: `    .hook("preAction", takeLeadingOptions)\n`,
+    find: `    .hook("preAction", applyLeadingOptions)\n`,
     replace: "",
     test: "test/e2e/cli-values.test.ts",
     name: "shared options may come before the command",

@@ -60,7 +60,7 @@ export const mutants: readonly Mutant[] = [
     promise: "shipping",
     removed: "waiting for the unit's daemon when the service is installed",
     file: "main/cli/systemd-unit.ts",
-    find: "  await untilItRuns(home);\n",
+    find: "  await waitUntilRunning(home);\n",
     replace: "",
     test: "test/e2e/service.test.ts",
     name: "does not say that the daemon runs when the unit's does not",

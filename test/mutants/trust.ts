@@ -100,8 +100,8 @@ export const mutants: readonly Mutant[] = [
     promise: "S17",
     removed: "escaping invisible characters in a value that is shown",
     file: "main/cli/show-difference.ts",
-    find: '[exactText(serving).split("\\n"), exactText(value).split("\\n")]',
-    replace: '[JSON.stringify(serving, null, 2).split("\\n"), JSON.stringify(value, null, 2).split("\\n")]',
+    find: '[exactText(active).split("\\n"), exactText(value).split("\\n")]',
+    replace: '[JSON.stringify(active, null, 2).split("\\n"), JSON.stringify(value, null, 2).split("\\n")]',
     test: "test/e2e/cli-trust.test.ts",
   },
 ];

@@ -3,24 +3,24 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { Endpoint } from "../../endpoint-file.ts";
 import type { Home } from "../../home.ts";
-import { awaitHolding, describeHolder } from "../lock-holder.ts";
+import { describeHolder, waitForLockState } from "../lock-holder.ts";
 import { describeRefusals } from "../refusals.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 export interface DaemonCheck {
   readonly finding: Finding;
-  /** Whether a process has the home, and may be writing. */
+  /** Whether a process holds the home and may be writing. */
   readonly held: boolean;
-  /** Of the daemon that runs and has proven itself. */
+  /** Set if a daemon is running and has proven its identity. */
   readonly endpoint?: Endpoint;
 }
 
-/** Whether a daemon runs, and whether the lock and daemon.json agree on it. */
+/** Checks whether a daemon is running, and whether the lock and daemon.json agree. */
 export async function checkDaemon(home: Home): Promise<DaemonCheck> {
   const check = "daemon";
   const place = { file: home.lockFile };
   try {
-    const { held, endpoint } = await awaitHolding(home);
+    const { held, endpoint } = await waitForLockState(home);
     if (endpoint === undefined) {
       if (!held) return { finding: await describeAbsence(home), held };
       const { message, action } = await describeHolder(home);
@@ -37,17 +37,18 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
   }
 }
 
-export interface Served {
-  /** Of the repositories. */
+/** What the running daemon reports. */
+export interface DaemonInfo {
+  /** The ids of its repositories. */
   readonly ids: readonly string[];
   /** Repositories whose last hand edit was merged, each with its note. */
   readonly merges: readonly { readonly id: string; readonly message: string }[];
-  /** Requests turned away since the start, by cause. */
+  /** The number of requests rejected since the start, by cause. */
   readonly refusals: { readonly [cause: string]: number };
 }
 
-/** What the daemon that runs says. Throws RepoconfError, such as 1100 if the owner's key is no longer good. */
-export async function askDaemon(home: Home): Promise<Served> {
+/** Queries the running daemon. Throws RepoconfError, for example 1100 if it does not accept the owner's key. */
+export async function askDaemon(home: Home): Promise<DaemonInfo> {
   const { connect } = await import("../../client/client.ts");
   using client = await connect({ home: home.folder, keyFile: home.ownerKeyFile });
   const entries = await client.repositories();
@@ -59,16 +60,16 @@ export async function askDaemon(home: Home): Promise<Served> {
   return { ids: entries.map(({ id }) => id), merges, refusals };
 }
 
-/** Files in which the daemon put an edit by hand and a set together: all is well with them, but a person may wonder. */
-export function checkMerges(home: Home, { merges }: Served): Finding[] {
+/** Notes files in which the daemon merged a hand edit with a set. They are valid, but the user may not expect the result. */
+export function checkMerges(home: Home, { merges }: DaemonInfo): Finding[] {
   return merges.map(({ id, message }) => {
     const action = `None needed if both values are what you want. To review them: repoconf history --repo ${id}`;
     return note("repositories", message, action, { repo: id, file: join(home.repositories, `${id}.json`) });
   });
 }
 
-/** Rejected requests: a page or tool of the user may be among them. No finding if there were none. */
-export function checkRefusals({ refusals }: Served): Finding[] {
+/** Notes rejected requests, because they may come from the user's own pages and tools. No finding if there were none. */
+export function checkRefusals({ refusals }: DaemonInfo): Finding[] {
   const counted = describeRefusals(refusals);
   if (counted === "") return [];
   const { origin = 0, host = 0, key = 0 } = refusals;
@@ -92,7 +93,7 @@ async function describeAbsence(home: Home): Promise<Finding> {
   });
 }
 
-/** Whether the daemon has, or would get, the port it prefers: `preferred` is the settings', if they name one. */
+/** Checks whether the daemon has, or would get, its preferred port. `preferred` is the port in the settings, if any. */
 export async function checkPort(endpoint: Endpoint | undefined, preferred: number | undefined): Promise<Finding> {
   const check = "port";
   const { preferredPort } = await import("../../daemon/daemon.ts");
@@ -106,7 +107,7 @@ export async function checkPort(endpoint: Endpoint | undefined, preferred: numbe
   return note(check, message, action);
 }
 
-/** Whether tools reach the daemon over its Unix socket, which no other user can take over. No finding on systems without one. */
+/** Checks whether tools reach the daemon through its Unix socket, which no other user can take over. No finding on Windows. */
 export async function checkSocket(home: Home, endpoint: Endpoint | undefined): Promise<Finding[]> {
   if (endpoint === undefined || process.platform === "win32") return [];
   const check = "socket";

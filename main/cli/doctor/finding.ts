@@ -1,14 +1,14 @@
-/** What one check of `repoconf doctor` found. A note is worth knowing and harmless; a problem wants to be fixed. */
-export interface Finding extends Place {
+/** The result of one check of `repoconf doctor`. Notes are harmless; problems must be fixed. */
+export interface Finding extends Location {
   readonly check: string;
   readonly result: "good" | "note" | "problem";
   readonly message: string;
-  /** What to do about it. */
+  /** The next step for the user. */
   readonly action?: string;
 }
 
-/** Where it was found; line and column from 1. */
-export interface Place {
+/** Where it was found. Line and column start at 1. */
+export interface Location {
   readonly repo?: string;
   readonly file?: string;
   readonly line?: number;
@@ -19,12 +19,12 @@ export function good(check: string, message: string): Finding {
   return { check, result: "good", message };
 }
 
-export function note(check: string, message: string, action: string, place: Place = {}): Finding {
-  return { check, result: "note", message, action, ...place };
+export function note(check: string, message: string, action: string, location: Location = {}): Finding {
+  return { check, result: "note", message, action, ...location };
 }
 
-export function problem(check: string, message: string, action: string, place: Place = {}): Finding {
-  return { check, result: "problem", message, action, ...place };
+export function problem(check: string, message: string, action: string, location: Location = {}): Finding {
+  return { check, result: "problem", message, action, ...location };
 }
 
 export function counted(count: number, one: string, many = `${one}s`): string {

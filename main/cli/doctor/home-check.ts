@@ -9,7 +9,7 @@ import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
-/** The home's folder and its format. `there` is false if there is nothing to check. */
+/** Checks the home's folder and its format. `there` is false if there is nothing else to check. */
 export async function checkHome(home: Home): Promise<{ readonly there: boolean; readonly finding: Finding }> {
   const check = "home";
   const { folder, formatFile } = home;
@@ -55,7 +55,7 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
   return { there: true, finding: good(check, `${folder}, format ${format}`) };
 }
 
-/** That what is private is: own folders and regular files, no links, closed to other users. */
+/** Checks that the user owns the home's private folders and files, that none is a link, and that no other user can open them. */
 export async function checkRights(home: Home): Promise<Finding[]> {
   const secrets = [
     home.lockFile,
@@ -112,7 +112,7 @@ async function checkEntry(
   return problem(check, message, `Restrict it: chmod ${wanted.mode.toString(8)} ${path}`, place);
 }
 
-/** Checks that the files of keys contain keys: otherwise the daemon does not start. `running` is the process of a running daemon. */
+/** Checks the key files, because the daemon does not start if one is invalid. `running` is the pid of a running daemon. */
 export async function checkKeys(home: Home, running: number | undefined): Promise<Finding[]> {
   const check = "keys";
   const findings: Finding[] = [];
@@ -149,14 +149,14 @@ function describeMissingKey(home: Home, running: number | undefined): Finding {
   return problem("keys", message, action, place);
 }
 
-/** What a failed request with the owner's key says of the key. */
+/** The finding for a request that failed because of the owner's key; empty for other errors. */
 export function describeRefusedKey(home: Home, error: unknown): Finding[] {
   if (!(error instanceof RepoconfError) || error.code !== 1100) return [];
   const action = "Remove the file: the daemon creates a new key. If it does not, run: repoconf restart";
   return [problem("keys", "the running daemon does not accept this key", action, { file: home.ownerKeyFile })];
 }
 
-/** Undefined if nothing is there. */
+/** Undefined if the path is missing. */
 async function statsOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);

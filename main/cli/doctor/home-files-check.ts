@@ -9,7 +9,7 @@ import { JsonTextError } from "../../files/json-text.ts";
 import type { Home } from "../../home.ts";
 import { counted, type Finding, good, messageOf, problem } from "./finding.ts";
 
-/** `settings.json`, and the port that it prefers. */
+/** Checks `settings.json`, and returns its preferred port. */
 export async function checkSettings(home: Home): Promise<{ readonly finding: Finding; readonly port?: number }> {
   const check = "settings";
   const { settingsFile } = home;
@@ -27,7 +27,7 @@ export async function checkSettings(home: Home): Promise<{ readonly finding: Fin
   }
 }
 
-/** The schema files that people added, and the scopes that can be used. */
+/** Checks the schema files that users added, and returns the valid scopes. */
 export async function checkScopes(home: Home): Promise<{ readonly findings: Finding[]; readonly scopes: Scopes }> {
   const check = "scopes";
   const scopes = new Scopes();

@@ -9,13 +9,13 @@ import type { Home } from "../../home.ts";
 import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 const check = "journal";
-/** Journals read side by side; each file may have some megabytes. */
-const width = 8;
-/** Of one journal; more of them say no more. */
-const mostDamages = 5;
+/** Journals read concurrently; each file may have several megabytes. */
+const concurrency = 8;
+/** The number of damages reported per journal. */
+const maximumDamages = 5;
 
 interface Options {
-  /** Whether a process has the home, and may be writing. */
+  /** Whether a process holds the home and may be writing. */
   readonly running: boolean;
   onProgress(done: number, all: number): void;
 }
@@ -29,13 +29,13 @@ interface Damage {
 interface ReadJournal {
   readonly revisions: number;
   readonly damages: readonly Damage[];
-  /** The file whose last record was torn by a crash. */
+  /** The file whose last record is incomplete after a crash. */
   readonly torn?: string;
-  /** It was compacted or rewritten while it was read. */
+  /** Whether it was compacted or rewritten while it was read. */
   readonly moved: boolean;
 }
 
-/** Reads every journal from end to end: checksums, and the chain of hashes across its files. */
+/** Reads every journal completely, and checks the checksums and the hash chain across its files. */
 export async function checkJournals(home: Home, { running, onProgress }: Options): Promise<Finding[]> {
   let journals: Map<string, Segment[]>;
   try {
@@ -48,9 +48,9 @@ export async function checkJournals(home: Home, { running, onProgress }: Options
   const findings: Finding[] = [];
   let revisions = 0;
   let done = 0;
-  const limit = pLimit(width);
+  const limit = pLimit(concurrency);
   const checkOne = async (id: string, segments: readonly Segment[]) => {
-    const read = await readTwice(home, id, segments, running);
+    const read = await readWithRetries(home, id, segments, running);
     revisions += read.revisions;
     findings.push(...describeJournal(id, segments, read, running));
     done += 1;
@@ -58,12 +58,17 @@ export async function checkJournals(home: Home, { running, onProgress }: Options
   };
   await Promise.all([...journals].map(([id, segments]) => limit(() => checkOne(id, segments))));
   findings.push(...(await findSetAside(home)));
-  const well = `${counted(journals.size, "journal")} with ${counted(revisions, "revision")}, all intact`;
-  return findings.some(({ result }) => result === "problem") ? findings : [good(check, well), ...findings];
+  const summary = `${counted(journals.size, "journal")} with ${counted(revisions, "revision")}, all intact`;
+  return findings.some(({ result }) => result === "problem") ? findings : [good(check, summary), ...findings];
 }
 
-/** A daemon that writes meanwhile can make a journal look damaged, but not twice in a row. */
-async function readTwice(home: Home, id: string, segments: readonly Segment[], running: boolean): Promise<ReadJournal> {
+/** Reads again after a damage while a daemon is running, because its writes can make an intact journal look damaged. */
+async function readWithRetries(
+  home: Home,
+  id: string,
+  segments: readonly Segment[],
+  running: boolean,
+): Promise<ReadJournal> {
   let read = await readJournal(segments);
   for (let attempt = 0; running && attempt < 3 && (read.moved || read.damages.length > 0); attempt += 1) {
     read = await readJournal((await listSegments(home.journal)).get(id) ?? []);
@@ -72,7 +77,7 @@ async function readTwice(home: Home, id: string, segments: readonly Segment[], r
 }
 
 async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
-  // A daemon that was killed after it had rewritten the journal leaves older generations, which are ignored.
+  // A daemon that was killed after rewriting the journal leaves older generations, which are ignored.
   const segments = listed.filter(({ generation }) => generation === listed.at(-1)?.generation);
   const damages: Damage[] = [];
   let revisions = 0;
@@ -95,7 +100,7 @@ async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
       const message = faultOf(line, last, at === 0 ? segment : undefined);
       if (message !== undefined) damages.push({ file: path, line: at + 1, message });
       if (line?.record.kind === "change") revisions += 1;
-      // What comes after a line that cannot be read is compared with what comes after it.
+      // After a damaged line the chain starts again at the next line.
       last = line;
     }
     const whole = lines.at(-1)?.end ?? 0;
@@ -106,7 +111,7 @@ async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
   return { revisions, damages, ...(torn !== undefined && { torn }), moved: false };
 }
 
-/** Why a line is not what was written there; `first` is its segment if it is the first of that. */
+/** Why a line is damaged; undefined if it is intact. `first`: the segment, if this is its first line. */
 function faultOf(
   line: JournalLine | undefined,
   last: JournalLine | undefined,
@@ -126,22 +131,22 @@ function describeJournal(id: string, segments: readonly Segment[], read: ReadJou
   const names = segments.map(({ path }) => basename(path)).join(" ");
   const action = `The values are safe in the repository's file; the history only shows changes after the damage. A backup may contain an intact journal. To start a new history, run repoconf stop and move these files out of the folder: ${names}`;
   const findings = damages
-    .slice(0, mostDamages)
+    .slice(0, maximumDamages)
     .map(({ message, file, line }) =>
       problem(check, message, action, { repo: id, file, ...(line !== undefined && { line, column: 1 }) }),
     );
-  if (damages.length > mostDamages) {
-    const more = `${damages.length - mostDamages} more places in the journal of ${id} are damaged`;
+  if (damages.length > maximumDamages) {
+    const more = `${damages.length - maximumDamages} more places in the journal of ${id} are damaged`;
     findings.push(problem(check, more, action, { repo: id }));
   }
-  // While a daemon runs, this is what it is just writing.
+  // A running daemon may be writing this record.
   if (torn === undefined || running) return findings;
   const message = "its last record was cut off by a crash before it was committed";
   const nothing = "None needed: the daemon removes it at its next start.";
   return [...findings, note(check, message, nothing, { repo: id, file: torn })];
 }
 
-/** Ends of journals that a start has cut off as they were damaged. */
+/** Notes the damaged ends of journals that the daemon cut off at a start. */
 async function findSetAside(home: Home): Promise<Finding[]> {
   const names = (await readdir(home.journal)).filter(name => name.endsWith(".jsonl.damaged"));
   const message = "the damaged end of a journal, which the daemon cut off at a start and kept here";

@@ -16,34 +16,34 @@ import { type CheckedRepository, checkRepository } from "./repository-check.ts";
 
 const check = "repositories";
 const ending = ".json";
-/** Files read side by side: enough to keep the disk busy, too few to run out of handles. */
-const width = 32;
+/** Files read concurrently: enough to keep the disk busy, too few to run out of file handles. */
+const concurrency = 32;
 
 interface Options {
   readonly scopes: Scopes;
-  /** Ids of the repositories of the daemon that runs, if one does: it is ahead of the index. */
+  /** The ids that a running daemon reports, which is more current than the index; undefined without a daemon. */
   readonly served: readonly string[] | undefined;
   onProgress(done: number, all: number): void;
 }
 
-/** Every repository by itself, all of them together, and the index against them. */
+/** Checks each repository, duplicates and missing files, and the index. */
 export async function checkRepositories(
   home: Home,
   options: Options,
 ): Promise<{ readonly findings: Finding[]; readonly treeFolders: number }> {
   const names = (await namesIn(home.repositories)).filter(name => name.endsWith(ending));
-  const [ids, strangers] = [[] as string[], [] as Finding[]];
+  const [ids, unknownFiles] = [[] as string[], [] as Finding[]];
   for (const name of names) {
     const id = name.slice(0, -ending.length);
     if (isRepositoryId(id)) ids.push(id);
-    else strangers.push(describeStranger(join(home.repositories, name)));
+    else unknownFiles.push(describeUnknownFile(join(home.repositories, name)));
   }
   const trust = await TrustedValues.open(privateFile(home, home.trustFile), message => {
     const action = "None needed: the daemon creates a new one and asks again about untrusted values.";
-    strangers.push(note(check, message, action, { file: home.trustFile }));
+    unknownFiles.push(note(check, message, action, { file: home.trustFile }));
   });
   let done = 0;
-  const limit = pLimit(width);
+  const limit = pLimit(concurrency);
   const checked = await Promise.all(
     ids.map(id =>
       limit(async () => {
@@ -57,41 +57,46 @@ export async function checkRepositories(
   const running = options.served !== undefined;
   const { indexed, finding } = await checkIndex(home, checked, running);
   const missing = await findMissing(home, options.served ?? indexed.keys(), new Set(ids), running);
-  const findings = [...strangers, ...checked.flatMap(one => one.findings), ...findTwins(home, checked), ...missing];
-  const well = good(check, `${counted(ids.length, "file")}, all valid`);
+  const findings = [
+    ...unknownFiles,
+    ...checked.flatMap(one => one.findings),
+    ...findDuplicates(home, checked),
+    ...missing,
+  ];
+  const allValid = good(check, `${counted(ids.length, "file")}, all valid`);
   return {
-    findings: [...(findings.length === 0 ? [well] : findings), finding],
+    findings: [...(findings.length === 0 ? [allValid] : findings), finding],
     treeFolders: new Set(checked.filter(({ head }) => head?.inTree).map(({ head }) => head?.path)).size,
   };
 }
 
-function describeStranger(file: string): Finding {
+function describeUnknownFile(file: string): Finding {
   const action = "If it is a repository's file, rename it using only letters, digits, - and _; otherwise move it away.";
   return note(check, "this is not a valid repository file name, so the file is not used", action, { file });
 }
 
-/** Repositories with the same name, which commands cannot distinguish, and in-tree repositories with the same file. */
-function findTwins(home: Home, checked: readonly CheckedRepository[]): Finding[] {
+/** Finds repositories with the same name, which commands cannot distinguish, and in-tree repositories with the same file. */
+function findDuplicates(home: Home, checked: readonly CheckedRepository[]): Finding[] {
   const findings: Finding[] = [];
   const byName = Map.groupBy(checked, ({ id, head }) => head?.name ?? id);
-  for (const [name, twins] of byName) {
-    const [first, second] = twins;
+  for (const [name, duplicates] of byName) {
+    const [first, second] = duplicates;
     if (first === undefined || second === undefined) continue;
-    const message = `${twins.length} are called "${name}": ${twins.map(({ id }) => id).join(", ")}`;
+    const message = `${duplicates.length} are called "${name}": ${duplicates.map(({ id }) => id).join(", ")}`;
     findings.push(note(check, message, `Refer to them by id, or rename one: repoconf repo rename ${second.id} NAME`));
   }
   const inTree = checked.filter(({ head }) => head?.inTree);
-  for (const [path, twins] of Map.groupBy(inTree, ({ head }) => head?.path)) {
-    const [first, second] = twins;
+  for (const [path, duplicates] of Map.groupBy(inTree, ({ head }) => head?.path)) {
+    const [first, second] = duplicates;
     if (first === undefined || second === undefined) continue;
-    const message = `the in-tree file of ${path} belongs to ${twins.map(({ id }) => id).join(" and ")}`;
+    const message = `the in-tree file of ${path} belongs to ${duplicates.map(({ id }) => id).join(" and ")}`;
     const place = { repo: second.id, file: join(home.repositories, `${second.id}${ending}`) };
     findings.push(problem(check, message, `Remove one of them: repoconf repo remove ${second.id}`, place));
   }
   return findings;
 }
 
-/** The index is a cache: what is wrong with it is fixed by the next start. */
+/** Checks the index. It is a cache, so the next start fixes every problem. */
 async function checkIndex(
   home: Home,
   checked: readonly CheckedRepository[],
@@ -103,7 +108,7 @@ async function checkIndex(
   const { data, damaged } = await index.read();
   const indexed = new Map(Object.entries(data.repositories));
   if (damaged) return { indexed, finding: note("index", "it is damaged", action, place) };
-  // While a daemon runs it writes the index some seconds after a change.
+  // A running daemon writes the index some seconds after a change.
   if (running) return { indexed, finding: good("index", "kept by the running daemon") };
   const differing = checked.filter(({ id, stamps }) => {
     const known = indexed.get(id);
@@ -114,7 +119,7 @@ async function checkIndex(
   return { indexed, finding: note("index", message, "None needed: the daemon reads them at its next start.", place) };
 }
 
-/** Repositories that are known and whose file is not there. */
+/** Finds known repositories whose file is missing. */
 async function findMissing(home: Home, known: Iterable<string>, there: ReadonlySet<string>, running: boolean) {
   const missing = [...known].filter(id => !there.has(id));
   const removed = missing.length === 0 ? [] : (await namesIn(home.removed)).sort();

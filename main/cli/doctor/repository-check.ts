@@ -19,17 +19,17 @@ import { type Finding, note, problem } from "./finding.ts";
 const check = "repositories";
 const homeMembers = ["$schema", "name", "path", "inTree", "config"];
 
-/** One repository's files as they are now. */
+/** The result of checking one repository's files. */
 export interface CheckedRepository {
   readonly id: string;
   readonly findings: readonly Finding[];
   /** Undefined if its file in the home cannot be read. */
   readonly head?: RepositoryMetadata;
-  /** What an index that is up to date has of them. */
+  /** The stamps that an up-to-date index has for the files. */
   readonly stamps: FileStamps;
 }
 
-/** Reads a repository's files as the daemon does at its start, and changes nothing. */
+/** Reads a repository's files as the daemon does at its start. Changes nothing. */
 export async function checkRepository(
   id: string,
   folders: StoreFolders,
@@ -43,7 +43,7 @@ export async function checkRepository(
     const { message, line, column } = content.problem;
     const broken = home.status.kind === "good" && message.startsWith(`${inTreeFileName}: `) ? values : home;
     const place = placeIn(id, broken, line !== undefined && column !== undefined ? { line, column } : undefined);
-    // The place names the file already.
+    // The finding has the file already.
     const reason = message.replace(/^\S+\.json: /, "");
     const fix = line === undefined ? "Replace it with a readable file" : "Fix it in an editor";
     const action = `${fix}, or remove the repository: repoconf repo remove ${id}`;
@@ -51,7 +51,7 @@ export async function checkRepository(
     return { id, findings: [finding], stamps, ...(content.metadata !== undefined && { head: content.metadata }) };
   }
   const { metadata, config } = content;
-  // Without the file of trust the daemon has not asked yet.
+  // Without a trust file, the daemon has not checked trust yet.
   const isFree = !metadata.inTree || trust.isNew;
   const rules: Rules = {
     scopes,
@@ -60,7 +60,7 @@ export async function checkRepository(
   const { health } = interpretConfig(config, undefined, rules, {
     locate: paths =>
       values.status.kind === "good" ? values.status.json.locate(paths.map(path => ["config", ...path])) : [],
-    // Which of them were set, only the daemon knows.
+    // Only the daemon knows which of the values were set through it.
     acknowledged: config,
   });
   const findings = health.map(({ code, message, line, column }) => {
@@ -88,14 +88,14 @@ export async function checkRepository(
 
 interface ReadFiles {
   readonly home: JsonDocument;
-  /** The work tree's file of an in-tree repository. */
+  /** The file in the work tree, for an in-tree repository. */
   readonly tree?: JsonDocument;
   readonly content: RepositoryContent;
 }
 
 /**
- * Each file by itself, the work tree's as if it were one of a home: `RepositoryFiles.refresh` is only for the process that holds the
- * lock, because it cleans up in the work tree.
+ * Reads each file separately, the work tree's like a file in a home: `RepositoryFiles.refresh` cleans up in the work tree, so only the
+ * process that holds the lock may call it.
  */
 async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> {
   const files = new RepositoryFiles(id, folders, realFileSystem, systemClock);
@@ -119,7 +119,7 @@ async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> 
   return { home, tree, content: { ...treeFiles.content, metadata } };
 }
 
-/** What a file may lack or have too much of and yet be used. */
+/** Finds missing and unknown members; the file is used nevertheless. */
 function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefined): Finding[] {
   const findings: Finding[] = [];
   const report = (document: JsonDocument, member: string, message: string, action: string, make = note) =>
@@ -166,7 +166,7 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
   ];
 }
 
-/** Each home takes the other's writes for hand edits, so simultaneous sets can undo each other. */
+/** Two homes must not manage the same file: each treats the other's writes as hand edits, so simultaneous sets can undo each other. */
 async function checkOtherHomes(id: string, home: JsonDocument, path: string): Promise<Finding[]> {
   const others = await findOtherPointers(path, home.path);
   return others.map(other => {

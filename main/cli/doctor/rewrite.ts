@@ -10,12 +10,12 @@ import { homeOf, openSession } from "../session.ts";
 import { counted, messageOf } from "./finding.ts";
 
 /**
- * Writes the missing file of a repository again, from the stored values that the running daemon still has. Returns a sentence about
- * what it did. Throws CommandError if no daemon is running, if it has no values, or if there is a file, which is never replaced.
+ * Recreates the missing file of a repository from the stored values in the running daemon. Returns a sentence about what it did. Throws
+ * CommandError if no daemon is running, if it has no values, or if the file exists: it is never overwritten.
  */
 export async function rewriteRepository(named: string, options: { readonly home?: string }): Promise<string> {
   const home = homeOf(options);
-  // The owner's key, whatever the environment names: with any other some values might not show, and would be lost.
+  // Always uses the owner's key: another key may not be able to read every value, and those would be lost.
   using session = await openSession({ home: home.folder, keyFile: home.ownerKeyFile, start: false }).catch(error => {
     if (!(error instanceof RepoconfError) || error.code !== 1200) throw error;
     const message = `No daemon is running on ${home.folder}; only one that was started before the file was deleted knows its values. Check ${home.removed} and your backups.`;
@@ -35,10 +35,10 @@ export async function rewriteRepository(named: string, options: { readonly home?
       throw new CommandError(`The daemon has no values for ${id}: ${messageOf(error)} Nothing was written.`);
     });
     text = formatJsonText({ $schema: `../${basename(home.repositorySchemaFile)}`, ...head, config });
-    summary = `${counted(countConfigFields(config), "value")}; without comments and values that were not in use`;
+    summary = `${counted(countConfigFields(config), "value")}; without comments and inactive values`;
   }
   try {
-    // "wx": only if nothing is there.
+    // "wx" fails if the file exists.
     await writeFile(file, text, { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
     if (systemErrorCode(error) !== "EEXIST") throw error;

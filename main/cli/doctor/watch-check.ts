@@ -5,10 +5,10 @@ import type { Home } from "../../home.ts";
 import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 const check = "watching";
-/** What the daemon watches of every home: itself, its repositories, its scopes. */
+/** The daemon watches three folders of every home: the home itself, repositories and scopes. */
 const homeFolders = 3;
 
-/** Whether the system lets the daemon watch the home and `treeFolders` folders of in-tree repositories. */
+/** Checks whether the system lets the daemon watch the home and `treeFolders` folders of in-tree repositories. */
 export async function checkWatching(home: Home, treeFolders: number): Promise<Finding> {
   if (process.platform !== "linux") return good(check, "skipped: only Linux limits how many folders can be watched");
   try {
@@ -21,7 +21,7 @@ export async function checkWatching(home: Home, treeFolders: number): Promise<Fi
   return checkWatchLimits(watches, instances, homeFolders + treeFolders);
 }
 
-/** `watches` and `instances` are the user's limits, shared with every other program of the user. */
+/** Compares the limits with the folders to watch. `watches` and `instances` are shared by all of the user's programs. */
 export function checkWatchLimits(watches: number, instances: number, needed: number): Finding {
   const message = `${counted(needed, "folder")} to watch, fs.inotify.max_user_watches is ${watches}, max_user_instances ${instances}`;
   if (instances < 1) return problem(check, message, raise("max_user_instances", 128));
@@ -38,7 +38,7 @@ function describeFailure(error: unknown): Finding {
     case "EMFILE":
       return problem(
         check,
-        "no more programs can watch (fs.inotify.max_user_instances)",
+        "all inotify instances are in use (fs.inotify.max_user_instances)",
         raise("max_user_instances", 512),
       );
     default:

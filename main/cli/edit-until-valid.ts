@@ -5,23 +5,23 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { runEditor } from "./run-editor.ts";
 import { confirm, print, printNote } from "./terminal.ts";
 
-/** A text that a person edits. */
+/** A text that the user edits. */
 export interface EditedText {
-  /** The name of the temporary file; editors choose the language by its ending. */
+  /** The name of the temporary file. Editors choose the language by its extension. */
   readonly fileName: string;
   readonly text: string;
   save(text: string): Promise<EditOutcome>;
 }
 
-/** One line about what was done; or the problems, one per line, and the current text if somebody else changed it meanwhile. */
+/** A sentence about what was saved; or the problems, one per line, and the current text if somebody else changed it in the meantime. */
 type EditOutcome = { readonly done: string } | { readonly problems: readonly string[]; readonly now?: string };
 
 /**
- * Opens the text in the person's editor until it can be stored, or the person gives up. Then the text stays in its
- * temporary file, which the CommandError names.
+ * Opens the text in the user's editor until it can be saved. If the user gives up, the text stays in a temporary file, which the
+ * CommandError names.
  */
-export async function editUntilGood({ fileName, text, save }: EditedText): Promise<void> {
-  // Accessible to its owner only.
+export async function editUntilValid({ fileName, text, save }: EditedText): Promise<void> {
+  // mkdtemp makes it accessible to its owner only.
   const folder = await mkdtemp(join(tmpdir(), "repoconf-edit-"));
   const file = join(folder, fileName);
   await writeFile(file, text, { mode: 0o600 });
@@ -43,7 +43,7 @@ export async function editUntilGood({ fileName, text, save }: EditedText): Promi
       const other = join(folder, `now-${fileName}`);
       await writeFile(other, outcome.now, { mode: 0o600 });
       printNote(
-        `Its current text is in ${other}. Edit again and copy over what you want to keep: your next save replaces it.`,
+        `Its current text is in ${other}. Edit again and copy what you want to keep: your next save replaces it.`,
       );
     }
     if (await confirm("Edit again?")) continue;

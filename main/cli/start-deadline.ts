@@ -2,25 +2,25 @@ import type { Home } from "../home.ts";
 import { readStartProgress } from "../start-progress.ts";
 import { showProgress } from "./terminal.ts";
 
-/** Until when a command waits for a daemon that is starting: this many milliseconds after the last progress of its start. */
-export class Patience {
+/** The deadline for a daemon that is starting: `timeout` milliseconds after the last progress of its start. */
+export class StartDeadline {
   readonly #home: Home;
-  readonly #time: number;
+  readonly #timeout: number;
   #end: number;
   #seen = "";
 
-  constructor(home: Home, time: number) {
+  constructor(home: Home, timeout: number) {
     this.#home = home;
-    this.#time = time;
-    this.#end = Date.now() + time;
+    this.#timeout = timeout;
+    this.#end = Date.now() + timeout;
   }
 
-  isOver(): boolean {
+  hasPassed(): boolean {
     const progress = readStartProgress(this.#home);
     const seen = progress === undefined ? "" : JSON.stringify(progress);
     if (progress !== undefined && seen !== this.#seen) {
       this.#seen = seen;
-      this.#end = Date.now() + this.#time;
+      this.#end = Date.now() + this.#timeout;
       showProgress(`The daemon is recovering from a crash: ${progress.done} of ${progress.total} repositories checked`);
     }
     return Date.now() >= this.#end;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mayAskForLocalNames } from "../../../main/cli/local-names.ts";
+import { mayResolveLocalhostOverNetwork } from "../../../main/cli/localhost-names.ts";
 
 test.each<[platform: string, kernel: string, may: boolean]>([
   ["darwin", "24.6.0", true],
@@ -8,5 +8,5 @@ test.each<[platform: string, kernel: string, may: boolean]>([
   ["linux", "6.1.0-40-amd64", false],
   ["win32", "10.0.26100", false],
 ])("a browser of %s %s may ask the network for names that end in .localhost: %s", (platform, kernel, may) => {
-  expect(mayAskForLocalNames(platform, kernel)).toBe(may);
+  expect(mayResolveLocalhostOverNetwork(platform, kernel)).toBe(may);
 });
