@@ -34,7 +34,7 @@ export interface Scanned {
 export type ScannedText = Pick<Scanned, "body" | "ends">;
 
 /** Scans a valid text. Yields now and then. */
-export function* scanningGoodText(body: string): Generator<void, Scanned> {
+export function* scanningValidText(body: string): Generator<void, Scanned> {
   const scanned = yield* scanning(body, Number.POSITIVE_INFINITY);
   return scanned ?? { body, comments: [], ends: new Map(), parts: [], colons: 0 };
 }
@@ -43,7 +43,7 @@ export function* scanningGoodText(body: string): Generator<void, Scanned> {
  * The value of a text and its scan; undefined if the text is invalid: its syntax, values nested deeper than `deepest` levels, a
  * duplicate name in an object, a member called `__proto__`, or a number that is too large. Yields now and then.
  */
-export function* readingGoodText(
+export function* readingValidText(
   body: string,
   deepest: number,
 ): Generator<void, { readonly value: JsonValue; readonly scanned: Scanned } | undefined> {

@@ -6,7 +6,7 @@ import { type MovedNames, rewritingBody } from "./json-text-edits.ts";
 import { defaultStyle, formatValue } from "./json-text-format.ts";
 import { type Place, type Range, TextLines } from "./json-text-places.ts";
 import { deepestNesting, firstProblem, type Problem } from "./json-text-problems.ts";
-import { readingGoodText, type Scanned, type ScannedText, scanningGoodText, TextNode } from "./json-text-scan.ts";
+import { readingValidText, type Scanned, type ScannedText, scanningValidText, TextNode } from "./json-text-scan.ts";
 
 const byteOrderMark = "\uFEFF";
 /** Texts up to this many characters take a few milliseconds, so they are read without yielding. */
@@ -110,7 +110,7 @@ export async function rewriteJsonInParts(current: JsonText, next: JsonObject, mo
 function* rewriting(current: JsonText, next: JsonObject, moved?: MovedNames): Generator<void, JsonText> {
   const { mark, body } = withoutMark(current.text);
   yield;
-  const scanned = yield* scanningGoodText(body);
+  const scanned = yield* scanningValidText(body);
   yield;
   const { text, discarded } = yield* rewritingBody(body, TextNode.root(scanned), current.value, next, moved);
   yield;
@@ -214,7 +214,7 @@ interface ReadText {
 
 function* readText(text: string): Generator<void, ReadText> {
   const { body } = withoutMark(text);
-  const good = yield* readingGoodText(body, deepestNesting);
+  const good = yield* readingValidText(body, deepestNesting);
   if (good === undefined) throw errorAt(body, yield* firstProblem(body));
   const { value, scanned } = good;
   if (!isJsonObject(value))

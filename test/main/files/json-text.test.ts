@@ -8,7 +8,7 @@ import {
   rewriteJsonInParts,
   rewriteJsonText,
 } from "../../../main/files/json-text.ts";
-import { scanningGoodText, TextNode } from "../../../main/files/json-text-scan.ts";
+import { scanningValidText, TextNode } from "../../../main/files/json-text-scan.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import { runToEnd } from "../../../shared/run-to-end.ts";
 import { inParts } from "../../helpers/parts.ts";
@@ -494,11 +494,11 @@ describe("a text of 1 MB", () => {
   const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`m${index}`, 1])));
 
   test("is walked through in parts", () => {
-    expect(inParts(scanningGoodText(text)).parts).toBeGreaterThanOrEqual(9);
+    expect(inParts(scanningValidText(text)).parts).toBeGreaterThanOrEqual(9);
   });
 
   test("has its members read in parts", () => {
-    const { parts, result } = inParts(TextNode.root(runToEnd(scanningGoodText(wide))).readingMembers());
+    const { parts, result } = inParts(TextNode.root(runToEnd(scanningValidText(wide))).readingMembers());
     expect(parts).toBeGreaterThanOrEqual(6);
     expect(result).toHaveLength(60_000);
   });
