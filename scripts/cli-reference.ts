@@ -11,62 +11,62 @@ const introduction = `# Command line
 
 <!-- Made by "npm run docs" from the commands and scripts/cli-reference.ts. Do not edit. -->
 
-\`repoconf COMMAND --help\` tells the same, one command at a time.
+\`repoconf COMMAND --help\` prints the same text for one command.
 
 ## How commands work
 
-**Which repository.** The one whose folder holds the current folder: the nearest above. A linked git worktree belongs to
-its main work tree's repository, unless it was added itself. \`--repo\` names another, by id or, where only one bears it,
-by name.
+**Which repository.** By default, the repository whose folder contains the current folder; if several do, the innermost one. A linked git worktree belongs to
+the repository of its main work tree, unless you added the worktree itself. \`--repo\` selects another repository by id, or by name if the
+name is unique.
 
-**Where options stand.** After the command. Those that most commands take may stand before it as well:
+**Where options go.** After the command. Options that most commands share may also come before it:
 \`repoconf --json list\`.
 
-**Which daemon.** The one that runs on the home: \`--home\`, else \`REPOCONF_HOME\`, else the system's folder for data of
-programs. If none runs, a command that needs one starts it in the background, and it leaves half an hour after its last
-client. With \`--no-start\` the command fails instead (exit code 4). The commands without that option start none, but for
+**Which daemon.** The daemon of the home: \`--home\`, then \`REPOCONF_HOME\`, then the system's folder for application
+data. A command that needs a daemon starts one in the background if none is running; that daemon exits half an hour after its last
+client has left. With \`--no-start\`, the command fails instead (exit code 4). Commands without that option never start a daemon, except
 \`restart\`.
 
-**Which key.** The one in the file that \`--key-file\` names, else \`REPOCONF_API_KEY\`, else the owner's key in the home,
-which may do everything. No option takes a key's text: other users could read it in the list of processes.
+**Which key.** The key in the file given by \`--key-file\`, then \`REPOCONF_API_KEY\`, then the owner's key in the home,
+which may do everything. No option accepts the key itself, because other users can see command lines in the process list.
 
-**How values are read.** In \`repoconf set FIELD=VALUE\` the field's schema decides. Where it takes text, the value is that
-text as it stands: \`svc.default_port=8080\` is the text "8080". Anywhere else it is JSON: \`svc.timeout=30\`,
+**How values are parsed.** In \`repoconf set FIELD=VALUE\`, the field's schema decides. If it accepts text, VALUE is that
+text, unchanged: \`svc.default_port=8080\` sets the text "8080". Otherwise VALUE is JSON: \`svc.timeout=30\`,
 \`svc.proxy_http=true\`, \`'svc.proxy_aliases=["a.test"]'\`.
 
 | value | means |
 | --- | --- |
-| \`@FILE\` | what the file holds, without its last line end |
-| \`-\` | what comes from standard input, without its last line end |
-| \`@@text\` | the text \`@text\` |
+| \`@FILE\` | the contents of the file, without the final newline |
+| \`-\` | the contents of standard input, without the final newline |
+| \`@@text\` | the literal text \`@text\` |
 
-**Output.** On a terminal: tables with a header. In a pipe: a line for each, its cells parted by tabs, no header. With
-\`--json\`: one JSON value, for programs; the other forms may change. Colours are for terminals, and \`NO_COLOR=1\` turns
-them off. Results go to standard output, all else to standard error, which stays empty when all is well. What takes its time (\`repo scan\`,
-\`backup\`, \`--restore\`, \`doctor\`, a daemon that reads very many files for the first time or is starting after a crash) says there how far it
-is, on a terminal alone. Masked values
-(those of \`svc.envvars\`) are printed with \`--reveal\` alone: else a mask stands in their place, in \`--json\` too, and \`get\` and
-\`export\` refuse them. Values that no schema describes are treated as masked ones: their schema may be missing, invalid, or not
-read yet. [\`env\` and \`run\`](shell.md) are there to use them.
+**Output.** On a terminal, commands print tables with a header. In a pipe, they print one line per row, with tab-separated cells and
+no header. \`--json\` prints one JSON value; use it in programs, because the other forms may change. Colors are used on terminals only;
+\`NO_COLOR=1\` turns them off. Results go to standard output and everything else goes to standard error, which stays empty if all is well. Long operations (\`repo scan\`,
+\`backup\`, \`--restore\`, \`doctor\`, and a daemon's first read of many files or start after a crash) show their progress there, but only
+on a terminal.
 
-Control characters, escape sequences and marks that turn the direction of text are shown as JSON writes them, \`\\u001b\` or
-\`\\u202e\`, wherever a name, a value, a reason or a message holds them; in \`--json\` too, which stays the same JSON. \`get\` and
-\`export\` give values as they are to a pipe or a file, and show them like that on a terminal. A link to the screen is printed on
-a terminal only, or where \`ui --print\` asks for it.
+Masked values (those of \`svc.envvars\`) are printed only with \`--reveal\`. Without it, other commands print a mask instead, also with \`--json\`, and \`get\` and
+\`export\` fail. Values without a schema are masked as well, because their schema may be missing, invalid, or not
+read yet. To use masked values, run [\`env\` or \`run\`](shell.md).
+
+Control characters, escape sequences and bidirectional marks in names, values, reasons and messages are printed as JSON escapes (\`\\u001b\`,
+\`\\u202e\`), also with \`--json\`, where they mean the same. \`get\` and \`export\` write values unchanged to a pipe or a file, and escape them
+on a terminal. Links to the screen are printed only on a terminal, or with \`ui --print\`.
 
 **Exit codes.**
 
 | code | means |
 | --- | --- |
-| 0 | done |
-| 1 | failed, for a reason that has no code of its own; of \`diff --exit-code\` also: there is a difference |
-| 2 | the command line cannot be understood |
-| 3 | a field, a value or a revision was refused; of \`check\`: something in the file is wrong |
-| 4 | no daemon runs, and none could be or should be started |
-| 5 | the key is not good, or may not do this |
+| 0 | success |
+| 1 | failure without a code of its own; for \`diff --exit-code\` also: there are differences |
+| 2 | invalid command line |
+| 3 | a field, value or revision was rejected; for \`check\`: the file has problems |
+| 4 | no daemon is running, and none could be started or \`--no-start\` was given |
+| 5 | the key is invalid or lacks the permission |
 
-Once \`run\` has started a command, the code is the command's: 127 if it is not there, 126 if it cannot be run, 128 and the
-signal's number if a signal ended it.
+Once \`run\` has started a command, its exit code is the command's: 127 if it is not found, 126 if it cannot be run, 128 plus the
+signal number if a signal killed it.
 `;
 
 /** Options that many commands share: described once, and only listed by name in each command. */

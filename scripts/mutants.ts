@@ -54,7 +54,7 @@ const text = summary(results);
 print(`\n${text}`);
 if (promises.length === 0) {
   const date = new Date().toISOString().slice(0, 10);
-  await writeLastRun(`${text} ${date}, ${minutes} ${minutes === 1 ? "minute" : "minutes"}, in the short forms.`);
+  await writeLastRun(`${text} ${date}, ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`);
 }
 if (!results.every(isKilled)) process.exitCode = 1;
 
