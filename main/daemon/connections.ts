@@ -23,7 +23,7 @@ import type { Dispatch } from "./dispatch.ts";
 import type { Channel, KeyBudget, Seat } from "./key-budget.ts";
 import { bearerOf } from "./keys/key-text.ts";
 import type { Proven } from "./keys/keys.ts";
-import { replyParser } from "./prepared-replies.ts";
+import { replyParser, sendPreparedFrames } from "./prepared-replies.ts";
 import { sealPosition } from "./sealed-position.ts";
 import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
 import { countWaiting, cutOff, readingOf } from "./transport-bytes.ts";
@@ -296,6 +296,7 @@ export class Connections {
   }
 
   #socketOf(socket: ServerSocket, seat: Seat): ConnectionSocket {
+    sendPreparedFrames(socket.conn);
     const waitingBytes = countWaiting(socket.conn, bytes => seat.wait(bytes));
     const hasRoom = () => {
       if (waitingBytes() <= limits.waitingEventBytes && !seat.isUnread) return true;

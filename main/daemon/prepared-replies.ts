@@ -1,14 +1,29 @@
+import type { Socket as EngineSocket } from "engine.io";
 import * as parser from "socket.io-parser";
 
-/** The maximum number of characters that are cached. */
-const mostCharacters = 16 * 1024 * 1024;
+/** The maximum number of bytes that are cached. */
+const mostBytes = 16 * 1024 * 1024;
 
-/** A reply whose text is already known. */
+/**
+ * The JSON text of a reply, or of its whole packet, up to the end of the packet. `end` is cached with the result, already encoded:
+ * most of a large reply is neither serialized nor encoded nor copied again.
+ */
 export class PreparedReply {
-  readonly text: string;
+  readonly start: string;
+  readonly end: Buffer;
 
-  constructor(text: string) {
-    this.text = text;
+  constructor(start: string, end: Buffer) {
+    this.start = start;
+    this.end = end;
+  }
+
+  get byteLength(): number {
+    return Buffer.byteLength(this.start) + this.end.length;
+  }
+
+  /** Engine.IO calls it where there is no frame, as for polling. */
+  toString(): string {
+    return this.start + this.end.toString();
   }
 }
 
@@ -17,32 +32,32 @@ export class PreparedReply {
  * each time. A text is dropped with its object, and all of them are dropped when they become too large.
  */
 export class PreparedReplies {
-  readonly #mostCharacters: number;
-  #texts = new WeakMap<object, string>();
-  #characters = 0;
+  readonly #mostBytes: number;
+  #ends = new WeakMap<object, Buffer>();
+  #bytes = 0;
 
-  constructor(most: number = mostCharacters) {
-    this.#mostCharacters = most;
+  constructor(most: number = mostBytes) {
+    this.#mostBytes = most;
   }
 
-  /** The reply with this result, which must never change again, and with the members in `rest`. */
+  /** The reply with the members in `rest` and this result, which must never change again. */
   of(result: object, rest: object): PreparedReply {
-    const others = JSON.stringify(rest).slice(1);
-    return new PreparedReply(`{"result":${this.#textOf(result)}${others === "}" ? "" : ","}${others}`);
+    const others = JSON.stringify(rest).slice(0, -1);
+    return new PreparedReply(`${others}${others === "{" ? "" : ","}"result":`, this.#endOf(result));
   }
 
-  #textOf(result: object): string {
-    let text = this.#texts.get(result);
-    if (text === undefined) {
-      text = JSON.stringify(result);
-      this.#characters += text.length;
-      if (this.#characters > this.#mostCharacters) {
-        this.#texts = new WeakMap();
-        this.#characters = text.length;
+  #endOf(result: object): Buffer {
+    let end = this.#ends.get(result);
+    if (end === undefined) {
+      end = Buffer.from(`${JSON.stringify(result)}}]`);
+      this.#bytes += end.length;
+      if (this.#bytes > this.#mostBytes) {
+        this.#ends = new WeakMap();
+        this.#bytes = end.length;
       }
-      this.#texts.set(result, text);
+      this.#ends.set(result, end);
     }
-    return text;
+    return end;
   }
 }
 
@@ -53,9 +68,38 @@ class ReplyEncoder extends parser.Encoder {
     const [reply] = Array.isArray(data) ? data : [];
     if (packet.type !== parser.PacketType.ACK || !(reply instanceof PreparedReply)) return super.encode(packet);
     const namespace = packet.nsp === "/" ? "" : `${packet.nsp},`;
-    return [`${packet.type}${namespace}${packet.id}[${reply.text}]`];
+    const prepared = new PreparedReply(`${packet.type}${namespace}${packet.id}[${reply.start}`, reply.end);
+    // Engine.IO passes it on as it is, and needs it as a text only where `sendPreparedFrames` has no frame for it.
+    return [prepared as unknown as string];
   }
 }
 
 /** For Socket.IO's option `parser`. */
 export const replyParser = { ...parser, Encoder: ReplyEncoder };
+
+/** Sends prepared replies over a WebSocket as frames that Engine.IO need not encode, in the way of Socket.IO's own broadcasts. */
+export function sendPreparedFrames(connection: EngineSocket): void {
+  connection.on("packetCreate", ({ data, options }: { data?: unknown; options: { wsPreEncodedFrame?: Buffer[] } }) => {
+    if (data instanceof PreparedReply && connection.transport.name === "websocket")
+      options.wsPreEncodedFrame = [frameStart(data), data.end];
+  });
+}
+
+/** The header of an unmasked text frame (RFC 6455, 5.2), Engine.IO's "4" for a message, and the start of the packet. */
+function frameStart({ start, end }: PreparedReply): Buffer {
+  const startBytes = 1 + Buffer.byteLength(start);
+  const payload = startBytes + end.length;
+  const headerBytes = payload < 126 ? 2 : payload < 65536 ? 4 : 10;
+  const frame = Buffer.allocUnsafe(headerBytes + startBytes);
+  frame[0] = 0x81;
+  if (headerBytes === 2) frame[1] = payload;
+  else if (headerBytes === 4) {
+    frame[1] = 126;
+    frame.writeUInt16BE(payload, 2);
+  } else {
+    frame[1] = 127;
+    frame.writeBigUInt64BE(BigInt(payload), 2);
+  }
+  frame.write(`4${start}`, headerBytes);
+  return frame;
+}

@@ -1,5 +1,6 @@
 import type { Socket as EngineSocket } from "engine.io";
 import type { Readable } from "./key-budget.ts";
+import { PreparedReply } from "./prepared-replies.ts";
 
 /**
  * Returns a function that returns how many bytes wait in this process for the client to read. `onChange` gets that number plus
@@ -9,8 +10,9 @@ export function countWaiting(connection: EngineSocket, onChange: (bytes: number)
   let waiting = 0;
   let handed = 0;
   connection.on("packetCreate", ({ data }: { data?: unknown }) => {
-    if (typeof data !== "string") return;
-    waiting += data.length;
+    if (typeof data === "string") waiting += data.length;
+    else if (data instanceof PreparedReply) waiting += data.byteLength;
+    else return;
     onChange(waiting + handed);
   });
   // The transport accepts no more until it has sent everything.

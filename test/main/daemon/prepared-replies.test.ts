@@ -1,5 +1,14 @@
+import { EventEmitter } from "node:events";
+import type { Socket as EngineSocket } from "engine.io";
+import { io } from "socket.io-client";
+import type { Packet } from "socket.io-parser";
 import { describe, expect, test } from "vitest";
-import { PreparedReplies, replyParser } from "../../../main/daemon/prepared-replies.ts";
+import {
+  PreparedReplies,
+  type PreparedReply,
+  replyParser,
+  sendPreparedFrames,
+} from "../../../main/daemon/prepared-replies.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 
 /** An object that counts how often it is made into JSON. */
@@ -8,28 +17,33 @@ function counting(value: string) {
   return counted;
 }
 
+/** The JSON of a reply, whose text ends with its packet. */
+const json = (reply: PreparedReply) => String(reply).slice(0, -1);
+
 describe("prepared replies", () => {
-  test("hold what the reply would: the result first, then the rest", () => {
+  test("contain what the reply would: the rest and the result", () => {
     const replies = new PreparedReplies();
     const result = { svc: { domain: 'a "quoted" \u2028 line\n', ä: null } };
-    const { text } = replies.of(result, { revision: 3, errors: [] });
-    expect(JSON.parse(text)).toEqual({ result, revision: 3, errors: [] });
-    expect(Object.keys(JSON.parse(text))).toEqual(["result", "revision", "errors"]);
-    expect(replies.of(result, {}).text).toBe(JSON.stringify({ result }));
+    expect(JSON.parse(json(replies.of(result, { revision: 3, errors: [] })))).toEqual({
+      result,
+      revision: 3,
+      errors: [],
+    });
+    expect(json(replies.of(result, {}))).toBe(JSON.stringify({ result }));
   });
 
-  test("make a result into text once, and another one anew", () => {
+  test("serialize a result once, and another one anew", () => {
     const replies = new PreparedReplies();
     const [one, other] = [counting("one"), counting("other")];
     const first = replies.of(one, { errors: [] });
     expect(replies.of(one, { errors: [] })).toEqual(first);
-    expect(replies.of(other, { errors: [] }).text).toContain("other");
+    expect(String(replies.of(other, { errors: [] }))).toContain("other");
     expect([one.times, other.times]).toEqual([1, 1]);
   });
 
-  test("keep no more than so many characters", () => {
+  test("cache no more than a maximum number of bytes", () => {
     const replies = new PreparedReplies(100);
-    const results = Array.from({ length: 10 }, () => counting("x".repeat(30)));
+    const results = Array.from({ length: 10 }, () => counting("ä".repeat(15)));
     for (const result of results) replies.of(result, {});
     const [first, last] = [results[0], results.at(-1)];
     if (first === undefined || last === undefined) throw new Error("unreachable");
@@ -39,15 +53,51 @@ describe("prepared replies", () => {
     expect(first.times).toBe(2);
   });
 
-  test("are put into the packet as they are, in any namespace; all else is Socket.IO's", () => {
+  test("are put into the packet unchanged, in any namespace; everything else is Socket.IO's", () => {
     const encoder = new replyParser.Encoder();
     const reply = new PreparedReplies().of({ a: 1 }, { errors: [] });
-    expect(encoder.encode({ type: 3, nsp: "/", id: 7, data: [reply] })).toEqual([`37[{"result":{"a":1},"errors":[]}]`]);
-    expect(encoder.encode({ type: 3, nsp: "/admin", id: 7, data: [reply] })).toEqual([
-      `3/admin,7[{"result":{"a":1},"errors":[]}]`,
-    ]);
+    const text = (packet: Packet) => String(encoder.encode(packet)[0]);
+    expect(text({ type: 3, nsp: "/", id: 7, data: [reply] })).toBe(`37[{"errors":[],"result":{"a":1}}]`);
+    expect(text({ type: 3, nsp: "/admin", id: 7, data: [reply] })).toBe(`3/admin,7[{"errors":[],"result":{"a":1}}]`);
     expect(encoder.encode({ type: 3, nsp: "/", id: 7, data: [{ a: 1 }] })).toEqual([`37[{"a":1}]`]);
     expect(encoder.encode({ type: 2, nsp: "/", data: ["svc", "config"] })).toEqual([`2["svc","config"]`]);
+  });
+});
+
+describe("the reply of a list", () => {
+  // The header of a WebSocket frame has three forms, for fewer than 126 bytes, fewer than 65,536, and more.
+  test.for([
+    ["websocket", 1],
+    ["websocket", 1_000],
+    ["websocket", 70_000],
+    ["polling", 1_000],
+  ] as const)("arrives whole over %s with a value of %i characters", async ([transport, characters]) => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    const services = { web: { ready: "é".repeat(characters), image: "" } };
+    await t.owner.call("config/set", { repo, "svc.services": services });
+    const socket = io(t.url, { transports: [transport], auth: { apiKey: t.ownerKey }, forceNew: true });
+    try {
+      // Several at once: each frame must end where the next one begins.
+      const list = () => socket.timeout(10_000).emitWithAck("svc", "config", "list", { repo, stored: true });
+      for (const reply of await Promise.all([list(), list(), list()]))
+        expect(reply).toEqual({ result: { svc: { services } }, revision: 2, errors: [] });
+    } finally {
+      socket.disconnect();
+    }
+  });
+
+  test("is framed from the cached bytes over a WebSocket, and left to Engine.IO otherwise", () => {
+    const reply = new PreparedReplies().of({ a: 1 }, {});
+    const frameOver = (name: string) => {
+      const connection = Object.assign(new EventEmitter(), { transport: { name } });
+      sendPreparedFrames(connection as unknown as EngineSocket);
+      const options: { wsPreEncodedFrame?: Buffer[] } = {};
+      connection.emit("packetCreate", { type: "message", data: reply, options });
+      return options.wsPreEncodedFrame;
+    };
+    expect(frameOver("websocket")?.[1]).toBe(reply.end);
+    expect(frameOver("polling")).toBeUndefined();
   });
 });
 
