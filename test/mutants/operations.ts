@@ -159,7 +159,7 @@ export const mutants: readonly Mutant[] = [
     find: "payload < 65536 ? 4 : 10",
     replace: "payload < 1e9 ? 4 : 10",
     test: "test/main/daemon/prepared-replies.test.ts",
-    name: "arrives whole over websocket",
+    name: "arrives whole over",
   },
   {
     promise: "operations",
@@ -168,7 +168,7 @@ export const mutants: readonly Mutant[] = [
     find: "1 + Buffer.byteLength(start)",
     replace: "start.length",
     test: "test/main/daemon/prepared-replies.test.ts",
-    name: "arrives whole over websocket",
+    name: "arrives whole over",
   },
   {
     promise: "R16",
