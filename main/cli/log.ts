@@ -41,6 +41,6 @@ async function copy({ to, from, ...options }: CopyOptions): Promise<void> {
   else
     print(
       `Copied ${repositories} from ${home.folder} to ${address}, and verified their histories.`,
-      `Start the daemon with --log ${address}, or put "log": {"address": ${JSON.stringify(address)}} into ${home.settingsFile}.`,
+      `Start the daemon with --log ${address}, or add "log": {"address": ${JSON.stringify(address)}} to ${home.settingsFile}.`,
     );
 }

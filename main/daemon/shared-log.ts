@@ -24,7 +24,7 @@ export async function sharedLog(
   if (text === undefined) {
     if (!isBound) return undefined;
     throw new HomeError(
-      `The home ${home.folder} uses a shared log. Start with --log ADDRESS, or put "log": {"address": ADDRESS} into ${home.settingsFile}.`,
+      `The home ${home.folder} uses a shared log. Start with --log ADDRESS, or add "log": {"address": ADDRESS} to ${home.settingsFile}.`,
     );
   }
   if (!isBound && (await hasRepositories(home)))
