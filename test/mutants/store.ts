@@ -483,9 +483,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "memory",
-    removed: "collecting garbage early during startup",
+    removed: "limiting the young generation before the start",
     file: "main/cli/daemon.ts",
-    find: "  collectGarbageEarly();\n",
+    find: "  limitYoungGeneration();\n",
     replace: "",
     test: "test/e2e/daemon-memory.test.ts",
     name: "memory used during startup is freed",
