@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
     find: "schema: withMasks(schema)",
     replace: "schema: withMasks ? schema : schema",
     test: "test/screen/diff.test.ts",
-    name: "masks what a $ref or a choice says is masked",
+    name: "masks values that are masked by a $ref or a choice",
   },
   {
     promise: "disclosure",
@@ -140,7 +140,7 @@ export const mutants: readonly Mutant[] = [
     find: "findField(scopes, scope, field) ?? unknownSchema",
     replace: `findField(scopes, scope, field) ?? { "x-masked": unknownSchema === undefined }`,
     test: "test/screen/file.test.ts",
-    name: "what is masked, or described by no schema",
+    name: "hides masked values and values without a schema",
   },
   {
     promise: "disclosure",
@@ -149,7 +149,7 @@ export const mutants: readonly Mutant[] = [
     find: "(isTyped ? before.map(transaction.changes) : all(transaction.state))",
     replace: "before.map(transaction.changes, { filter: () => isTyped || all !== undefined })",
     test: "test/screen/file.test.ts",
-    name: "what is masked, or described by no schema",
+    name: "hides masked values and values without a schema",
   },
   {
     promise: "disclosure",

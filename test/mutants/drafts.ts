@@ -120,7 +120,7 @@ export const mutants: readonly Mutant[] = [
     find: "    applyDraft(result, [], draftsIn(before));\n",
     replace: "",
     test: screenTest,
-    name: "outlive a reload",
+    name: "survive a reload",
   },
   {
     promise: "drafts",
@@ -138,7 +138,7 @@ export const mutants: readonly Mutant[] = [
     find: "    await openRepositories([...repos]);\n",
     replace: "",
     test: screenTest,
-    name: "outlive the daemon, in a new tab",
+    name: "survive the daemon and open in a new tab",
   },
   {
     promise: "drafts",
@@ -147,7 +147,7 @@ export const mutants: readonly Mutant[] = [
     find: "filter(([, { inMemory }]) => !inMemory)",
     replace: "filter(() => true)",
     test: screenTest,
-    name: "of masked values are in the daemon's memory alone",
+    name: "of masked values stay in the daemon's memory only",
   },
   {
     promise: "drafts",
@@ -156,7 +156,7 @@ export const mutants: readonly Mutant[] = [
     find: "refusal !== undefined && !isNotified",
     replace: "refusal !== undefined",
     test: screenTest,
-    name: "that the daemon refuses to keep",
+    name: "refused by the daemon",
   },
   {
     promise: "drafts",
@@ -165,7 +165,7 @@ export const mutants: readonly Mutant[] = [
     find: "    sendNow();\n    event.preventDefault();\n",
     replace: "    sendNow();\n",
     test: "test/screen/edits.test.ts",
-    name: "the browser asks before a page is left",
+    name: "the browser asks before leaving a page",
   },
   {
     promise: "drafts",
@@ -174,7 +174,7 @@ export const mutants: readonly Mutant[] = [
     find: "!underway.has(keyOf(name))",
     replace: "underway.size >= 0 || keyOf(name) !== undefined",
     test: screenTest,
-    name: "that are discarded while they are being sent",
+    name: "discarded while they are being sent",
   },
   {
     promise: "drafts",
@@ -188,7 +188,7 @@ export const mutants: readonly Mutant[] = [
       { file: "renderer/state/drafts.ts", find: "    sendNow();\n    event.preventDefault();\n", replace: "" },
     ],
     test: screenTest,
-    name: "are sent before the page goes",
+    name: "are sent before the page unloads",
   },
   {
     promise: "drafts",

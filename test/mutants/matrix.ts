@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/matrix/set-bar.tsx",
     find: "      await openRepositories([...new Set(selected.flatMap(({ repos }) => repos))]);\n",
     replace: "",
-    name: "is worked by keys alone",
+    name: "works by keyboard alone",
   },
   {
     ...shared,
@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/matrix/use-cells.ts",
     find: "row === undefined || row.revision < entry.revision || row.health !== entry.health",
     replace: "row === undefined",
-    name: "follows changes and edits of others",
+    name: "follows changes and edits by others",
   },
   {
     ...shared,
@@ -34,7 +34,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/matrix/use-matrix.ts",
     find: "if (state.repositories !== before.repositories || state.scopes !== before.scopes) askLater();",
     replace: "if (state.scopes !== before.scopes) askLater();",
-    name: "follows changes and edits of others",
+    name: "follows changes and edits by others",
   },
   {
     ...shared,
@@ -42,7 +42,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/matrix/grid.tsx",
     find: "rows.slice(firstRow, lastRow + 1)",
     replace: "rows.slice(0, 900)",
-    name: "of very many repositories",
+    name: "with very many repositories",
   },
   {
     ...shared,
@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/matrix/grid.tsx",
     find: "overscan: moreRows,",
     replace: "overscan: 200,",
-    name: "of very many repositories",
+    name: "with very many repositories",
   },
   {
     ...shared,
@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/matrix/set-bar.tsx",
     find: "const isApplicable = tooMany === undefined && problems",
     replace: "const isApplicable = problems",
-    name: "of very many repositories",
+    name: "with very many repositories",
   },
   {
     ...shared,
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/matrix/use-grid-selection.ts",
     find: ": { active: moved(), ranges: [] };",
     replace: ": { active: moved(), ranges: state.selection.ranges };",
-    name: "selects nothing any more when repositories come",
+    name: "clears the selection when repositories are added",
   },
   {
     ...shared,
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/matrix/use-matrix.ts",
     find: "if (isWanted) setProblem(messageOf(error));",
     replace: "",
-    name: "has its query in the address",
+    name: "keeps its query in the address",
   },
   {
     ...shared,
@@ -82,6 +82,6 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/state/undo.ts",
     find: "[...good, ...problems].join",
     replace: "good.join",
-    name: "tells what was refused where",
+    name: "reports what was refused where",
   },
 ];

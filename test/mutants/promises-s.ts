@@ -512,7 +512,7 @@ export const mutants: readonly Mutant[] = [
     find: "announcePresence();\n",
     replace: "void announcePresence;\n",
     test: "test/screen/session.test.ts",
-    name: "tells the daemon so",
+    name: "activity in a window renews its session",
   },
   {
     promise: "S14",

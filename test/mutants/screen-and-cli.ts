@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (entries.length === 0) screenStore.setState({ firstRepositories: sorted });\n",
     replace: "",
     test: "test/screen/tree.test.ts",
-    name: "the first ones show before the others have come",
+    name: "the first ones appear before the others have loaded",
   },
   {
     promise: "screen",
@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
     find: "ranked.slice(0, mostEntries - 1)",
     replace: "ranked",
     test: "test/screen/palette.test.ts",
-    name: "10,000 repositories make no longer list",
+    name: "the palette's list stays short with 10,000 repositories",
   },
   {
     promise: "screen",
@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
     else onClick?.(event);`,
     replace: "    onClick?.(event);",
     test: "test/screen/pending.test.ts",
-    name: "older entries of the history are asked for once",
+    name: "older history entries are requested once",
   },
   {
     promise: "screen",
@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (ancestors.at(-1)?.element.isConnected) repair();",
     replace: "    if (ancestors.at(-1)?.element.isConnected) requestAnimationFrame(repair);",
     test: "test/screen/pending.test.ts",
-    name: "what is nearest has it at once",
+    name: "the nearest element gets the focus immediately",
   },
   {
     promise: "screen",
@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
     find: "      if (Math.abs(moved) >= 1) scroller.scrollTop += moved;",
     replace: "      if (Math.abs(moved) >= 1) requestAnimationFrame(() => (scroller.scrollTop += moved));",
     test: "test/screen/live.test.ts",
-    name: "rows do not jump while one edits",
+    name: "does not move rows during editing",
   },
   {
     promise: "screen",
@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
     find: `schema["x-masked"] === true && step !== "name"`,
     replace: "step === undefined",
     test: "test/screen/diff.test.ts",
-    name: "tells of masked values whether they changed",
+    name: "says whether masked values changed",
   },
   {
     promise: "screen",
@@ -90,7 +90,7 @@ export const mutants: readonly Mutant[] = [
     find: "pending.get(editKey(one.repo, one.scope, one.field)) ?? one",
     replace: "one",
     test: "test/screen/diff.test.ts",
-    name: "while the edit is being saved is merged too",
+    name: "is merged even while the edit is being saved",
   },
   {
     promise: "screen",
@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
     find: `paths.filter(path => allowsSomewhere(grants, "read", path))`,
     replace: "paths",
     test: "test/screen/keys.test.ts",
-    name: "the list is live",
+    name: "the preview is live",
   },
   {
     promise: "screen",
@@ -116,7 +116,7 @@ export const mutants: readonly Mutant[] = [
     find: `repos: chosen === "*" ? "*" : covered.map(({ id }) => id)`,
     replace: `repos: "*"`,
     test: "test/screen/keys.test.ts",
-    name: "a key that reads svc.services",
+    name: "a key to read svc.services",
   },
   {
     promise: "screen",
@@ -125,7 +125,7 @@ export const mutants: readonly Mutant[] = [
     find: '  const [said, setSaid] = useState("");',
     replace: '  const [said, setSaid] = useState("");\n  document.title = key;',
     test: "test/screen/keys.test.ts",
-    name: "a key's text is shown once",
+    name: "a key's text is shown only once",
   },
   {
     promise: "screen",
@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
     find: "keyChanges: state.keyChanges + 1",
     replace: "keyChanges: state.keyChanges",
     test: "test/screen/sessions.test.ts",
-    name: "are listed with this window's own marked",
+    name: "are listed, with this window's own marked",
   },
   {
     promise: "screen",
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
     find: "setInterval(() => void load(), refreshTime)",
     replace: "setInterval(() => {}, refreshTime)",
     test: "test/screen/keys.test.ts",
-    name: "the list says what each may do",
+    name: "the list says what each key may do",
   },
   {
     promise: "screen",
@@ -152,7 +152,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (failures > 0) focusProblem(form.current);",
     replace: "",
     test: "test/screen/keys.test.ts",
-    name: "what is missing or refused is told at its field",
+    name: "a missing or refused input is reported at its field",
   },
   {
     promise: "commands",
@@ -213,7 +213,7 @@ export const mutants: readonly Mutant[] = [
     find: "dryRun: true",
     replace: "dryRun: false",
     test: "test/screen/activity.test.ts",
-    name: "a batch is one entry, reverted whole after a look",
+    name: "a batch is one entry and is reverted as a whole",
   },
   {
     promise: "screen",
@@ -222,7 +222,7 @@ export const mutants: readonly Mutant[] = [
     find: "entries !== undefined && !isBeingRead(list.current)",
     replace: "entries !== undefined",
     test: "test/screen/activity.test.ts",
-    name: "nothing moves where one reads",
+    name: "nothing moves while reading",
   },
   {
     promise: "screen",

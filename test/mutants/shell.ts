@@ -362,7 +362,7 @@ export const mutants: readonly Mutant[] = [
     file: "renderer/page/overview.tsx",
     find: "indexing === undefined || indexing.total < shownFrom",
     replace: "indexing === undefined || indexing.total > 0",
-    name: "says how far the daemon is in reading",
+    name: "shows the daemon's progress in reading the files",
   },
   {
     promise: "offline",

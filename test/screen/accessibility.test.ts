@@ -18,7 +18,7 @@ interface AxeResults {
 
 const appearances = [
   { appearance: "light", media: { colorScheme: "light", forcedColors: "none" }, rules: undefined },
-  // All but the colours is the same.
+  // Only the colours differ from the light appearance.
   {
     appearance: "dark",
     media: { colorScheme: "dark", forcedColors: "none" },
@@ -32,8 +32,8 @@ const appearances = [
 ] as const;
 
 /**
- * What axe finds on the page as it is now: all of it in light colours, and its colours in dark and forced ones. It comes through the
- * browser's own tools, so the page's policy stays as it is.
+ * What axe reports on the current page: all its rules in light colours, and the colour rules in dark and forced colours. The test
+ * injects axe with the browser's own tools, so the page keeps its Content Security Policy.
  */
 async function findings({ page }: ScreenPage): Promise<readonly string[]> {
   await page.evaluate(axe);
@@ -64,7 +64,7 @@ const repositories = {
 };
 
 describeScreen("axe", () => {
-  test("finds nothing without a session, nor on a page without a repository", async () => {
+  test("reports nothing without a session, or on a page without a repository", async () => {
     await using screen = await startScreen();
     await using visitor = await openPage(`http://${screen.t.screenHost}`);
     await visitor.page.getByRole("heading", { level: 1 }).waitFor();
@@ -74,7 +74,7 @@ describeScreen("axe", () => {
     expect(await findings(window)).toEqual([]);
   });
 
-  test("finds nothing on the overview, the fields, the history and the text", async () => {
+  test("reports nothing on the overview, the fields, the history and the text", async () => {
     await using screen = await startScreen({ repositories });
     await screen.t.owner.call("config/set", { repo: "shop", "svc.domain": "shop.test", reason: "a reason" });
     await breakFile(screen.t, "broken");
@@ -105,7 +105,7 @@ describeScreen("axe", () => {
     expect(await findings(window)).toEqual([]);
   });
 
-  test("finds nothing on the start page with all that it can tell, and on that of activity", async () => {
+  test("reports nothing on the start page with all its sections, or on the activity page", async () => {
     await using folder = await temporaryFolder();
     const text = JSON.stringify({ config: { svc: { services: { web: { ready: "true", image: "node:24" } } } } });
     await writeFile(join(folder.path, ".repoconf.json"), text);
@@ -141,7 +141,7 @@ describeScreen("axe", () => {
     expect(await findings(window)).toEqual([]);
   });
 
-  test("finds nothing on the pages of keys and sessions", async () => {
+  test("reports nothing on the keys and sessions pages", async () => {
     await using screen = await startScreen({ repositories });
     await screen.t.owner.call("key/create", {
       name: "ci",
@@ -174,7 +174,7 @@ describeScreen("axe", () => {
     expect(await findings(window)).toEqual([]);
   });
 
-  test("finds nothing on the matrix", async () => {
+  test("reports nothing on the matrix", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page } = window;
@@ -182,7 +182,7 @@ describeScreen("axe", () => {
     await page.evaluate(`location.hash = "#/matrix"`);
     await page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }).waitFor();
     expect(await findings(window)).toEqual([]);
-    // An edit and one that was refused, both among what is selected.
+    // An edit and a refused edit, both selected.
     await page.getByRole("columnheader", { name: /svc\.default empty/ }).click();
     await page.getByRole("textbox", { name: "Default service" }).fill("web");
     await page.getByRole("button", { name: "Apply" }).click();
@@ -196,7 +196,7 @@ describeScreen("axe", () => {
     expect(await findings(window)).toEqual([]);
   });
 
-  test("finds nothing in the dialogs and lists", async () => {
+  test("reports nothing in dialogs and lists", async () => {
     await using screen = await startScreen({ repositories });
     await screen.set("shop", { "svc.timeout": 31 });
     await using window = await screen.open();
@@ -241,7 +241,7 @@ describeScreen("axe", () => {
     await checkDialog("Restore revision 2");
   });
 
-  test("finds nothing on the page that compares", async () => {
+  test("reports nothing on the compare page", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page } = window;
@@ -259,8 +259,8 @@ describeScreen("axe", () => {
   });
 });
 
-describeScreen("colours that the system forces", () => {
-  test("leave a switch its state, the tree its selection, and a problem its mark", async () => {
+describeScreen("forced colours", () => {
+  test("keep a switch's state, the tree's selection and a problem's mark visible", async () => {
     await using screen = await startScreen({ repositories });
     await breakFile(screen.t, "broken");
     await using window = await screen.open({ forcedColors: "active" });

@@ -7,7 +7,7 @@ const titles = (window: ScreenPage) => changes(window).getByRole("heading", { le
 const filter = ({ page }: ScreenPage) => page.getByRole("searchbox", { name: "Filter changes" });
 const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
 
-/** Shows the page at this address. */
+/** Opens the page at this address. */
 async function openActivity(window: ScreenPage, address = "#/activity"): Promise<void> {
   await window.tree.waitFor();
   await window.page.evaluate(`location.hash = ${JSON.stringify(address)}`);
@@ -15,7 +15,7 @@ async function openActivity(window: ScreenPage, address = "#/activity"): Promise
 }
 
 describeScreen("activity", () => {
-  test("tells what changed in all repositories, the newest first: where, by whom, why and what", async () => {
+  test("lists the changes of all repositories, newest first: where, by whom, why and what", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: { "svc.timeout": 30 } } });
     const { key } = (
       await screen.t.owner.call("key/create", {
@@ -49,7 +49,7 @@ describeScreen("activity", () => {
     expect(hash(window)).toBe("#/repo/shop/history");
   });
 
-  test("comes in pages, older ones when one asks for them", async () => {
+  test("loads older pages on request", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     for (let timeout = 1; timeout <= 60; timeout += 1)
       await screen.t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
@@ -66,7 +66,7 @@ describeScreen("activity", () => {
     expect(revisions).toEqual(Array.from({ length: 61 }, (_, at) => `revision ${61 - at}`));
   });
 
-  test("a query filters by keys alone, stays in the address, and what cannot be read in it is told at its place", async () => {
+  test("a query works by keyboard alone, stays in the address, and reports a syntax error with its position", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await screen.set("shop", { "svc.timeout": 30, "svc.domain": "shop.test" });
     await screen.set("store", { "svc.domain": "store.test" });
@@ -85,7 +85,7 @@ describeScreen("activity", () => {
     await press(page, "Backspace", "7", "d");
     await poll(() => titles(window)).toEqual(["shop"]);
     await problem.waitFor({ state: "detached" });
-    // Of the change the fields are told that were asked for.
+    // Shows only the changed fields that match the query.
     expect(
       await changes(window)
         .getByRole("row", { name: /svc\.domain/ })
@@ -95,12 +95,12 @@ describeScreen("activity", () => {
     await page.reload();
     await poll(() => titles(window)).toEqual(["shop"]);
     expect(await filter(window).inputValue()).toBe("field:svc.timeout since:7d");
-    // What was typed on the way there are no places to go back to.
+    // Typing the query adds no history entries to go back to.
     await page.goBack();
     await page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
   });
 
-  test("chips set conditions; of who did it there is one", async () => {
+  test("chips add conditions to the query; choosing another actor replaces the first", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await screen.set("shop", { "svc.timeout": 30 });
     await using window = await screen.open();
@@ -120,7 +120,7 @@ describeScreen("activity", () => {
     await poll(() => filter(window).inputValue()).toBe("svc.timeout by:owner since:24h");
   });
 
-  test("what another window saves appears at the top at once, if the query finds it", async () => {
+  test("a save in another window appears at the top immediately if it matches the query", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 1 } } });
     await using one = await screen.open();
     await using other = await screen.open();
@@ -135,11 +135,11 @@ describeScreen("activity", () => {
     await reads(changes(one).first(), "42 seconds");
     await reads(changes(one).first(), "by owner (browser)");
     await reads(changes(one).first(), "revision 4");
-    // That of the provider was told before it.
+    // The event of the provider's change arrived before it.
     expect(await changes(one).count()).toBe(2);
   });
 
-  test("nothing moves where one reads: what is new waits until one asks for it", async () => {
+  test("nothing moves while reading: new changes wait until requested", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await screen.set("shop", { "svc.timeout": 1 });
     await using window = await screen.open();
@@ -161,7 +161,7 @@ describeScreen("activity", () => {
     expect(await window.focused()).not.toBe("body");
   });
 
-  test("one change is reverted after a look, by keys, in a repository that was not open yet", async () => {
+  test("one change is reverted after a preview, by keyboard, in a repository that was not open yet", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 1 } } });
     await screen.set("shop", { "svc.timeout": 2, "svc.domain": "shop.test" });
     await screen.set("shop", { "svc.provider": "here" });
@@ -171,7 +171,7 @@ describeScreen("activity", () => {
     await page.getByRole("button", { name: "Revert… revision 3 of shop" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Revert revision 3 of shop" });
     await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /from\s+2 seconds\s+to\s+1 second/);
-    // What the query did not ask for is not shown, and stays.
+    // Fields that do not match the query are not shown and stay unchanged.
     expect(await dialog.getByRole("row", { name: /svc\.domain/ }).count()).toBe(0);
     await dialog.getByRole("button", { name: "Restore 1 field" }).press("Enter");
     await dialog.waitFor({ state: "detached" });
@@ -180,7 +180,7 @@ describeScreen("activity", () => {
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
   });
 
-  test("a batch is one entry, reverted whole after a look; what was changed since stays and is told", async () => {
+  test("a batch is one entry and is reverted as a whole after a preview; fields changed since stay and are listed", async () => {
     await using screen = await startScreen({
       repositories: { api: {}, shop: { "svc.timeout": 9 }, store: {}, web: {} },
     });
@@ -198,7 +198,7 @@ describeScreen("activity", () => {
     await poll(async () => (await titles(window)).slice(0, 2)).toEqual(["store", "4 repositories"]);
     const entry = changes(window).nth(1);
     await reads(entry, "all behind the proxy");
-    // The same change is told once, with its repositories.
+    // The same change is listed once, with its repositories.
     expect(await entry.getByRole("heading", { level: 3 }).allInnerTexts()).toEqual([
       expect.stringMatching(/^web\s+store\s+api$/),
       "shop",
@@ -209,7 +209,7 @@ describeScreen("activity", () => {
     const dialog = page.getByRole("dialog", { name: "Revert this change in all its repositories" });
     await reads(dialog.getByRole("region", { name: "Not changed" }), "store, svc.timeout: It has changed since.");
     await reads(dialog.getByRole("row", { name: /svc\.timeout/ }).last(), /from\s+45 seconds\s+to\s+9 seconds/);
-    // A look changes nothing.
+    // A preview changes nothing.
     expect(await screen.stored("web", "svc.timeout")).toBe(45);
     await dialog.getByRole("textbox", { name: /Reason/ }).fill("not yet");
     await dialog.getByRole("button", { name: "Revert in 4 repositories" }).press("Enter");
@@ -223,7 +223,7 @@ describeScreen("activity", () => {
     expect(await screen.stored("store", "svc.timeout")).toBe(50);
     expect(await screen.stored("store", "svc.proxy_https")).toBeUndefined();
 
-    // It is one step of undo.
+    // It is a single undo step.
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(() => screen.stored("web", "svc.timeout")).toBe(45);
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(45);

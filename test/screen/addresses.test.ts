@@ -3,14 +3,14 @@ import { addressOf, placeAt } from "../../renderer/state/place.ts";
 import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("every place has an address", () => {
-  test("Back, Forward and a reload lead where one was", async () => {
+  test("Back, Forward and a reload restore the place", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using window = await screen.open();
     const { page, row } = window;
     const hash = () => new URL(page.url()).hash;
     const title = (name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
     await row("shop").waitFor();
-    // The code of the link is gone.
+    // The link's code has been removed.
     expect(hash()).toBe("#/");
     await window.choose("shop");
     expect(hash()).toBe("#/repo/shop");
@@ -34,7 +34,7 @@ describeScreen("every place has an address", () => {
     expect(hash()).toBe("#/repo/store/history");
   });
 
-  test("a field's address shows it, and its history has its own", async () => {
+  test("a field's address shows the field, and its history has its own address", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await screen.set("shop", { "svc.timeout": 30 });
     await screen.set("shop", { "svc.provider": "here" });
@@ -57,7 +57,7 @@ describeScreen("every place has an address", () => {
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
   });
 
-  test("one that leads nowhere says so, and what comes there later shows", async () => {
+  test("an unknown address says so, and shows what is added there later", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -112,7 +112,7 @@ describe("addresses", () => {
     "#/keys",
     "#/keys/new",
     "#/sessions",
-  ])("%s is that of its place", address => {
+  ])("%s is the address of its place", address => {
     expect(placeAt(address).page).not.toBe("unknown");
     expect(addressOf(placeAt(address))).toBe(address);
   });
@@ -133,5 +133,5 @@ describe("addresses", () => {
     "#/compare/shop:text/store",
     "#/compare/:defaults",
     "#/compare/shop/store/more",
-  ])("%s leads nowhere", address => expect(placeAt(address).page).toBe("unknown"));
+  ])("%s is unknown", address => expect(placeAt(address).page).toBe("unknown"));
 });

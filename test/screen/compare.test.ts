@@ -8,7 +8,7 @@ const repositories = {
   shop: { "svc.timeout": 30, "svc.services": services("node:24"), "svc.refresh_day": 5 },
   store: { "svc.timeout": 60, "svc.services": services("node:25"), "svc.domain": "store.test" },
 };
-/** The default, stored. */
+/** Stores a value that equals the default. */
 const sameAsDefault = { "svc.timeout": 900 };
 
 const compare = async (window: ScreenPage, address: string) => {
@@ -21,15 +21,15 @@ const repository = (window: ScreenPage, name: "Left" | "Right") =>
   side(window, name).getByRole("combobox", { name: "Repository" });
 const values = (window: ScreenPage, name: "Left" | "Right") =>
   side(window, name).getByRole("combobox", { name: "Values" });
-/** Waits for a line, as a screen reader says it. */
+/** Waits for a line, as a screen reader announces it. */
 const line = ({ page }: ScreenPage, said: string) => page.getByRole("row", { name: said, exact: true }).waitFor();
 const count = ({ page }: ScreenPage) => page.getByRole("main").getByRole("status");
 const button = ({ page }: ScreenPage, name: string) =>
   page.getByRole("main").getByRole("button", { name, exact: true });
 const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
 
-describeScreen("the page that compares", () => {
-  test("two repositories, from the start page: 3 clicks", async () => {
+describeScreen("the compare page", () => {
+  test("compares two repositories in 3 clicks from the start page", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open({ initialScript: countActions });
     const { page } = window;
@@ -49,7 +49,7 @@ describeScreen("the page that compares", () => {
     await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
   });
 
-  test("by the keyboard alone: chosen, swapped, copied, discarded, saved", async () => {
+  test("works by keyboard alone: choose, swap, copy, discard, save", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page } = window;
@@ -67,7 +67,7 @@ describeScreen("the page that compares", () => {
     await poll(() => hash(window)).toBe("#/compare/store/shop");
     await button(window, "Copy to the left svc.services").focus();
     await press(page, "Enter");
-    // The focus stays, and leads back.
+    // The focus stays there, on the button that reverses the copy.
     await poll(window.focused).toBe("button Discard the edit on the left svc.services");
     await press(page, "Enter");
     await poll(window.focused).toBe("button Copy to the left svc.services");
@@ -81,7 +81,7 @@ describeScreen("the page that compares", () => {
     await reads(count(window), "2 of 20");
   });
 
-  test("copies all that differs as edits, also back to a default, to be reviewed and saved", async () => {
+  test("copies all differences as edits, including resets to a default, to review and save", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page } = window;
@@ -103,7 +103,7 @@ describeScreen("the page that compares", () => {
     await poll(() => page.getByRole("main").getByRole("row").count()).toBe(0);
   });
 
-  test("a revision, the defaults and all fields: by effective value, and nothing is written where nothing can be", async () => {
+  test("compares a revision, the defaults and all fields by effective value, and offers no copies to a read-only side", async () => {
     await using screen = await startScreen({ repositories: { shop: sameAsDefault } });
     await screen.set("shop", { "svc.domain": "shop.test" });
     await using window = await screen.open();
@@ -125,7 +125,7 @@ describeScreen("the page that compares", () => {
     await poll(() => hash(window)).toBe("#/compare/shop@3/shop");
   });
 
-  test("what a file says, where it is not what serves; a command in it is not copied unseen", async () => {
+  test("compares the values in a file that are not active; those that run as commands are not copied from it", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -153,7 +153,7 @@ describeScreen("the page that compares", () => {
     await page.getByRole("button", { name: "Discard all" }).click();
   });
 
-  test("masked values are told apart and copied without being shown", async () => {
+  test("compares and copies masked values without showing them", async () => {
     const variables = (token: string) => ({ "svc.envvars": [{ name: "TOKEN", value: token }] });
     await using screen = await startScreen({
       repositories: { shop: variables("secret-shop"), store: variables("secret-store") },
@@ -177,7 +177,7 @@ describeScreen("the page that compares", () => {
     expect(await page.locator("body").innerText()).not.toContain("secret-shop");
   });
 
-  test("is live on both sides, and says what is not there", async () => {
+  test("updates live on both sides, and says what does not exist", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page } = window;
@@ -204,7 +204,7 @@ describeScreen("the page that compares", () => {
     await page.getByRole("row", { name: /^svc\.timeout shop: 45 seconds the defaults: 900 seconds/ }).waitFor();
   });
 
-  test("of many repositories finds one by name or path, tells those of one name apart, and goes back on Escape", async () => {
+  test("finds a repository among many by name or path, distinguishes equal names, and goes back on Escape", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     for (let at = 0; at < 205; at++) await screen.t.owner.call("repo/add", { id: `r${at}`, name: `web ${at}` });
     for (const id of ["one", "two"])

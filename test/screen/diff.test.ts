@@ -9,11 +9,11 @@ const services = {
 };
 const image = (name: "web" | "db", to: string) => ({ ...services, [name]: { ...services[name], image: to } });
 
-/** Waits for a line, as a screen reader says it. */
+/** Waits for a line, as a screen reader announces it. */
 const line = (place: Locator, said: string) => place.getByRole("row", { name: said, exact: true }).waitFor();
 
 describeScreen("a diff", () => {
-  test("of nested values tells each change by its path, in the review, the history, a comparison and before a restore", async () => {
+  test("lists each change in a nested value by its path: in the review, the history, a comparison and before a restore", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.services": services, "svc.proxy_aliases": ["a.test", "b.test"] } },
     });
@@ -54,7 +54,7 @@ describeScreen("a diff", () => {
     const restore = page.getByRole("dialog", { name: "Restore revision 2" });
     await restore.getByRole("row", { name: "svc.services.web.image from node:25 to node:24" }).waitFor();
     await line(restore, "svc.services.cache.image from redis:8 to removed");
-    // One button for each field, however many lines it has.
+    // One button per field, however many lines it has.
     await poll(() => restore.getByRole("button", { name: /^Exclude/ }).allInnerTexts()).toHaveLength(3);
     await press(page, "Escape");
 
@@ -67,7 +67,7 @@ describeScreen("a diff", () => {
     await line(review, "svc.services.db.image from postgres:17 to postgres:18 Discard svc.services");
   });
 
-  test("tells of masked values whether they changed, and shows each alone until it is closed", async () => {
+  test("says whether masked values changed, and shows each one separately until the dialog is closed", async () => {
     const variables = (token: string) => [
       { name: "TOKEN", value: token },
       { name: "PATH", value: "secret-path" },
@@ -89,7 +89,7 @@ describeScreen("a diff", () => {
       "svc.envvars.TOKEN.value from •••• Show svc.envvars.TOKEN.value before to •••• Show svc.envvars.TOKEN.value after changed Exclude svc.envvars",
     );
     await line(dialog, "svc.envvars.MORE.value from •••• Show svc.envvars.MORE.value before to removed");
-    // What did not change is not in it.
+    // Unchanged entries are not listed.
     expect(await dialog.getByRole("row", { name: /PATH/ }).count()).toBe(0);
     const show = dialog.getByRole("button", { name: "Show svc.envvars.TOKEN.value after" });
     await show.press("Enter");
@@ -104,7 +104,7 @@ describeScreen("a diff", () => {
     expect(await page.locator("body").innerText()).not.toContain("secret");
   });
 
-  test("masks what a $ref or a choice says is masked, in whole and in part", async () => {
+  test("masks values that are masked by a $ref or a choice, in whole or in part", async () => {
     const $defs = {
       secret: { type: "string", "x-masked": true },
       login: { type: "object", properties: { user: { type: "string" }, password: { $ref: "#/$defs/secret" } } },
@@ -136,7 +136,7 @@ describeScreen("a diff", () => {
     expect(await page.locator("body").innerText()).not.toContain("secret-");
   });
 
-  test("tells that a masked value becomes the default that it is already", async () => {
+  test("says that a masked value resets to an equal default", async () => {
     const token = { type: "string", default: "hush", "x-masked": true, title: "Token" };
     await using screen = await startScreen({
       repositories: { shop: { "deploy.token": "hush" } },
@@ -153,7 +153,7 @@ describeScreen("a diff", () => {
     await row.waitFor();
   });
 
-  test("of very many changes shows the first ones, and says how many more there are", async () => {
+  test("with very many changes, shows the first ones and says how many more there are", async () => {
     const aliases = (count: number) => Array.from({ length: count }, (_, at) => `${at}.test`);
     await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": aliases(57) }, store: {} } });
     await screen.set("store", { "svc.proxy_aliases": aliases(9_000), "svc.timeout": 30 });
@@ -166,13 +166,13 @@ describeScreen("a diff", () => {
     await window.choose("store");
     await window.view("History");
     await reads(entry, "and more than 1,000 more");
-    // Each field is there with a line at least.
+    // Each field has at least one line.
     await line(entry, "svc.timeout from 900 seconds to 30 seconds");
   });
 });
 
-describeScreen("a change elsewhere of a field that is edited", () => {
-  test("in another place is merged with the edit without a question, which is told, and both are saved", async () => {
+describeScreen("a change elsewhere to a field that is being edited", () => {
+  test("in another part of it is merged into the edit without asking, with a note, and both are saved", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
     await using window = await screen.open();
     const { page } = window;
@@ -188,14 +188,14 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     );
     expect(await field.getByRole("alert").count()).toBe(0);
     await poll(() => page.getByRole("textbox", { name: "Services: db: Image" }).inputValue()).toBe("postgres:18");
-    // Who was writing goes on.
+    // The focus stays, so typing can continue.
     expect(await window.focused()).toContain("Services: web: Image");
     await page.keyboard.type(".1");
     expect(await own.inputValue()).toBe("node:25.1");
     await reads(field.getByRole("status"), "Your edit has both changes.");
     await page.getByRole("button", { name: "Review" }).click();
     const review = page.getByRole("dialog", { name: "Review edits" });
-    // Against what is stored now it is one's own change alone.
+    // Compared with the value stored now, only the own change is left.
     await poll(() => review.getByRole("rowheader").allInnerTexts()).toEqual(["svc.services.web.image"]);
     await press(page, "Escape");
     await window.save();
@@ -205,7 +205,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     });
   });
 
-  test("is merged too where nothing was stored before", async () => {
+  test("is merged even if nothing was stored before", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -223,7 +223,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     });
   });
 
-  test("while the edit is being saved is merged too, and told", async () => {
+  test("is merged even while the edit is being saved, with a message", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
     await using window = await screen.open();
     const { page } = window;
@@ -247,7 +247,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     );
   });
 
-  test("in the same place shows what each changed, and waits for a choice", async () => {
+  test("in the same part of it shows both changes and waits for a choice", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
     await using window = await screen.open();
     const { page } = window;

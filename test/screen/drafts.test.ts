@@ -22,8 +22,8 @@ const timeoutOf = ({ page }: ScreenPage) => page.getByRole("spinbutton", { name:
 const providerOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Provider" });
 const textOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Text of the file" });
 
-/** Waits until the daemon keeps so many. */
-async function kept({ t }: TestScreen, count: number): Promise<void> {
+/** Waits until the daemon keeps this many drafts. */
+async function untilKept({ t }: TestScreen, count: number): Promise<void> {
   await poll(async () => (await t.owner.call("draft/list")).result.length).toBe(count);
 }
 
@@ -36,8 +36,8 @@ async function editText(window: ScreenPage, repository: string): Promise<void> {
   await window.page.keyboard.type(" // mine");
 }
 
-describeScreen("edits that are not saved", () => {
-  test("outlive a reload: of fields, and of the text of a file", async () => {
+describeScreen("unsaved edits", () => {
+  test("survive a reload, both of fields and of a file's text", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },
     });
@@ -47,7 +47,7 @@ describeScreen("edits that are not saved", () => {
     await window.view("Fields");
     await timeoutOf(window).fill("60");
     await providerOf(window).fill("here");
-    await kept(screen, 3);
+    await untilKept(screen, 3);
     await window.page.reload();
     await reads(editsOf(window), "2 edits, not saved");
     await editsOf(window).getByRole("button", { name: "store" }).waitFor();
@@ -60,11 +60,11 @@ describeScreen("edits that are not saved", () => {
     await reads(textOf(window), "// mine");
     await window.page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.t.readRepository("store")).toContain("// mine");
-    // Nothing of it comes back.
-    await kept(screen, 0);
+    // Saved edits leave no drafts.
+    await untilKept(screen, 0);
   });
 
-  test("are sent before the page goes, also the last of them", async () => {
+  test("are sent before the page unloads, including the last one", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -74,7 +74,7 @@ describeScreen("edits that are not saved", () => {
     await reads(editsOf(window), "1 edit, not saved");
   });
 
-  test("that are discarded while they are being sent do not come back", async () => {
+  test("discarded while they are being sent do not come back", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const held = await holdRequests(window.page, "draft/set");
@@ -84,16 +84,16 @@ describeScreen("edits that are not saved", () => {
     await window.page.getByRole("button", { name: "Discard all" }).click();
     await editsOf(window).waitFor({ state: "detached" });
     held.release();
-    await kept(screen, 1);
-    // Sent when the answer has come.
+    await untilKept(screen, 1);
+    // The removal is sent once the response has arrived.
     await held.untilHeld();
     expect(await editsOf(window).count()).toBe(0);
     held.release();
-    await kept(screen, 0);
+    await untilKept(screen, 0);
     expect(await editsOf(window).count()).toBe(0);
   });
 
-  test("outlive the daemon, in a new tab; where a value was changed meanwhile the person chooses", async () => {
+  test("survive the daemon and open in a new tab; a value changed in the meantime is a conflict to resolve", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },
     });
@@ -104,7 +104,7 @@ describeScreen("edits that are not saved", () => {
       await window.view("Fields");
       await timeoutOf(window).fill("60");
       await providerOf(window).fill("here");
-      await kept(screen, 3);
+      await untilKept(screen, 3);
       await screen.t.restart();
     }
     await screen.set("shop", { "svc.timeout": 45 });
@@ -112,7 +112,7 @@ describeScreen("edits that are not saved", () => {
     await screen.t.writeRepository("store", (await readFile(file, "utf8")).replace("30", "31"));
     await using window = await screen.open();
     await reads(editsOf(window), "2 edits, not saved");
-    // Also before anybody has checked the repository.
+    // Even before anyone has opened the repository.
     await window.page.getByRole("button", { name: "Review", exact: true }).click();
     await reads(window.page.getByRole("dialog"), /45/);
     await press(window.page, "Escape");
@@ -125,7 +125,7 @@ describeScreen("edits that are not saved", () => {
     await reads(window.page.getByRole("alert"), "The file was changed elsewhere while you were editing it.");
   });
 
-  test("are the same in two tabs, and neither takes away the other's", async () => {
+  test("are the same in two tabs, and neither removes the other's", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using one = await screen.open();
     await using other = await screen.open();
@@ -143,14 +143,14 @@ describeScreen("edits that are not saved", () => {
     await reads(editsOf(other), "2 edits, not saved");
     await other.save();
     await editsOf(one).waitFor({ state: "detached" });
-    await kept(screen, 0);
-    // The text of a file as well.
+    await untilKept(screen, 0);
+    // So is the text of a file.
     await one.view("JSON");
     await editText(other, "shop");
     await reads(textOf(one), "// mine");
   });
 
-  test("of masked values are in the daemon's memory alone", async () => {
+  test("of masked values stay in the daemon's memory only", async () => {
     await using screen = await startScreen({ repositories: { shop: {} }, scopes });
     const file = join(screen.t.homeFolder, "drafts.json");
     {
@@ -159,14 +159,14 @@ describeScreen("edits that are not saved", () => {
       await window.choose("shop");
       await secret.fill("hush-5d1");
       await timeoutOf(window).fill("60");
-      await kept(screen, 2);
+      await untilKept(screen, 2);
       expect(await readFile(file, "utf8")).not.toContain("hush");
       await window.page.reload();
       await reads(editsOf(window), "2 edits, not saved");
       await window.choose("shop");
       await poll(() => secret.inputValue()).toBe("hush-5d1");
       await screen.t.restart();
-      // This tab has it still, and nobody else: the browser asks before it goes.
+      // Only this tab still has it, so the browser asks before it unloads.
       await poll(() => window.page.getByRole("status").first().getAttribute("data-connection")).toBe("lost");
       const asked: string[] = [];
       window.page.on("dialog", dialog => {
@@ -183,7 +183,7 @@ describeScreen("edits that are not saved", () => {
     expect(await window.page.getByRole("textbox", { name: "Token" }).inputValue()).toBe("");
   });
 
-  test("that the daemon refuses to keep stay in the tab, which says so once", async () => {
+  test("refused by the daemon stay in the tab, which says so once", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await fillDrafts(screen.t, "store");
     await using window = await screen.open();
@@ -197,7 +197,7 @@ describeScreen("edits that are not saved", () => {
     const refusals = () => screen.t.log.filter(line => /draft\/set.*1107/.test(line)).length;
     await providerOf(window).fill("there");
     await poll(refusals).toBe(2);
-    // It is sent when the window has taken the answer before.
+    // It is sent once the window has processed the previous response.
     await providerOf(window).fill("here");
     await poll(refusals).toBe(3);
     expect(await notice.count()).toBe(0);
@@ -211,14 +211,14 @@ describeScreen("edits that are not saved", () => {
     ]);
   });
 
-  test("go with their repository", async () => {
+  test("are removed with their repository", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await using window = await screen.open();
     await window.choose("shop");
     await timeoutOf(window).fill("60");
-    await kept(screen, 1);
+    await untilKept(screen, 1);
     await screen.t.owner.call("repo/remove", { repo: "shop" });
     await editsOf(window).waitFor({ state: "detached" });
-    await kept(screen, 0);
+    await untilKept(screen, 0);
   });
 });

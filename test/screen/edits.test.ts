@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("edits", () => {
-  test("are collected over repositories, shown as a diff, dropped one by one, and saved with a reason", async () => {
+  test("are collected across repositories, shown as a diff, discarded one by one, and saved with a reason", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -14,7 +14,7 @@ describeScreen("edits", () => {
     await page.getByRole("switch", { name: "Map subpaths" }).press("Space");
     const bar = page.getByRole("region", { name: "Edits", exact: true });
     await reads(bar, "4 edits in 2 repositories, not saved");
-    // Nothing is written before that is asked for.
+    // Nothing is written before a save.
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
     await bar.getByRole("button", { name: "Review" }).click();
     const dialog = page.getByRole("dialog", { name: "Review edits" });
@@ -40,7 +40,7 @@ describeScreen("edits", () => {
     expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("");
   });
 
-  test("Ctrl S saves from anywhere; in the review it saves with the reason that is written there", async () => {
+  test("Ctrl S saves from anywhere; in the review it saves with the reason entered there", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -58,7 +58,7 @@ describeScreen("edits", () => {
     expect(result[0]).toMatchObject({ reason: "because" });
   });
 
-  test("one set is whole or not at all: with one field refused none is saved, and all stay edits", async () => {
+  test("a set is all or nothing: if one field is refused, none is saved and all stay edits", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -69,7 +69,7 @@ describeScreen("edits", () => {
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
     await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
     expect(await screen.revision("shop")).toBe(1);
-    // From the review it is told in the review, for nobody reads what is behind it.
+    // A save from the review reports it in the review, because nobody reads what is behind the dialog.
     await page.getByRole("button", { name: "Review" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Save these 2 edits" }).click();
     await reads(page.getByRole("dialog").getByRole("alert"), "Nothing was saved.");
@@ -80,7 +80,7 @@ describeScreen("edits", () => {
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
   });
 
-  test("are dropped all at once, and what is typed back to what is stored is none", async () => {
+  test("can be discarded all at once, and typing the stored value again leaves no edit", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -97,7 +97,7 @@ describeScreen("edits", () => {
     await poll(window.focused).not.toBe("body");
   });
 
-  test("the browser asks before a page is left with edits that the daemon does not have, and not else", async () => {
+  test("the browser asks before leaving a page only if it has edits that the daemon does not have", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open({ expected: /WebSocket|ERR_CONNECTION|Failed to load/ });
     const { page } = window;
@@ -117,13 +117,13 @@ describeScreen("edits", () => {
     expect(asked).toEqual([]);
     await screen.t.daemon.close();
     await page.getByRole("textbox", { name: "Provider" }).fill("there");
-    // Dismissed, so the page stays.
+    // The question is dismissed, so the page stays.
     await page.close({ runBeforeUnload: true });
     await poll(() => asked).toEqual(["beforeunload"]);
     expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("there");
   });
 
-  test("saves are undone and done again by keyboard, one after the other, as revisions of their own", async () => {
+  test("saves are undone and redone by keyboard, one after the other, each as a new revision", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -153,7 +153,7 @@ describeScreen("edits", () => {
     expect(result.slice(0, 5).map(({ source }) => source)).toEqual(Array(5).fill("restore"));
   });
 
-  test("what somebody else changed since is not undone", async () => {
+  test("an undo leaves a field that someone else has changed since", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -167,7 +167,7 @@ describeScreen("edits", () => {
     expect(await screen.stored("shop", "svc.timeout")).toBe(99);
   });
 
-  test("a field that changes elsewhere meanwhile shows both values; one keeps one's own, or takes theirs", async () => {
+  test("a field changed elsewhere in the meantime shows both values: keep mine or take theirs", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30, "svc.domain": "a.test" } } });
     await using window = await screen.open();
     const { page } = window;
@@ -183,7 +183,7 @@ describeScreen("edits", () => {
     await reads(sides.first(), /from\s+30 seconds\s+to\s+50 seconds/);
     await reads(sides.last(), /from\s+30 seconds\s+to\s+40 seconds/);
     expect(await timeout.inputValue()).toBe("40");
-    // Until it is chosen nothing is saved.
+    // Nothing is saved until one is chosen.
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(page.getByRole("log", { name: "Messages" }), "Choose which values to keep");
     expect(await screen.stored("shop", "svc.timeout")).toBe(50);

@@ -9,15 +9,15 @@ const services = {
   database: { ready: "pg_isready", image: "postgres:17" },
 };
 
-/** Opens a choice and takes an option. */
-async function takeOption({ page, field }: ScreenPage, title: string, option: string): Promise<void> {
+/** Opens a select and chooses an option. */
+async function chooseOption({ page, field }: ScreenPage, title: string, option: string): Promise<void> {
   const choice = page.locator("[aria-haspopup='listbox']");
   await field(title).getByRole("button", { name: title }).and(choice).click();
   await page.getByRole("option", { name: option, exact: true }).click();
 }
 
 describeScreen("fields of the scope svc", () => {
-  test("each field has its title, description, default, limits, and who changed it last", async () => {
+  test("each field shows its title, description, default, limits and who changed it last", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     const { result } = await screen.t.owner.call("key/create", {
       name: "deploy tool",
@@ -53,7 +53,7 @@ describeScreen("fields of the scope svc", () => {
       .waitFor();
   });
 
-  test("a switch, a number, texts, a path and choices are set with the controls that fit them", async () => {
+  test("a boolean, a number, strings, a path and enums are set with the controls that fit them", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -68,8 +68,8 @@ describeScreen("fields of the scope svc", () => {
     await page.getByRole("textbox", { name: "Application path" }).fill("/srv/shop");
     await page.getByRole("textbox", { name: "Default port" }).fill("4000");
     await page.getByRole("textbox", { name: "Provider" }).fill("häuschen ✓");
-    await takeOption(window, "Refresh day", "Friday");
-    await takeOption(window, "Default service", "database");
+    await chooseOption(window, "Refresh day", "Friday");
+    await chooseOption(window, "Default service", "database");
     await reads(page.getByRole("region", { name: "Edits", exact: true }), "7 edits, not saved");
     await window.save();
     expect((await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["svc"]).toEqual({
@@ -84,7 +84,7 @@ describeScreen("fields of the scope svc", () => {
     });
   });
 
-  test("the default service is chosen from those that exist, edits included", async () => {
+  test("the default service is chosen from the existing ones, including unsaved ones", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -108,7 +108,7 @@ describeScreen("fields of the scope svc", () => {
     });
   });
 
-  test("services are cards: added, renamed, changed and removed", async () => {
+  test("services are cards that can be added, renamed, changed and removed", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -124,7 +124,7 @@ describeScreen("fields of the scope svc", () => {
     await reads(web, "This name already exists.");
     await page.keyboard.type("2");
     await page.keyboard.press("Enter");
-    // The focus stays with the card, and is not lost with the form.
+    // The focus stays on the card after the form closes.
     await poll(window.focused).toBe("button Rename database2");
     await cards.getByRole("textbox", { name: "Services: database2: Ready" }).fill("true");
     const database = cards.getByRole("region", { name: "Services: database", exact: true });
@@ -135,7 +135,7 @@ describeScreen("fields of the scope svc", () => {
     expect(await screen.stored("shop", "svc.services")).toEqual({ database2: { ready: "true", image: "node:24" } });
   });
 
-  test("a list is added to, put in another order, and taken from; the focus stays in it", async () => {
+  test("entries of a list are added, reordered and removed, and the focus stays in the list", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": ["a.test", "b.test"] } } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -154,7 +154,7 @@ describeScreen("fields of the scope svc", () => {
     expect(await screen.stored("shop", "svc.proxy_aliases")).toEqual(["c.test", "a.test"]);
   });
 
-  test("environment variables are a table whose values nobody sees until they are shown", async () => {
+  test("environment variables are a table whose values are hidden until shown", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] } },
     });
@@ -189,7 +189,7 @@ describeScreen("fields of the scope svc", () => {
     expect(await page.locator("body").innerText()).not.toMatch(/hunter2|secret2/);
   });
 
-  test("what the schema does not take is said at the field while one types", async () => {
+  test("a value that violates the schema is reported at its field while typing", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -218,13 +218,13 @@ describeScreen("fields of the scope svc", () => {
     await table.getByRole("button", { name: /Add an entry/ }).click();
     await table.getByLabel("Environment variables, entry 1: Name").fill("1A");
     await reads(table.getByRole("alert"), "Invalid format");
-    // Nothing of it goes to the daemon while it is wrong.
+    // Nothing is sent to the daemon while a value is invalid.
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
     expect(await screen.revision("shop")).toBe(1);
   });
 
-  test("what is no number is never saved as another number in silence", async () => {
+  test("text that is not a number is never silently saved as another number", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -241,7 +241,7 @@ describeScreen("fields of the scope svc", () => {
     await poll(() => timeout.inputValue()).toBe("900");
   });
 
-  test("what only the daemon can refuse appears at the field too, and the edit stays", async () => {
+  test("an error that only the daemon can detect also appears at the field, and the edit stays", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.services": services, "svc.default": "web" } },
     });
@@ -256,12 +256,12 @@ describeScreen("fields of the scope svc", () => {
     await reads(page.getByRole("article").getByRole("alert"), /default/);
     await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
     expect(await screen.stored("shop", "svc.timeout")).toBeUndefined();
-    await takeOption(window, "Default service", "none");
+    await chooseOption(window, "Default service", "none");
     await window.save();
     expect(await screen.stored("shop", "svc.services")).toEqual({ database: services.database });
   });
 
-  test("a field, and a whole repository, go back to their defaults", async () => {
+  test("a field and a whole repository are reset to their defaults", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.timeout": 5, "svc.domain": "shop.test", "svc.proxy_https": true } },
     });
@@ -284,7 +284,7 @@ describeScreen("fields of the scope svc", () => {
 });
 
 describeScreen("adding repositories", () => {
-  test("the first one, by the path of its folder", async () => {
+  test("adds the first one by the path of its folder", async () => {
     await using screen = await startScreen();
     await using folder = await temporaryFolder();
     await mkdir(join(folder.path, "shop"));
@@ -305,7 +305,7 @@ describeScreen("adding repositories", () => {
     await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
   });
 
-  test("several at once, by a scan of the folder that holds them", async () => {
+  test("adds several at once by a scan of their parent folder", async () => {
     await using screen = await startScreen();
     await using folder = await temporaryFolder();
     for (const name of ["one", "two", "three"]) await mkdir(join(folder.path, name, ".git"), { recursive: true });

@@ -6,7 +6,7 @@ import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from
 
 const editorName = "Text of the file";
 
-/** Puts the cursor at the end of the line that holds this. */
+/** Moves the cursor to the end of the line that contains this text. */
 async function toEndOfLine({ page }: ScreenPage, text: string): Promise<void> {
   await page.getByRole("textbox", { name: editorName }).getByText(text).click();
   await press(page, "End");
@@ -37,16 +37,16 @@ describeScreen("the file as text", () => {
     await page.getByRole("button", { name: "Save file" }).click();
     const messages = page.getByRole("log", { name: "Messages" });
     await reads(messages, /Saved the file, but some values are invalid: line \d+, column \d+: /);
-    // A comma too many is a broken file, and told as that.
+    // The trailing comma makes the file invalid, which is reported.
     await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
-    // What is written in a comment is nobody's name to complete.
+    // A comment offers no completions.
     expect(await page.getByRole("listbox").count()).toBe(0);
     await editor.getByText("fixed").click();
     await press(page, "End");
     for (let count = 0; count < ", // fixed".length; count += 1) await press(page, "Backspace");
     await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
-    // What was said of it before is over.
+    // The earlier message has been replaced.
     await reads(messages, /^Saved the file\./);
     const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
     expect(result[0]).toMatchObject({ source: "file" });
@@ -55,7 +55,7 @@ describeScreen("the file as text", () => {
     await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("35");
   });
 
-  test("what is masked, or described by no schema, does not show until asked for; a text that is no JSON hides all", async () => {
+  test("hides masked values and values without a schema until they are shown; hides everything if the text is not valid JSON", async () => {
     const token = { type: "string", default: "", "x-masked": true };
     await using screen = await startScreen({
       repositories: { shop: { "svc.timeout": 30, "svc.envvars": [{ name: "KEY", value: "hush-hush" }] } },
@@ -76,13 +76,13 @@ describeScreen("the file as text", () => {
       expect(await text.innerText()).not.toMatch(/hush|quiet/);
     }
     await page.getByRole("button", { name: "Back to the text" }).click();
-    // Without its schema nothing says any more that it is masked.
+    // Without the schema, nothing says that the value is masked.
     await rm(join(screen.t.homeFolder, "scopes/deploy.schema.json"));
-    // What the page says of that moves the text down: a click before it would meet another line.
+    // The problem that the page reports moves the text down: an earlier click would hit another line.
     await reads(page.getByRole("complementary", { name: "Problems with the file" }), `There is no scope "deploy"`);
     await reads(editor, `"timeout": 30`);
     expect(await isHidden()).toBe(true);
-    // What is typed beside it is saved with it.
+    // Text typed next to a hidden value is saved together with it.
     await toEndOfLine(window, `"timeout"`);
     await press(page, "Backspace", "Backspace");
     await page.keyboard.type("5,");
@@ -95,13 +95,13 @@ describeScreen("the file as text", () => {
     await reads(editor, "quiet-please");
     await page.getByRole("button", { name: "Hide masked values" }).click();
     await poll(isHidden).toBe(true);
-    // A text in which nobody can say where a value begins shows nothing.
+    // If the text does not parse, nothing is shown, because a value could begin anywhere.
     const file = screen.t.repositoryFile("shop");
     await replaceFile(file, (await readFile(file, "utf8")).replace(`"config": {`, `"config" {`));
     await poll(() => editor.innerText()).not.toMatch(/timeout|hush|quiet/);
   });
 
-  test("completion offers the names of fields and the values they take", async () => {
+  test("completion offers field names and valid values", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -114,7 +114,7 @@ describeScreen("the file as text", () => {
       `"refresh_day"`,
       `"refresh_hour"`,
     ]);
-    // A click right after a letter counts.
+    // A click immediately after typing a letter works.
     await page.keyboard.type("_");
     await options.first().click();
     await page.keyboard.type(": ");
@@ -125,7 +125,7 @@ describeScreen("the file as text", () => {
     await poll(() => screen.stored("shop", "svc.refresh_anchors")).toBe(true);
   });
 
-  test("a wrong value is marked where it stands, with what is wrong", async () => {
+  test("an invalid value is marked in place, with the reason", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -145,7 +145,7 @@ describeScreen("the file as text", () => {
     await reads(found, `There is no field "svc.timeuot"`);
   });
 
-  test("a file that changed meanwhile is never overwritten in silence", async () => {
+  test("a file that changed in the meantime is never silently overwritten", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     const file = screen.t.repositoryFile("shop");
     await using window = await screen.open();
@@ -159,7 +159,7 @@ describeScreen("the file as text", () => {
     await reads(conflict, "The file was changed elsewhere while you were editing it.");
     expect(await page.getByRole("button", { name: "Save file" }).isDisabled()).toBe(true);
     await reads(editor, "// mine");
-    // Nor by the keys for it.
+    // The keyboard shortcut does not overwrite it either.
     await editor.focus();
     await press(page, "Control+s");
     await reads(page.getByRole("log", { name: "Messages" }), /changed in the meantime/);
@@ -175,7 +175,7 @@ describeScreen("the file as text", () => {
     await poll(() => readFile(file, "utf8")).toContain("31 // theirs and mine");
   });
 
-  test("a text edited and not saved is not lost by a check another view", async () => {
+  test("unsaved changes to the text survive a visit to other views", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using window = await screen.open();
     const { page } = window;

@@ -14,7 +14,7 @@ async function startWithHistory(): Promise<TestScreen> {
 }
 
 describeScreen("history", () => {
-  test("is a timeline with what changed, by whom and why, and goes on while one looks", async () => {
+  test("is a timeline of what changed, by whom and why, and updates live", async () => {
     await using screen = await startWithHistory();
     await using window = await screen.open();
     await window.choose("shop");
@@ -33,7 +33,7 @@ describeScreen("history", () => {
     await reads(entries.first(), "Revision 5");
   });
 
-  test("of one field, from the field itself or by choosing it", async () => {
+  test("shows one field, opened from the field itself or chosen from the list", async () => {
     await using screen = await startWithHistory();
     await using window = await screen.open();
     const { page } = window;
@@ -50,7 +50,7 @@ describeScreen("history", () => {
     await poll(() => headings.count()).toBe(4);
   });
 
-  test("any two revisions are compared", async () => {
+  test("compares any two revisions", async () => {
     await using screen = await startWithHistory();
     await using window = await screen.open();
     const { page } = window;
@@ -68,7 +68,7 @@ describeScreen("history", () => {
     await page.getByRole("button", { name: "Compare revision 4", pressed: false }).waitFor();
   });
 
-  test("a restore shows first what it would change, leaves out what one does not want, and can be undone", async () => {
+  test("a restore first shows what it would change, skips excluded fields, and can be undone", async () => {
     await using screen = await startWithHistory();
     await using window = await screen.open();
     const { page } = window;

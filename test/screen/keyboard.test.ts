@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("the keyboard alone", () => {
-  test("finds a field, changes it and others, reviews, saves with a reason, undoes, and settles a conflict", async () => {
+  test("finds a field, changes it and others, reviews, saves with a reason, undoes, and resolves a conflict", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.services": { web: { ready: "true", image: "node:24" } } }, store: {} },
     });
@@ -11,7 +11,7 @@ describeScreen("the keyboard alone", () => {
     const stored = (path: string) => screen.stored("shop", path);
     await window.row("shop").waitFor();
 
-    // The tree: search, go to what is found, and on into its control.
+    // The tree: search, go to the result, and on into its control.
     await press(page, "/");
     await page.keyboard.type("shop");
     await window.row("store").waitFor({ state: "detached" });
@@ -26,7 +26,7 @@ describeScreen("the keyboard alone", () => {
     await press(page, "Enter");
     await poll(focused).toBe("spinbutton Timeout");
 
-    // Fields: a number, then by Tab to a choice, and to the cards.
+    // Fields: a number, then Tab to a select, and to the cards.
     await press(page, "Control+a");
     await page.keyboard.type("120");
     await press(page, "ArrowUp");
@@ -50,7 +50,7 @@ describeScreen("the keyboard alone", () => {
     await tabTo(/^(switch|input) Proxy HTTP$/);
     await press(page, "Space");
 
-    // Edits: review, leave one out, save with a reason.
+    // Edits: review, discard one, save with a reason.
     await tabTo(/^button Review/);
     await press(page, "Enter");
     await page.getByRole("dialog", { name: "Review edits" }).waitFor();
@@ -69,13 +69,13 @@ describeScreen("the keyboard alone", () => {
     await poll(focused).not.toBe("body");
 
     // Undo and redo, from the tree.
-    await goRoundTo(/^treeitem Timeout/);
+    await cycleTo(/^treeitem Timeout/);
     await press(page, "Control+z");
     await poll(() => stored("svc.timeout")).toBeUndefined();
     await press(page, "Control+Shift+Z");
     await poll(() => stored("svc.timeout")).toBe(121);
 
-    // A conflict: the other value is taken.
+    // A conflict: take theirs.
     await press(page, "Enter");
     await poll(focused).toBe("spinbutton Timeout");
     await press(page, "ArrowUp");
@@ -86,15 +86,15 @@ describeScreen("the keyboard alone", () => {
     await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("7");
     await poll(focused).not.toBe("body");
 
-    /** Goes to the part of the screen where the focus would be there. */
-    async function goRoundTo(wanted: RegExp): Promise<void> {
+    /** Presses F6 until the focus is on the wanted element. */
+    async function cycleTo(wanted: RegExp): Promise<void> {
       for (let count = 0; count < 5 && !wanted.test(await focused()); count += 1) await press(page, "F6");
       await poll(focused).toMatch(wanted);
     }
 
-    /** Goes on by Tab until the focus is there; `label` is that of a control within a label. */
+    /** Presses Tab until the focus is on the wanted element; `label` is the text of a label that wraps its control. */
     async function tabTo(wanted: RegExp, label?: string): Promise<void> {
-      // What had the focus may just have gone; the screen then moves it.
+      // The focused element may just have been removed; the screen then moves the focus.
       await poll(focused).not.toBe("body");
       for (let count = 0; count < 150; count += 1) {
         const now = await focused();

@@ -15,7 +15,7 @@ import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from
 
 const services = { web: { ready: "true", image: "node:24" } };
 
-/** What the text of a key looks like. */
+/** The format of a key's text. */
 const keyForm = /repoconf_[0-9a-f]{12}_[A-Za-z0-9_-]{43}/;
 
 const pages = ({ page }: ScreenPage) => page.getByRole("navigation", { name: "Pages" });
@@ -32,15 +32,15 @@ async function newKey(window: ScreenPage): Promise<void> {
 
 const create = ({ page }: ScreenPage) => page.getByRole("button", { name: "Create key" }).click();
 
-/** Creates the key that the form describes; its text as the page shows it. */
-async function made(window: ScreenPage): Promise<string> {
+/** Creates the key that the form describes, and returns its text as shown on the page. */
+async function createKey(window: ScreenPage): Promise<string> {
   await create(window);
   await window.page.getByRole("heading", { level: 1, name: /^Created the key / }).waitFor();
   return window.page.getByText(keyForm).innerText();
 }
 
-/** What the preview lists: fields by repository. */
-async function promised(window: ScreenPage): Promise<{ [repo: string]: string[] }> {
+/** The fields that the preview lists, by repository. */
+async function previewedFields(window: ScreenPage): Promise<{ [repo: string]: string[] }> {
   const groups = await preview(window).locator("details").all();
   const entries = await Promise.all(
     groups.map(async group => {
@@ -51,8 +51,8 @@ async function promised(window: ScreenPage): Promise<{ [repo: string]: string[] 
   return Object.fromEntries(entries);
 }
 
-/** What a client with the key is told: fields by repository. */
-async function read(t: TestDaemon, key: string): Promise<{ [repo: string]: string[] }> {
+/** The fields that a client with the key can read, by repository. */
+async function readableFields(t: TestDaemon, key: string): Promise<{ [repo: string]: string[] }> {
   const tool = await t.connect(key);
   const seen: { [repo: string]: string[] } = {};
   for (const { id } of (await tool.call("repo/list")).result) {
@@ -65,7 +65,7 @@ async function read(t: TestDaemon, key: string): Promise<{ [repo: string]: strin
 }
 
 describeScreen("keys", () => {
-  test("a key that reads svc.services of one repository: 6 clicks and its name; it reads that and is refused the rest", async () => {
+  test("a key to read svc.services of one repository takes 6 clicks and its name; it reads that and is refused the rest", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.services": services }, store: {} } });
     await using window = await screen.open({ initialScript: countActions });
     const { page } = window;
@@ -97,7 +97,7 @@ describeScreen("keys", () => {
     ]);
   });
 
-  test("what the list promises is what a client reads, whichever way it was chosen", async () => {
+  test("the preview lists exactly what a client can read, however the fields were chosen", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
     await using window = await screen.open();
     const ways: { readonly [name: string]: () => Promise<void> } = {
@@ -121,15 +121,15 @@ describeScreen("keys", () => {
       await newKey(window);
       await nameInput(window).fill(name);
       await choose();
-      const listed = await promised(window);
+      const listed = await previewedFields(window);
       expect(Object.keys(listed).length, name).toBeGreaterThan(1);
-      expect(await read(screen.t, await made(window)), name).toEqual(listed);
+      expect(await readableFields(screen.t, await createKey(window)), name).toEqual(listed);
       await window.page.getByRole("link", { name: "Done" }).click();
       await window.page.getByRole("rowheader", { name, exact: true }).waitFor();
     }
   });
 
-  test("the list is live: what the key would see, what is masked, what it could run, what matches nothing", async () => {
+  test("the preview is live: what the key would see, what is masked, what it could run, what matches nothing", async () => {
     const names = ["shop", ...Array.from({ length: 11 }, (_, index) => `web${index}`)];
     await using screen = await startScreen({ repositories: Object.fromEntries(names.map(name => [name, {}])) });
     await using window = await screen.open();
@@ -145,20 +145,20 @@ describeScreen("keys", () => {
     await reads(preview(window), "It could set values that run as commands: svc.envvars.");
     await patternInput(window).fill("svc.timeout nope.*");
     await reads(preview(window), "No field there is now matches nope.*.");
-    // More than it lists.
+    // More repositories than it lists.
     await box(window, "All repositories").check();
     await reads(preview(window), "Reads and sets 1 field in 12 repositories");
     expect(await preview(window).locator("details").count()).toBe(10);
     await reads(preview(window), "and the same in 2 more repositories");
-    // A repository that comes is in it.
+    // A repository added later is included.
     await screen.t.owner.call("repo/add", { id: "late", name: "late" });
     await reads(preview(window), "in 13 repositories");
-    // Boxes that are many have a filter, and it hides what it does not find.
+    // A long list of checkboxes has a filter.
     await window.page.getByRole("searchbox", { name: "Filter repositories" }).fill("web1");
     await poll(() => window.page.getByRole("group", { name: "Repositories" }).getByRole("checkbox").count()).toBe(3);
   });
 
-  test("boxes and patterns are two ways of saying the same", async () => {
+  test("checkboxes and patterns stay in sync", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await newKey(window);
@@ -177,7 +177,7 @@ describeScreen("keys", () => {
     await reads(window.page.getByRole("alert"), "could also match other scopes: write svc.*");
   });
 
-  test("what is missing or refused is told at its field, and the focus goes there", async () => {
+  test("a missing or refused input is reported at its field, and the focus moves there", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await screen.t.owner.call("key/create", { name: "ci", grants: [] });
     await using window = await screen.open();
@@ -206,13 +206,13 @@ describeScreen("keys", () => {
     await reads(page.getByRole("alert"), '"owner of all" cannot be the name of a key');
     await nameInput(window).fill("ci 2");
     await page.getByRole("combobox", { name: "Expires" }).selectOption({ label: "In 30 days" });
-    await made(window);
+    await createKey(window);
     const { result } = await screen.t.owner.call("key/list");
     const expires = Date.parse(result.find(({ name }) => name === "ci 2")?.expires ?? "");
     expect(Math.round((expires - Date.now()) / 86_400_000)).toBe(30);
   });
 
-  test("a key's text is shown once: not in the address, the browser's storage, the log, nor on the page again", async () => {
+  test("a key's text is shown only once: it is not in the address, the browser's storage or the log, and not on the page again", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -220,7 +220,7 @@ describeScreen("keys", () => {
     await nameInput(window).fill("ci");
     await box(window, "shop").check();
     await box(window, "svc.timeout").check();
-    const key = await made(window);
+    const key = await createKey(window);
     expect(key).toMatch(keyForm);
     const places = `JSON.stringify([location.href, document.title, history.state, { ...localStorage }, { ...sessionStorage }, document.cookie])`;
     expect(await page.evaluate<string>(places)).not.toContain(key);
@@ -234,9 +234,9 @@ describeScreen("keys", () => {
     expect(await nameInput(window).inputValue()).toBe("");
   });
 
-  test("the list says what each may do and who uses it; a revoke asks once, cuts off, and shows in every window", async () => {
+  test("the list says what each key may do and whether it is in use; revoking asks for confirmation, disconnects, and shows in every window", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    // What comes is told by an event: one window never asks by itself, the other all the time.
+    // An event announces new keys: this window never polls, the other one polls all the time.
     await using window = await screen.open({ initialScript: "window.setInterval = () => 0;" });
     const often = "const start = window.setInterval; window.setInterval = task => start(task, 50);";
     await using other = await screen.open({ initialScript: often });
@@ -254,7 +254,7 @@ describeScreen("keys", () => {
         /Read and write svc\.timeout and svc\.proxy_\* in shop and store\s+never\s+never\s+just now/,
       );
     const tool = await screen.t.connect(result.key);
-    // No event tells of a use.
+    // No event announces that a key is in use.
     await reads(row(other), "in use now");
     await window.page.reload();
     await reads(row(window), "in use now");
@@ -270,7 +270,7 @@ describeScreen("keys", () => {
     await expect(screen.t.connect(result.key)).rejects.toThrow("Unauthorized");
   });
 
-  test("with the keyboard alone", async () => {
+  test("are created and revoked by keyboard alone", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -282,7 +282,7 @@ describeScreen("keys", () => {
     await press(page, "Enter");
     await nameInput(window).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
-    // Of the boxes one is in the order of Tab; the arrow keys go to the others.
+    // Only one checkbox is a Tab stop; the arrow keys reach the others.
     await press(page, "Tab", "ArrowDown", "ArrowDown", "Space");
     expect(await box(window, "store").isChecked()).toBe(true);
     await press(page, "Tab");
@@ -316,11 +316,11 @@ describe("field patterns", () => {
     { scope: "svc", schema: svcSchema },
     { scope: "ui", schema: { type: "object" as const, properties: { size: { default: 1 }, theme: { default: "" } } } },
   ];
-  test("a box that is checked takes in what stood for parts of it", () => {
+  test("checking a box replaces the patterns that it covers", () => {
     expect(withPattern(["svc.timeout", "ui.size"], "svc.*")).toEqual(["ui.size", "svc.*"]);
     expect(withPattern(["svc.*", "ui.size"], "*")).toEqual(["*"]);
   });
-  test("one that is unchecked leaves the rest of what took it in", () => {
+  test("unchecking a box keeps the rest of the pattern that covered it", () => {
     expect(withoutPattern(["*"], "ui.size", scopes)).toEqual(["svc.*", "ui.theme"]);
     expect(withoutPattern(["*"], "svc.*", scopes)).toEqual(["ui.*"]);
     expect(withoutPattern(["svc.proxy_*", "ui.size"], "svc.*", scopes)).toEqual(["ui.size"]);
@@ -330,7 +330,7 @@ describe("field patterns", () => {
       expect(pathsOf(scopes).filter(one => !covers(rest, one))).toEqual([path]);
     }
   });
-  test("texts are read with commas and spaces, and wrong ones are named", () => {
+  test("are separated by commas or spaces, and invalid ones are named", () => {
     expect(patternsIn(" svc.timeout,ui.*  ui.*\n")).toEqual(["svc.timeout", "ui.*"]);
     expect(problemOfPatterns(["svc.timeout", "*", "ui.*"])).toBeUndefined();
     expect(problemOfPatterns(["svc.*_url"])).toContain("svc.*_url");
@@ -338,7 +338,7 @@ describe("field patterns", () => {
   });
 });
 
-test("what a key may do is told in a short sentence, and in a whole one", () => {
+test("a key's grants are described in a short sentence, or in full", () => {
   const repos = ["a", "b", "c", "d", "e"];
   const grants = [{ repos, fields: ["svc.*", "ui.size"], right: "read" as const }];
   const nameOf = (repo: string) => repo.toUpperCase();

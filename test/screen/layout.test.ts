@@ -5,7 +5,7 @@ import { launchBrowser } from "../helpers/browser.ts";
 import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("the page of a repository", () => {
-  test("has 26 fields in 1,400 pixels at 1440 x 900", async () => {
+  test("fits 26 fields into 1,400 pixels at 1440 x 900", async () => {
     const missing = 26 - Object.keys(svcSchema.properties).length;
     const fields = Array.from({ length: missing }, (_, index) => [
       `field_${index}`,
@@ -24,7 +24,7 @@ describeScreen("the page of a repository", () => {
     expect(height).toBeLessThanOrEqual(1_400);
   });
 
-  test("shows the fields alone that the filter asks for, by path, title or value", async () => {
+  test("shows only the fields that match the filter, by path, title or value", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.domain": "shop.example" } } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -43,7 +43,7 @@ describeScreen("the page of a repository", () => {
     await poll(async () => (await titles()).length).toBe(20);
   });
 
-  test("tells in the list what each repository is: its folder, its edits, its stored fields", async () => {
+  test("lists each repository with its folder, its edits and its number of modified fields", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await screen.t.owner.call("repo/add", { id: "store", name: "store", path: "/tmp" });
     await using window = await screen.open();
@@ -54,7 +54,7 @@ describeScreen("the page of a repository", () => {
     await reads(window.row("shop"), /2 edits\s+1\s+modified/);
   });
 
-  test("tells of a field what other repositories have, and leads there", async () => {
+  test("shows a field's value in other repositories, with links", async () => {
     const many = Array.from({ length: 12 }, (_, index) => [`web-${index + 10}`, { "svc.timeout": 100 + index }]);
     await using screen = await startScreen({
       repositories: { shop: { "svc.timeout": 30 }, store: {}, blog: {}, ...Object.fromEntries(many) },
@@ -72,7 +72,7 @@ describeScreen("the page of a repository", () => {
     await window.field("Timeout").and(window.page.locator("[aria-current='true']")).waitFor();
   });
 
-  test("in a narrow window stacks, and has the repositories in a drawer and details below each field", async () => {
+  test("stacks in a narrow window, with the repositories in a drawer and the details below each field", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await screen.set("shop", { "svc.timeout": 30 });
     await using window = await screen.open({ width: 600, height: 900 });
@@ -96,20 +96,20 @@ describeScreen("the page of a repository", () => {
     expect(await isWithin()).toBe(true);
   });
 
-  test("holds together with text of twice the size", async () => {
+  test("stays intact with text of twice the size", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using browser = await launchBrowser(["--blink-settings=defaultFontSize=32"]);
     await using window = await screen.open({ width: 1440, height: 900, browser });
     const { page } = window;
     await window.choose("shop");
     await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
-    // Nothing is cut off or lies on something else.
+    // Nothing is cut off, and nothing overlaps.
     expect(await page.evaluate(overlaps)).toEqual([]);
     expect(await page.getByRole("main").evaluate(element => element.scrollWidth <= element.clientWidth)).toBe(true);
   });
 });
 
-/** Pairs of a field's parts that lie on each other. */
+/** Pairs of a field's parts that overlap. */
 const overlaps = `[...document.querySelectorAll(".field")].flatMap(field => {
   const parts = [...field.querySelectorAll("h3, .field-path, .field-control :is(input, button, .unit, .hint, .switch), .field-tools > *")];
   const boxes = parts.map(part => [part, part.getBoundingClientRect()]);
@@ -120,8 +120,8 @@ const overlaps = `[...document.querySelectorAll(".field")].flatMap(field => {
   );
 })`;
 
-describeScreen("the clicks and keys that it takes", () => {
-  test("to find out who changed svc.timeout, and take it back: 4 clicks", async () => {
+describeScreen("the number of clicks and keys", () => {
+  test("is 4 clicks to find out who changed svc.timeout and to revert it", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await screen.set("shop", { "svc.timeout": 60 });
     await using window = await screen.open({ width: 1440, height: 900, initialScript: countActions });
@@ -135,7 +135,7 @@ describeScreen("the clicks and keys that it takes", () => {
     expect(await page.evaluate("window.actions")).toEqual({ clicks: 4, keys: 0 });
   });
 
-  test("to add a service: 3 clicks and at most 30 keys", async () => {
+  test("is 3 clicks and at most 30 keys to add a service", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open({ width: 1440, height: 900, initialScript: countActions });
     const { page } = window;

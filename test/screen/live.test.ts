@@ -4,8 +4,8 @@ import { replaceFile } from "../helpers/broken-file.ts";
 import { describeScreen, poll, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 /**
- * Records where the field with the focus stands, in pixels from the window's top, in each frame as it is painted. An observer
- * of sizes that is made within a frame is called after those of the page, which put right in that frame what has moved.
+ * Records the position of the focused field, in pixels from the top of the window, in each frame as it is painted. A ResizeObserver
+ * created within a frame runs after those of the page, which correct the scroll position in that frame.
  */
 const recordTops = `new Promise(started => {
   const field = document.activeElement.closest(".field");
@@ -22,15 +22,15 @@ const recordTops = `new Promise(started => {
   requestAnimationFrame(frame);
 })`;
 
-/** What was recorded, once all that has changed so far is painted. */
+/** The recorded positions, once all changes so far have been painted. */
 async function recordedTops({ page }: ScreenPage): Promise<readonly number[]> {
   const frames = await page.evaluate<number>("tops.length");
   await poll(() => page.evaluate<number>("tops.length")).toBeGreaterThan(frames + 1);
   return page.evaluate<number[]>("tops");
 }
 
-describeScreen("what changes elsewhere", () => {
-  test("a set by a tool appears in every page at once, and is marked there for a moment", async () => {
+describeScreen("a change elsewhere", () => {
+  test("by a tool's set appears on every page immediately, and is highlighted there for a moment", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using one = await screen.open();
     await using other = await screen.open();
@@ -38,7 +38,7 @@ describeScreen("what changes elsewhere", () => {
       await window.choose("shop");
       await window.row("shop").press("ArrowRight");
       await window.row("Timeout").waitFor();
-      // The moment lasts until the test has looked.
+      // The clock stands still, so that the highlight lasts until the test has checked it.
       await window.page.clock.install();
       await window.page.clock.pauseAt(Date.now() + 60_000);
     }
@@ -54,7 +54,7 @@ describeScreen("what changes elsewhere", () => {
     }
   });
 
-  test("what one page saves, the other shows", async () => {
+  test("saved on one page appears on the other", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using one = await screen.open();
     await using other = await screen.open();
@@ -65,7 +65,7 @@ describeScreen("what changes elsewhere", () => {
     await poll(() => other.page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("here");
   });
 
-  test("an edit of the file by hand appears under the open editor, and the person's own edit stays", async () => {
+  test("by hand in the file appears while an editor is open, and the person's own edit stays", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -84,7 +84,7 @@ describeScreen("what changes elsewhere", () => {
     await reads(window.inspector, /31 seconds\s+just now by hand/);
   });
 
-  test("rows do not jump while one edits: the field, its focus and the cursor stay where they are", async () => {
+  test("does not move rows during editing: the field, its focus and the cursor stay where they are", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await using window = await screen.open({ height: 600 });
     const { page } = window;
@@ -109,7 +109,7 @@ describeScreen("what changes elsewhere", () => {
     expect(await provider.inputValue()).toBe("at here");
   });
 
-  test("a broken file: line and column, last good values, the text, and writing it again", async () => {
+  test("that breaks the file shows line and column, the last valid values and the text, and offers to restore it", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -124,7 +124,7 @@ describeScreen("what changes elsewhere", () => {
     await reads(window.row("shop"), "has problems");
     expect(await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("30");
     await note.getByRole("button", { name: "Open the text" }).click();
-    // What cannot be parsed may have masked values anywhere.
+    // A text that cannot be parsed may contain masked values anywhere.
     await page.getByRole("button", { name: "Show masked values" }).click();
     await reads(page.getByRole("textbox", { name: "Text of the file" }), `"timeout" 30`);
     await page.getByRole("button", { name: "Compare with the active values" }).click();
@@ -138,7 +138,7 @@ describeScreen("what changes elsewhere", () => {
     await reads(page.getByRole("textbox", { name: "Text of the file" }), `"timeout": 30`);
   });
 
-  test("a value in the file that its schema does not take is told at its field", async () => {
+  test("to a value that violates its schema is reported at its field", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     await window.choose("shop");

@@ -3,7 +3,7 @@ import { choose, extendTo, moveTo, SelectedCells } from "../../renderer/matrix/s
 import { countActions } from "../helpers/actions.ts";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
-/** Keeps what the page sends. */
+/** Records what the page sends. */
 const keepSent = `window.sent = [];
 const { send } = WebSocket.prototype;
 WebSocket.prototype.send = function (data) {
@@ -15,14 +15,15 @@ const grid = ({ page }: ScreenPage) => page.getByRole("grid", { name: "Matrix" }
 const bar = ({ page }: ScreenPage) => page.getByRole("region", { name: "Set the selected cells" });
 const messages = ({ page }: ScreenPage) => page.getByRole("log", { name: "Messages" });
 const queryBox = ({ page }: ScreenPage) => page.getByRole("searchbox", { name: "Query" });
-/** The header of a column, with the value that most have. */
+/** The header of a column, with the most common value. */
 const header = (window: ScreenPage, path: string) => grid(window).getByRole("columnheader").filter({ hasText: path });
-/** What a screen reader says of a cell of the first column that is shown. */
+/** The cells of a repository's row. */
 const cellsOf = (window: ScreenPage, repo: string) =>
   grid(window)
     .getByRole("row", { name: new RegExp(`^${repo}\\b`) })
     .getByRole("gridcell");
-const said = async (window: ScreenPage, repo: string) =>
+/** What a screen reader announces for the row's first cell. */
+const announced = async (window: ScreenPage, repo: string) =>
   (await cellsOf(window, repo).first().getAttribute("aria-label")) ?? "";
 
 async function openMatrix(window: ScreenPage, query: string): Promise<void> {
@@ -32,7 +33,7 @@ async function openMatrix(window: ScreenPage, query: string): Promise<void> {
 }
 
 describeScreen("the matrix", () => {
-  test("turns proxy_https on in three repositories where it is off: at most 5 clicks and 25 keys", async () => {
+  test("turns proxy_https on in three repositories with at most 5 clicks and 25 keys", async () => {
     const on = { "svc.proxy_https": true };
     await using screen = await startScreen({
       repositories: { blog: on, mail: on, shop: {}, store: {}, web: {}, wiki: on },
@@ -57,7 +58,7 @@ describeScreen("the matrix", () => {
     const { clicks, keys } = await page.evaluate<{ clicks: number; keys: number }>("window.actions");
     expect(clicks).toBeLessThanOrEqual(5);
     expect(keys).toBeLessThanOrEqual(25);
-    // It was one batch, and what was asked for is found no more.
+    // It was one batch, and the query no longer matches anything.
     const batches = await Promise.all(
       ["shop", "store", "web"].map(
         async repo => (await screen.t.owner.call("history/list", { repo, limit: 1 })).result[0]?.batch,
@@ -68,7 +69,7 @@ describeScreen("the matrix", () => {
     await reads(page.getByRole("main"), "No results.");
   });
 
-  test("is worked by keys alone: cells are chosen, set, reviewed, saved, undone, and reset to the default", async () => {
+  test("works by keyboard alone: select cells, set, save, undo, redo, and reset to the default", async () => {
     await using screen = await startScreen({
       repositories: { blog: { "svc.timeout": 30 }, shop: {}, store: {}, web: {}, wiki: {} },
     });
@@ -84,8 +85,8 @@ describeScreen("the matrix", () => {
     await reads(page.getByRole("main"), "5 repositories, 1 field");
     await press(page, "Tab");
     await poll(focused).toMatch(/^grid Matrix/);
-    await poll(() => said(window, "blog")).toBe("30 seconds, stored, differs from most");
-    // Shift and arrows make one range, Space adds to it and takes away from it.
+    await poll(() => announced(window, "blog")).toBe("30 seconds, stored, differs from most");
+    // Shift with arrow keys selects a range; Space adds a cell or removes one.
     await press(
       page,
       "ArrowDown",
@@ -99,7 +100,7 @@ describeScreen("the matrix", () => {
     );
     await reads(bar(window), "Set 3 cells of svc.timeout to");
     expect(await grid(window).locator('[aria-selected="true"]').count()).toBe(3);
-    // On a cell that is not chosen, Enter chooses it alone.
+    // Enter on an unselected cell selects only that cell.
     await press(page, "Escape", "Control+Home", "ArrowDown", "Enter");
     await poll(focused).toBe("spinbutton Timeout");
     await reads(bar(window), "Set 1 cell of svc.timeout");
@@ -114,18 +115,18 @@ describeScreen("the matrix", () => {
     await page.keyboard.type("45");
     await press(page, "Enter");
     await poll(focused).toMatch(/^grid Matrix/);
-    await poll(() => said(window, "blog")).toBe("45 seconds, stored, differs from most, edited");
-    await poll(() => said(window, "shop")).toBe("45 seconds, stored, differs from most, edited");
-    expect(await said(window, "store")).toBe("900 seconds");
+    await poll(() => announced(window, "blog")).toBe("45 seconds, stored, differs from most, edited");
+    await poll(() => announced(window, "shop")).toBe("45 seconds, stored, differs from most, edited");
+    expect(await announced(window, "store")).toBe("900 seconds");
     await press(page, "Control+s");
     await poll(stored).toEqual([45, 45, undefined, undefined, undefined]);
-    await poll(() => said(window, "shop")).toBe("45 seconds, stored, differs from most");
+    await poll(() => announced(window, "shop")).toBe("45 seconds, stored, differs from most");
     await press(page, "Control+z");
     await poll(stored).toEqual([30, undefined, undefined, undefined, undefined]);
     await reads(messages(window), "2 fields: undone.");
     await press(page, "Control+Shift+Z");
     await poll(stored).toEqual([45, 45, undefined, undefined, undefined]);
-    // Back in the grid: both to the default.
+    // Back in the grid: reset both to the default.
     await poll(focused).toMatch(/^grid Matrix/);
     await press(page, "Control+Home", "Shift+ArrowDown", "Enter", "Tab", "Tab", "Enter");
     await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits in 2 repositories, not saved");
@@ -134,7 +135,7 @@ describeScreen("the matrix", () => {
     await poll(stored).toEqual([undefined, undefined, undefined, undefined, undefined]);
   });
 
-  test("tells what was refused where, and one undo takes back what still has its value and lists the rest", async () => {
+  test("reports what was refused where; one undo reverts the cells that still have the saved value and lists the rest", async () => {
     const services = { web: { ready: "true", image: "node:24" } };
     const both = { "svc.services": services };
     await using screen = await startScreen({ repositories: { blog: both, shop: both, store: {} } });
@@ -147,21 +148,21 @@ describeScreen("the matrix", () => {
     await bar(window).getByRole("textbox", { name: "Default service" }).fill("web");
     await press(page, "Enter");
     await reads(page.getByRole("region", { name: "Edits", exact: true }), "3 edits in 3 repositories");
-    // The edits are like any other: the review is the preview.
+    // These are ordinary edits: the review shows them.
     await page.getByRole("button", { name: "Review" }).click();
     await reads(page.getByRole("dialog").getByRole("region", { name: "store" }), /svc\.default.*web/s);
     await press(page, "Escape");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(messages(window), /Saved in blog and shop\. Not saved in store: /);
     expect(await stored()).toEqual(["web", "web", undefined]);
-    await poll(() => said(window, "store")).toMatch(/^web, .*edited, refused: /);
+    await poll(() => announced(window, "store")).toMatch(/^web, .*edited, refused: /);
     await screen.set("shop", { "svc.default": "" });
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(stored).toEqual([undefined, "", undefined]);
     await reads(messages(window), "svc.default: undone. svc.default has been changed in shop since");
   });
 
-  test("has its query in the address, and says where one cannot be read and what to write instead", async () => {
+  test("keeps its query in the address, and reports the position of an error in it and what to write instead", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -183,7 +184,7 @@ describeScreen("the matrix", () => {
     await page.getByRole("heading", { name: "Needs attention" }).waitFor();
   });
 
-  test("follows changes and edits of others, with the value that most have", async () => {
+  test("follows changes and edits by others, and updates the most common value", async () => {
     await using screen = await startScreen({ repositories: { blog: {}, shop: {}, store: {} } });
     await using mine = await screen.open();
     await using other = await screen.open();
@@ -195,16 +196,16 @@ describeScreen("the matrix", () => {
     await cellsOf(mine, "store").click({ modifiers: ["Shift"] });
     await bar(mine).getByRole("textbox", { name: "Provider" }).fill("here");
     await press(mine.page, "Enter");
-    await poll(() => said(other, "store")).toBe("here, stored, differs from most, edited");
+    await poll(() => announced(other, "store")).toBe("here, stored, differs from most, edited");
     await screen.set("blog", { "svc.provider": "there" });
-    await poll(() => said(other, "blog")).toBe("there, stored, differs from most");
+    await poll(() => announced(other, "blog")).toBe("there, stored, differs from most");
     await reads(header(other, "svc.provider"), "empty: 2 of 3");
     await mine.page.getByRole("button", { name: "Save", exact: true }).click();
-    await poll(() => said(other, "shop")).toBe("here, stored");
+    await poll(() => announced(other, "shop")).toBe("here, stored");
     await reads(header(other, "svc.provider"), "here: 2 of 3");
   });
 
-  test("selects nothing any more when repositories come or go, and the keyboard stays where it was", async () => {
+  test("clears the selection when repositories are added or removed, and keeps the active cell", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
     await using window = await screen.open();
     await openMatrix(window, "field:svc.provider");
@@ -216,7 +217,7 @@ describeScreen("the matrix", () => {
     await grid(window).getByRole("row", { name: /^blog/ }).waitFor();
     await reads(bar(window), "Select cells to set them");
     await poll(() => cellsOf(window, "web").getAttribute("data-active")).toBe("true");
-    // Cells that lie apart, and a whole row: one of several fields can only be reset.
+    // Separate cells, and a whole row: a selection of several fields cannot be set.
     await cellsOf(window, "blog").click();
     await cellsOf(window, "store").click({ modifiers: ["Control"] });
     await reads(bar(window), "Set 2 cells");
@@ -232,7 +233,7 @@ describeScreen("the matrix", () => {
     expect(await bar(window).getByRole("button", { name: "Apply" }).count()).toBe(0);
   });
 
-  test("of a masked field shows no value, neither what is stored nor what is edited, until it is asked for", async () => {
+  test("shows neither stored nor edited values of a masked field", async () => {
     const token = { type: "string", default: "", "x-masked": true, title: "Token" };
     await using screen = await startScreen({
       repositories: { shop: { "deploy.token": "hush" }, store: {} },
@@ -241,19 +242,19 @@ describeScreen("the matrix", () => {
     await using window = await screen.open();
     await openMatrix(window, "field:deploy.token");
     await reads(window.page.getByRole("main"), "2 repositories, 1 field");
-    await poll(() => said(window, "shop")).toBe("masked, stored");
+    await poll(() => announced(window, "shop")).toBe("masked, stored");
     await header(window, "deploy.token").click();
     const input = bar(window).getByLabel("Token");
     await input.fill("mine-12");
     expect(await input.getAttribute("type")).toBe("password");
     await press(window.page, "Enter");
-    await poll(() => said(window, "store")).toBe("masked, stored, edited");
+    await poll(() => announced(window, "store")).toBe("masked, stored, edited");
     expect(await window.page.locator("body").innerText()).not.toMatch(/hush|mine-12/);
     await window.page.getByRole("button", { name: "Save", exact: true }).click();
     await poll(() => screen.stored("store", "deploy.token")).toBe("mine-12");
   });
 
-  test("of very many repositories has in the page what is in sight, asks for that alone, and keeps to the limits of a save", async () => {
+  test("with very many repositories, renders and requests only what is visible, and respects the limits of a save", async () => {
     await using screen = await startScreen();
     const ids = Array.from({ length: 1_010 }, (_, index) => `r${String(index).padStart(4, "0")}`);
     await Promise.all(ids.map(id => screen.t.owner.call("repo/add", { id, name: id })));
@@ -262,7 +263,7 @@ describeScreen("the matrix", () => {
     await window.row("r0000").waitFor();
     await page.getByRole("link", { name: "Matrix" }).click();
     await reads(page.getByRole("main"), "1,010 repositories, 20 fields");
-    await poll(() => said(window, "r0000")).toBe("900 seconds");
+    await poll(() => announced(window, "r0000")).toBe("900 seconds");
     const requests = async () =>
       (await page.evaluate<string[]>("window.sent")).filter(text => text.includes(`"config","cells"`));
     const isSmall = async () => {
@@ -277,7 +278,7 @@ describeScreen("the matrix", () => {
     await poll(() => end.getAttribute("aria-label")).toBe("04:00");
     await isSmall();
     expect((await requests()).length).toBeLessThanOrEqual(5);
-    // More than can be saved at once is told, and not taken.
+    // A selection that is too large to save at once is reported and cannot be applied.
     await press(page, "Control+Home", "Control+a");
     await reads(bar(window), "Set 1,010 cells of svc.timeout");
     await reads(bar(window), "At most 1,000 repositories can be saved at once; this would make 1,010. Select fewer.");
@@ -296,7 +297,7 @@ describe("a selection", () => {
   const none = { active: { row: 0, column: 0 }, ranges: [] };
   const at = (row: number, column: number) => ({ row, column });
 
-  test("is of all that its ranges have, in whatever direction; of those that meet the last one counts", () => {
+  test("covers all cells of its ranges in any direction; where ranges overlap, the last one wins", () => {
     const range = extendTo(choose(none, { from: at(3, 2) }), at(1, 1));
     const less = choose(range, { from: at(2, 2) }, { more: true, isOn: false });
     const cells = new SelectedCells(less, 5, 4);
@@ -304,7 +305,7 @@ describe("a selection", () => {
     expect([cells.has(at(2, 1)), cells.has(at(2, 2)), cells.has(at(0, 1))]).toEqual([true, false, false]);
     expect(new SelectedCells(choose(less, { from: at(0, 0) }), 5, 4).count).toBe(1);
     expect(extendTo(none, at(2, 0)).ranges).toEqual([{ from: at(0, 0), to: at(2, 0), isOn: true }]);
-    // The keyboard has gone on from it.
+    // The active cell has moved away from the range.
     expect(extendTo(moveTo(range, at(4, 0)), at(4, 3)).ranges).toEqual([{ from: at(4, 0), to: at(4, 3), isOn: true }]);
   });
 });

@@ -18,7 +18,7 @@ function paletteOf({ page }: ScreenPage) {
       await press(page, "Control+k");
       await poll(() => input.and(page.locator(":focus")).count()).toBe(1);
     },
-    /** Goes to what is first for a text. */
+    /** Chooses the first entry for a text. */
     choose: async (text: string) => {
       await press(page, "Control+k");
       await poll(() => input.and(page.locator(":focus")).count()).toBe(1);
@@ -33,7 +33,7 @@ function paletteOf({ page }: ScreenPage) {
 const hashOf = ({ page }: ScreenPage) => new URL(page.url()).hash;
 
 describeScreen("the palette", () => {
-  test("finds fields, also of other repositories by both names, and goes there; first are the places of before", async () => {
+  test("finds fields, also by the names of repository and field, and goes there; lists recent places first", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page, focused } = window;
@@ -42,7 +42,7 @@ describeScreen("the palette", () => {
     await palette.choose("Timeout");
     await poll(focused).toBe("spinbutton Timeout");
     expect(hashOf(window)).toBe("#/repo/shop/svc.timeout");
-    // From within a text.
+    // While the focus is in a text field.
     await palette.open();
     await page.keyboard.type("store refr day");
     await reads(palette.selected, "store · svc.refresh_day");
@@ -62,7 +62,7 @@ describeScreen("the palette", () => {
     await poll(focused).toMatch(/^main/);
   });
 
-  test("leaves the focus where it was when it is closed; arrows choose, the last searches", async () => {
+  test("returns the focus when closed; arrow keys choose, and the last entry searches", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page, focused } = window;
@@ -90,7 +90,7 @@ describeScreen("the palette", () => {
     await window.row("Proxy URL").first().waitFor();
   });
 
-  test("has every action that applies, and each does what it says", async () => {
+  test("lists every action that applies, and each one does what it says", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page, focused } = window;
@@ -134,7 +134,7 @@ describeScreen("the palette", () => {
     await poll(focused).toMatch(/^input Search repositories/);
     for (const [title, address, place] of [
       ["Sessions", "#/sessions", /^main/],
-      // Its name is what it asks for first.
+      // The focus goes to the key's name, the first input.
       ["Create a key", "#/keys/new", /^input/],
       ["Keys", "#/keys", /^main/],
       ["Start page", "#/", /^main/],
@@ -170,8 +170,8 @@ describeScreen("the palette", () => {
   });
 });
 
-describeScreen("the keys", () => {
-  test("are all listed at ?, but not in a text; and the palette tells the same ones", async () => {
+describeScreen("keyboard shortcuts", () => {
+  test("are all listed by ?, except while typing text, and the palette shows the same ones", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page, focused } = window;
@@ -206,7 +206,7 @@ describeScreen("the keys", () => {
     await poll(focused).toBe("a History");
   });
 
-  test("F6 goes round the parts of the screen and comes back to where one was", async () => {
+  test("F6 cycles through the parts of the screen and returns to the original element", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open({ width: 1440, height: 900 });
     const { page, focused } = window;
@@ -222,17 +222,17 @@ describeScreen("the keys", () => {
         await press(page, key);
       }
     await poll(focused).toBe("spinbutton Timeout");
-    // What had the focus in a part has it again.
+    // A part restores the focus to the element that had it.
     await page.getByRole("link", { name: "Sessions" }).focus();
     await press(page, "F6", "Shift+F6");
     await poll(focused).toBe("a Sessions");
-    // The repositories are not in sight in a narrow window, and so are not a part of it.
+    // In a narrow window the repositories are hidden, so F6 skips them.
     await page.setViewportSize({ width: 600, height: 900 });
     await press(page, "F6");
     await poll(focused).toBe("spinbutton Timeout");
   });
 
-  test("Ctrl Enter opens the review from within any control, and the focus comes back there", async () => {
+  test("Ctrl Enter opens the review from any control, and the focus returns there", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page, focused } = window;
@@ -248,7 +248,7 @@ describeScreen("the keys", () => {
     await press(page, "Escape");
     await review.waitFor({ state: "detached" });
     await poll(focused).toBe("spinbutton Timeout");
-    // A choice opens at Enter; not with Ctrl.
+    // Enter opens a select; Ctrl Enter does not.
     const choice = window.field("Refresh day").getByRole("button", { name: /Refresh day$/ });
     await choice.focus();
     await press(page, "Control+Enter");
@@ -274,7 +274,7 @@ describeScreen("the keys", () => {
       expect(await page.getByRole("dialog").count()).toBe(1);
       await poll(focused).toBe("button Cancel");
     }
-    // It may press the button, as Enter does.
+    // This may press the focused button, as Enter does.
     await press(page, "Control+Enter");
     expect(await page.getByRole("dialog", { name: "Review edits" }).count()).toBe(0);
     await press(page, "Escape");
@@ -285,7 +285,7 @@ describeScreen("the keys", () => {
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
   });
 
-  test("are those of a Mac on a Mac", async () => {
+  test("use the Mac's keys on a Mac", async () => {
     await using screen = await startScreen({ repositories });
     const initialScript = `Object.defineProperty(navigator, "userAgent", { get: () => "Macintosh; Intel Mac OS X" });`;
     await using window = await screen.open({ initialScript });
@@ -299,7 +299,7 @@ describeScreen("the keys", () => {
 });
 
 describeScreen("the header", () => {
-  test.each([1_440, 1_250, 900, 600])("has all it has in sight, or in its menu, at %i pixels", async width => {
+  test.each([1_440, 1_250, 900, 600])("shows all its items, or has them in its menu, at %i pixels", async width => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open({ width, height: 800 });
     const { page, focused } = window;
@@ -334,7 +334,7 @@ describeScreen("the header", () => {
   });
 });
 
-test("10,000 repositories make no longer list, and any field of any of them is in it", () => {
+test("the palette's list stays short with 10,000 repositories, and still finds any field of any of them", () => {
   const many = Array.from({ length: 10_000 }, (_, index) => ({
     id: `r${index}`,
     name: `service-${index}`,

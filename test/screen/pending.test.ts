@@ -5,11 +5,11 @@ import { holdRequests } from "../helpers/held-requests.ts";
 import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** Two frames, and what is done in them. */
+/** Resolves after two frames and the work in them. */
 const twoFrames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))";
 
-describeScreen("while the daemon has not answered yet", () => {
-  test("the review keeps the focus on its button, hears no second Enter, and says that it saves", async () => {
+describeScreen("while a response is pending", () => {
+  test("the review keeps the focus on its button, ignores a second Enter, and says that it is saving", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -27,18 +27,18 @@ describeScreen("while the daemon has not answered yet", () => {
     expect(await window.focused()).toBe("button Saving…");
     expect(await dialog.getByRole("button", { name: "Saving…" }).isDisabled()).toBe(true);
     expect(await dialog.getByRole("status").innerText()).toBe("Saving…");
-    // Nor from a text: Enter there presses the button of its form.
+    // Enter in a text field is ignored too: it would press the form's button.
     await dialog.getByRole("textbox", { name: /Reason/ }).press("Enter");
     expect(await dialog.getByRole("alert").count()).toBe(0);
     requests.release();
     await dialog.waitFor({ state: "detached" });
     expect(requests.asked("config/set")).toBe(1);
     expect(await screen.revision("shop")).toBe(2);
-    // Not on a button that happens to be near, such as Undo: who presses Enter twice means neither.
+    // The focus is not on a nearby button such as Undo, which a second Enter would press by accident.
     await poll(window.focused).toMatch(/^main /);
   });
 
-  test("a refused save leaves the focus on its button: Escape closes the review, Enter tries again", async () => {
+  test("a refused save keeps the focus on its button: Escape closes the review, Enter retries", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -82,7 +82,7 @@ describeScreen("while the daemon has not answered yet", () => {
     expect(await window.focused()).not.toBe("body");
   });
 
-  test("a restore is asked for once, and its button keeps the focus", async () => {
+  test("a restore is requested once, and its button keeps the focus", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await screen.set("shop", { "svc.timeout": 10 });
     await screen.set("shop", { "svc.timeout": 20 });
@@ -104,7 +104,7 @@ describeScreen("while the daemon has not answered yet", () => {
     expect(await screen.stored("shop", "svc.timeout")).toBe(10);
   });
 
-  test("the text of a file is written once, and its button keeps the focus also when there is no more to save", async () => {
+  test("a file's text is saved once, and its button keeps the focus even when there is nothing left to save", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -156,7 +156,7 @@ describeScreen("while the daemon has not answered yet", () => {
     await window.row("shop").waitFor();
   });
 
-  test("older entries of the history are asked for once", async () => {
+  test("older history entries are requested once", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     for (let timeout = 1; timeout <= 60; timeout += 1) await screen.set("shop", { "svc.timeout": timeout });
     await using window = await screen.open();
@@ -180,15 +180,15 @@ describeScreen("while the daemon has not answered yet", () => {
   });
 });
 
-describeScreen("what has the focus is taken away", () => {
-  test("what is nearest has it at once: no key falls between", async () => {
+describeScreen("when the focused element is removed or disabled", () => {
+  test("the nearest element gets the focus immediately, so that no key press is lost", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": ["a.test", "b.test"] } } });
     await using window = await screen.open();
     const { page } = window;
     await window.choose("shop");
     await window.expand("Proxy aliases");
     await window.field("Proxy aliases").getByRole("button", { name: "Remove entry 2 of Proxy aliases" }).focus();
-    // In the same task as the press: no frame goes by.
+    // In the same task as the click, before the next frame.
     expect(
       await page.evaluate(
         `(async () => {
@@ -200,7 +200,7 @@ describeScreen("what has the focus is taken away", () => {
     ).toBe("Proxy aliases, entry 1");
   });
 
-  test("a button that cannot be pressed for now keeps it", async () => {
+  test("a button that is disabled for now keeps the focus", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": ["a.test", "b.test"] } } });
     await using window = await screen.open();
     const { page } = window;

@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-describeScreen("what one comes back to", () => {
-  test("is where it was; another repository begins at its top", async () => {
+describeScreen("going back", () => {
+  test("restores the scroll position; another repository starts at the top", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await using window = await screen.open();
     const { page } = window;
     const main = page.getByRole("main");
     const top = () => main.evaluate(element => element.scrollTop);
-    // The page hears of it in a frame of its own, and a test can be gone by then as no person could.
+    // The scroll event fires in a later frame; a test could leave the page before it, which no person could.
     const scroll = (to: number) =>
       main.evaluate((element, place) => {
         const heard = new Promise(resolve => element.addEventListener("scroll", resolve, { once: true }));
@@ -27,7 +27,7 @@ describeScreen("what one comes back to", () => {
     await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
     await scroll(150);
     await poll(top).toBe(150);
-    // Without a mouse, which would have to scroll up to them.
+    // Not by mouse: Playwright would first scroll up to the links.
     const views = page.getByRole("navigation", { name: "Views of this repository" });
     await views.getByRole("link", { name: "History" }).dispatchEvent("click");
     await page.getByRole("region", { name: "History" }).waitFor();
@@ -38,7 +38,7 @@ describeScreen("what one comes back to", () => {
     await poll(top).toBe(300);
   });
 
-  test("are edits that were discarded, beside what was edited since", async () => {
+  test("brings back discarded edits without replacing later ones", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -56,7 +56,7 @@ describeScreen("what one comes back to", () => {
     expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("there");
   });
 
-  test("is a file that is edited as text, named at the foot from everywhere else", async () => {
+  test("leads to a file with unsaved text, which the footer names everywhere else", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -75,8 +75,8 @@ describeScreen("what one comes back to", () => {
   });
 });
 
-describeScreen("a field's history", () => {
-  test("takes back its first change too: to its default", async () => {
+describeScreen("the history of a repository", () => {
+  test("reverts even the first change of a field, back to its default", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await screen.set("shop", { "svc.timeout": 30 });
     await screen.set("shop", { "svc.provider": "here" });
@@ -87,7 +87,7 @@ describeScreen("a field's history", () => {
     await page.getByRole("button", { name: "Revert… revision 2" }).click();
     const dialog = page.getByRole("dialog", { name: "Revert revision 2" });
     await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /from\s+30 seconds\s+to\s+900 seconds default/);
-    // What came later is no part of it.
+    // Later changes are not included.
     expect(await dialog.getByRole("row").count()).toBe(2);
     await dialog.getByRole("button", { name: "Restore 1 field" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBeUndefined();
@@ -97,7 +97,7 @@ describeScreen("a field's history", () => {
 });
 
 describeScreen("adding repositories", () => {
-  test("keeps the values of those that a scan finds in their work trees, if that is asked for", async () => {
+  test("keeps the values of scanned repositories in their work trees if requested", async () => {
     await using folder = await temporaryFolder();
     for (const name of ["one", "two"]) await mkdir(join(folder.path, name, ".git"), { recursive: true });
     await using screen = await startScreen();
@@ -109,7 +109,7 @@ describeScreen("adding repositories", () => {
     await place.fill(folder.path);
     await dialog.getByRole("button", { name: "Scan this folder" }).click();
     await dialog.getByRole("group", { name: "2 found" }).waitFor();
-    // Of another folder nothing is known yet.
+    // Another folder has not been scanned yet.
     await place.fill(join(folder.path, "none"));
     await dialog.getByRole("group").waitFor({ state: "detached" });
     await dialog.getByRole("button", { name: "Add", exact: true }).click();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
-/** What somebody else's tool might bring: values in values, choices, optional members, lists of lists. */
+/** What a third-party scope might contain: nested objects, enums, optional members, nested arrays. */
 const deploy = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Deploy",
@@ -62,8 +62,8 @@ const deploy = {
 
 const options = { repositories: { shop: {} }, scopes: { deploy } };
 
-describeScreen("fields of a scope of somebody's own", () => {
-  test("a scope has its own place in the tree, with its fields in it", async () => {
+describeScreen("fields of a custom scope", () => {
+  test("appear in the tree under their scope", async () => {
     await using screen = await startScreen(options);
     await using window = await screen.open();
     await window.row("shop").focus();
@@ -77,7 +77,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     await reads(window.page.getByRole("region", { name: "Deploy", exact: true }), "Where a repository goes.");
   });
 
-  test("members in members, a choice, a number with decimals, and optional ones that are added and removed", async () => {
+  test("edit nested members, an enum, a decimal number, and optional members that are added and removed", async () => {
     await using screen = await startScreen(options);
     await using window = await screen.open();
     const { page, field } = window;
@@ -105,7 +105,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     expect(await screen.stored("shop", "deploy.strategy")).toEqual({ kind: "blue-green", checks: { path: "/health" } });
   });
 
-  test("an array of objects is a table, one of arrays lists in a list, and an object of arrays cards of lists", async () => {
+  test("show an array of objects as a table, an array of arrays as nested lists, and an object of arrays as cards with lists", async () => {
     await using screen = await startScreen(options);
     await using window = await screen.open();
     const { page, field } = window;
@@ -139,7 +139,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     });
   });
 
-  test("what has no form is JSON; what is masked is hidden; one scope is reset alone", async () => {
+  test("are edited as JSON without a form and hidden if masked; one scope is reset separately", async () => {
     await using screen = await startScreen({ ...options, repositories: { shop: { "svc.timeout": 5 } } });
     await using window = await screen.open();
     const { page, field } = window;
@@ -164,7 +164,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     expect(await screen.stored("shop", "svc.timeout")).toBe(5);
   });
 
-  test("a scope that comes while the screen is open appears in it", async () => {
+  test("appear when their scope is added while the screen is open", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -173,7 +173,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     await window.field("Wait").getByRole("spinbutton", { name: "Wait" }).waitFor();
   });
 
-  test("say what bounds ask for, and what is wrong with an object as a whole", async () => {
+  test("report violated bounds, and what is wrong with an object as a whole", async () => {
     const share = {
       type: "number",
       exclusiveMinimum: 0,

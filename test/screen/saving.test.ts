@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("a save", () => {
-  test("over several repositories says where it was refused, and one undo takes back all of it", async () => {
+  test("to several repositories says where it was refused, and one undo reverts all of it", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 }, web: { "svc.timeout": 30 } },
     });
@@ -21,18 +21,18 @@ describeScreen("a save", () => {
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(stored).toEqual([30, 30, 30]);
     await reads(messages, "2 fields: undone.");
-    // What was said of the save is not over: an edit is still refused.
+    // The message stays, because an edit is still refused.
     await reads(messages, "Not saved in store");
     await page.getByRole("button", { name: "Redo" }).click();
     await poll(stored).toEqual([60, 30, 60]);
-    // Once it can be saved nothing of it is told any more.
+    // The message disappears once the edit is saved.
     await window.choose("store");
     await page.getByRole("spinbutton", { name: "Timeout" }).fill("50");
     await window.save();
     await poll(() => messages.innerText()).not.toContain("Not saved");
   });
 
-  test("that somebody changed since in one repository is undone in the others, and the save before is the next", async () => {
+  test("is undone except in repositories that someone has changed since, and the save before it is undone next", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -55,7 +55,7 @@ describeScreen("a save", () => {
     await poll(() => screen.stored("shop", "svc.provider")).toBeUndefined();
   });
 
-  test("of the file as text is undone before what was saved before it", async () => {
+  test("of a file's text is undone before earlier saves", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -77,7 +77,7 @@ describeScreen("a save", () => {
 });
 
 describeScreen("an edit", () => {
-  test("that brings back the default where nothing is stored is none", async () => {
+  test("back to the default is no edit if nothing is stored", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -88,7 +88,7 @@ describeScreen("an edit", () => {
     await window.page.getByRole("region", { name: "Edits", exact: true }).waitFor({ state: "detached" });
   });
 
-  test("is reviewed beside what is stored now, not beside what was stored when it began", async () => {
+  test("is reviewed against the value stored now, not the value stored when it began", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -100,7 +100,7 @@ describeScreen("an edit", () => {
     await reads(row, /from\s+45 seconds\s+to\s+60 seconds/);
   });
 
-  test("of a masked value says that it is another one, in the review and where it changed elsewhere", async () => {
+  test("of a masked value says that it changes the value, in the review and in a conflict", async () => {
     const token = { type: "string", default: "", "x-masked": true, title: "Token" };
     await using screen = await startScreen({
       repositories: { shop: { "deploy.token": "hush" } },
@@ -119,7 +119,7 @@ describeScreen("an edit", () => {
     expect(await page.locator("body").innerText()).not.toMatch(/hush|mine-12|theirs-1/);
   });
 
-  test("is neither saved nor undone by keys while a dialog is about something else", async () => {
+  test("is neither saved nor undone by shortcuts behind an unrelated dialog", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -139,9 +139,9 @@ describeScreen("an edit", () => {
     expect(await screen.stored("shop", "svc.timeout")).toBeUndefined();
   });
 
-  test("outlives a control that fails, and the rest of the page goes on", async () => {
+  test("survives a control that crashes, and the rest of the page keeps working", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
-    // A fault put in on purpose, in the place of one that nobody knows yet: numbers that have a greatest value call this.
+    // An injected fault that stands for an unknown one: controls for numbers with a maximum call this function.
     const initialScript = `Number.prototype.toLocaleString = function () {
       if (window.isFailing) throw new Error("put in on purpose");
       return String(this);

@@ -3,12 +3,12 @@ import { describeScreen, fillDrafts, freePort, openPage, poll, reads, startScree
 import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 describeScreen("session and frame", () => {
-  test("a link opens the screen once; the second time the page says how to get another", async () => {
+  test("a link opens the screen once; the second time, the page says how to get another", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     const link = screen.t.daemon.createLink(60_000);
     await using first = await openPage(link);
     await first.row("shop").waitFor();
-    // The code is gone from the address, and so from the browser's history.
+    // The code has been removed from the address, and thus from the browser's history.
     expect(first.page.url()).not.toContain("code");
     await using second = await openPage(link, {});
     await reads(second.page.getByRole("alert"), "has ended");
@@ -23,7 +23,7 @@ describeScreen("session and frame", () => {
     expect(await visitor.page.content()).not.toContain("shop");
   });
 
-  test("the session outlives a reload, and belongs to its window alone", async () => {
+  test("the session survives a reload, and belongs only to its window", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.row("shop").waitFor();
@@ -35,7 +35,7 @@ describeScreen("session and frame", () => {
     await another.getByText("repoconf ui", { exact: true }).waitFor();
   });
 
-  test("a session that is revoked ends at once, and says so", async () => {
+  test("a revoked session ends immediately, and the page says so", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.row("shop").waitFor();
@@ -45,7 +45,7 @@ describeScreen("session and frame", () => {
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
   });
 
-  test("signing out ends the session in the daemon too, which keeps the edits; nothing is left in the window", async () => {
+  test("signing out ends the session in the daemon too, which keeps the edits, and leaves nothing in the window", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -63,7 +63,7 @@ describeScreen("session and frame", () => {
     expect((await screen.t.owner.call("draft/list")).result).toMatchObject([{ field: "svc.timeout", value: 55 }]);
   });
 
-  test("signing out asks first where the daemon does not keep what is edited", async () => {
+  test("signing out asks first if the daemon does not keep the edits", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await fillDrafts(screen.t, "store");
     await using window = await screen.open();
@@ -79,7 +79,7 @@ describeScreen("session and frame", () => {
     expect(await window.page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
   });
 
-  test("a new link in a tab whose session has ended goes on there, with its edits", async () => {
+  test("a new link in a tab whose session has ended continues there, with its edits", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -98,7 +98,7 @@ describeScreen("session and frame", () => {
     ).toEqual({ svc: { timeout: 55 } });
   });
 
-  test("a text that was edited when the session ended is there to copy", async () => {
+  test("a text that was being edited when the session ended can be copied", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await using window = await screen.open();
     await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -119,7 +119,7 @@ describeScreen("session and frame", () => {
     await poll(() => window.page.evaluate<string>("navigator.clipboard.readText()")).toContain("// half a minute");
   });
 
-  test("a window that a person uses tells the daemon so: its session goes on", async () => {
+  test("activity in a window renews its session", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.row("shop").waitFor();
@@ -130,7 +130,7 @@ describeScreen("session and frame", () => {
     await poll(async () => (await session())?.usedAt !== usedAt).toBe(true);
   });
 
-  test("a daemon killed and started again: the tab says that it cannot go on, and its edits are there to read and to copy", async () => {
+  test("after the daemon was killed and started again, the tab says that it lost the connection, and its edits can be read and copied", async () => {
     const port = String(await freePort());
     await using first = await spawnDaemon(["--port", port]);
     await runRepoconf(["repo", "add", first.homeFolder, "--name", "shop", "--home", first.homeFolder]);
@@ -161,7 +161,7 @@ describeScreen("session and frame", () => {
     await poll(() => window.page.evaluate<string>("navigator.clipboard.readText()")).toBe(`${commands.join("\n")}\n`);
     await runRepoconf(["stop", "--home", first.homeFolder]);
 
-    // The next daemon has the port and another name for its screen: it turns the tab away, which keeps its edits.
+    // The next daemon has the same port but another host name for its screen: it refuses the tab, which keeps its edits.
     await using second = await spawnDaemon(["--port", port], first.homeFolder);
     await poll(async () => {
       const { output: status } = await runRepoconf(["status", "--json", "--home", second.homeFolder]);
@@ -171,7 +171,7 @@ describeScreen("session and frame", () => {
     expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
   });
 
-  test("light and dark are the system's choice, at once when it changes", async () => {
+  test("light and dark follow the system, immediately when it changes", async () => {
     await using screen = await startScreen();
     await using window = await screen.open();
     const background = () => window.page.evaluate<string>("getComputedStyle(document.body).backgroundColor");

@@ -10,10 +10,10 @@ async function showSessions(window: ScreenPage): Promise<void> {
 }
 
 describeScreen("sessions", () => {
-  test("are listed with this window's own marked; one that is ended is cut off, and every window sees that", async () => {
+  test("are listed, with this window's own marked; ending one disconnects it, and every window shows that", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await screen.t.owner.call("key/create", { name: "ci", grants: [] });
-    // What comes and goes is told by an event: this window never asks by itself.
+    // An event announces new and ended sessions: this window never polls.
     await using window = await screen.open({ initialScript: "window.setInterval = () => 0;" });
     await showSessions(window);
     await poll(() => rows(window).count()).toBe(1);
@@ -35,7 +35,7 @@ describeScreen("sessions", () => {
     expect(result.filter(({ kind }) => kind === "session").map(({ connections }) => connections)).toEqual([1]);
   });
 
-  test("all others end at once; then this one, by its own sign-out", async () => {
+  test("end all others in one step; then this one by signing out", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     for (const label of ["desktop", "browser"]) await screen.t.owner.call("session/create", { label });
     await using window = await screen.open();

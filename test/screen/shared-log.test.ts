@@ -7,8 +7,8 @@ import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 describeScreen("the screen", () => {
-  describeWithNats("where machines share a log", () => {
-    test("tells beside who changed something on which machine, in the history and under activity", async () => {
+  describeWithNats("with a log shared between machines", () => {
+    test("names the machine next to the actor in the history and the activity", async () => {
       await using server = await startNatsServer();
       const address = `${server.url}/team`;
       await using screen = await startScreen({ repositories: { shop: {} }, log: { address, machine: "laptop" } });

