@@ -178,7 +178,7 @@ export const mutants: readonly Mutant[] = [
     find: "caller.owner ? resolveLinks : asNamed",
     replace: "caller.name ? resolveLinks : asNamed",
     test: rights,
-    name: "only for the owner the daemon looks where links lead",
+    name: "the daemon follows links only for the owner",
   },
   {
     promise: "disclosure",
@@ -187,7 +187,7 @@ export const mutants: readonly Mutant[] = [
     find: "...(whole && reason !== undefined",
     replace: "...((whole || visible) && reason !== undefined",
     test: rights,
-    name: "a reason is told to anyone who may read all",
+    name: "a reason is shown to anyone who may read every field",
   },
   {
     promise: "disclosure",
@@ -196,7 +196,7 @@ export const mutants: readonly Mutant[] = [
     find: "      whole = false;",
     replace: "      whole &&= path !== undefined;",
     test: rights,
-    name: "a reason is told to anyone who may read all",
+    name: "a reason is shown to anyone who may read every field",
   },
   {
     promise: "disclosure",
@@ -205,7 +205,7 @@ export const mutants: readonly Mutant[] = [
     find: "err: error.cause",
     replace: "error: error.cause",
     test: rights,
-    name: "with its words and where it happened",
+    name: "is logged with its message and stack",
   },
   {
     promise: "disclosure",

@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
         assertHeld();`,
     replace: "      replace: async (temporary, path, assertUnchanged, aside) => {",
     test: "test/regression/replaced-home.test.ts",
-    name: "writes nothing more from the moment on",
+    name: "writes nothing from that moment on",
   },
   {
     promise: "home",
@@ -19,7 +19,7 @@ export const mutants: readonly Mutant[] = [
     find: "this.#cancel = clock.schedule(interval, () => void this.#checkAndSchedule());",
     replace: "this.#cancel = clock.schedule(interval, () => {});",
     test: "test/regression/replaced-home.test.ts",
-    name: "finds out by itself though no watch tells",
+    name: "notices without an event of its watcher",
   },
   {
     promise: "home",
@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (endpointWritten && held.check()) await removeEndpoint(home);",
     replace: "if (endpointWritten) await removeEndpoint(home);",
     test: "test/regression/replaced-home.test.ts",
-    name: "it notices, refuses sets and asks to leave",
+    name: "it notices, refuses sets, asks to stop",
   },
   {
     promise: "home",
@@ -42,7 +42,7 @@ export const mutants: readonly Mutant[] = [
       { file: "main/daemon/server.ts", find: "for (const socket of sockets) socket.destroy();", replace: "" },
     ],
     test: "test/regression/suspended-client.test.ts",
-    name: "when it owes a good-bye",
+    name: "when it does not answer the close frame",
   },
   {
     promise: "home",
@@ -68,7 +68,7 @@ export const mutants: readonly Mutant[] = [
     find: "for (const socket of sockets) socket.destroy();",
     replace: "",
     test: "test/regression/suspended-client.test.ts",
-    name: "when more waits for it than the system takes",
+    name: "when more data is queued for it than the system buffers",
   },
   {
     promise: "home",
@@ -95,7 +95,7 @@ export const mutants: readonly Mutant[] = [
     find: "  await writeEndpoint(home, endpoint, fileSystem);\n  return true;",
     replace: "  return true;",
     test: "test/regression/kept-home-files.test.ts",
-    name: "daemon.json is written again while the daemon runs",
+    name: "daemon.json is restored while the daemon runs",
   },
   {
     promise: "home",
@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
     find: "keys.followOwnerKey(ended => {",
     replace: "Promise.resolve((ended: string) => {",
     test: "test/regression/kept-home-files.test.ts",
-    name: "its file's holds; the old one and all sessions have ended",
+    name: "the one in its file is valid; the old one, all sessions",
   },
   {
     promise: "home",
@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     find: "await openOwnerKey(this.#home, this.#fileSystem, take);",
     replace: "await openOwnerKey(this.#home, this.#fileSystem);",
     test: "test/regression/kept-home-files.test.ts",
-    name: "the disk takes no new one",
+    name: "no new one can be written",
   },
   {
     promise: "home",
@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
     find: "[ended, ...sessions.endAll()]",
     replace: "[ended]",
     test: "test/regression/kept-home-files.test.ts",
-    name: "its file's holds; the old one and all sessions have ended",
+    name: "the one in its file is valid; the old one, all sessions",
   },
   {
     promise: "home",
@@ -158,7 +158,7 @@ export const mutants: readonly Mutant[] = [
     find: "const before = await completeRestore(home);",
     replace: "const before = undefined;",
     test: "test/regression/interrupted-restore.test.ts",
-    name: "that is ended at any of its moves",
+    name: "interrupted at any of its moves",
   },
   {
     promise: "home",

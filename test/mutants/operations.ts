@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
     find: "record === undefined || record.changes.length === 0",
     replace: "record === undefined && 1 > 2",
     test: "test/regression/merge-notes.test.ts",
-    name: "the note of a merge that added a comment alone",
+    name: "the note of a merge that only added a comment",
   },
   {
     promise: "operations",
@@ -61,7 +61,7 @@ export const mutants: readonly Mutant[] = [
     find: `      if (this.#intake.isRemoved || home.status.kind !== "good") throw this.#intake.notWritable();`,
     replace: `      if (this.#intake.isRemoved || this.#served.files.content.kind === "broken") throw this.#intake.notWritable();`,
     test: "test/regression/moved-work-tree.test.ts",
-    name: "is pointed to its new place, where its values are as they were",
+    name: "can be pointed to the new folder, and keeps its values",
   },
   {
     promise: "operations",
@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (change === undefined) return service.viewProgress(caller, id, revision, where);",
     replace: "if (change === undefined) return undefined;",
     test: "test/regression/unseen-changes.test.ts",
-    name: "goes on where it was after its connection is lost",
+    name: "resumes where it was after a lost connection",
   },
   {
     promise: "operations",
@@ -79,7 +79,7 @@ export const mutants: readonly Mutant[] = [
     find: "      if (store.has(repo) && connection.isBehind(repo)) sendProgress(connection, repo, run.at, options);\n",
     replace: "",
     test: "test/regression/unseen-changes.test.ts",
-    name: "is told how far the repository has come when it catches up",
+    name: "gets the repository's newest revision when it catches up",
   },
   {
     promise: "operations",
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
     find: `return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;`,
     replace: `return ["config", "progress", { repo, revision, ...where }];`,
     test: "test/regression/unseen-changes.test.ts",
-    name: "of a repository in which a key sees nothing",
+    name: "is never sent for a repository in which the key may see nothing",
   },
   {
     promise: "operations",

@@ -283,7 +283,7 @@ export const mutants: readonly Mutant[] = [
     find: "else through = Math.min(through, keptFrom - 1);",
     replace: "else this.#kept.delete(repository);",
     test: "test/regression/blocked-journal.test.ts",
-    name: "what a history could not take",
+    name: "a commit that one history could not store",
   },
   {
     promise: "R1",

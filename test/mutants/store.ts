@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
     find: "      journal.close();\n",
     replace: "",
     test: "test/regression/unopened-journal.test.ts",
-    name: "gets no revision made of nothing",
+    name: "gets no invented revision",
   },
   {
     promise: "store",
@@ -53,7 +53,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);\n",
     replace: "",
     test: "test/regression/unopened-journal.test.ts",
-    name: "a history that the disk does not let be read",
+    name: "a history that cannot be read from the disk",
   },
   {
     promise: "R4",
@@ -97,7 +97,7 @@ export const mutants: readonly Mutant[] = [
     find: "      if (isFree) return path;\n",
     replace: "      if (isFree || time > 0) return path;\n",
     test: "test/regression/set-aside-texts.test.ts",
-    name: "removed twice in one millisecond",
+    name: "removed twice in the same millisecond",
   },
   {
     promise: "store",
@@ -115,7 +115,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     test: "test/regression/set-aside-texts.test.ts",
-    name: "texts that are restored over in one millisecond",
+    name: "texts replaced by restores in the same millisecond",
   },
   {
     promise: "store",
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
     find: 'return tree.status.kind === "missing" || ',
     replace: "return ",
     test: "test/regression/lost-mount.test.ts",
-    name: "a set into a work tree without the file",
+    name: "a set in a work tree without the file",
   },
   {
     promise: "store",
@@ -205,7 +205,7 @@ export const mutants: readonly Mutant[] = [
 `,
     replace: ``,
     test: "test/regression/log-review.test.ts",
-    name: "a start lets go of nothing",
+    name: "a start discards nothing",
   },
   {
     promise: "store",
@@ -224,7 +224,7 @@ export const mutants: readonly Mutant[] = [
 `,
     replace: ``,
     test: "test/regression/log-review.test.ts",
-    name: "does not reach back to",
+    name: "from a position older than the history",
   },
   {
     promise: "R9",
@@ -233,7 +233,7 @@ export const mutants: readonly Mutant[] = [
     find: `records.at(-1)?.position ?? head?.position`,
     replace: `records.at(-1)?.position ?? text?.through`,
     test: "test/regression/log-review.test.ts",
-    name: "what came back to what it was",
+    name: "gets a change and its reversal",
   },
   {
     promise: "R9",
@@ -251,7 +251,7 @@ export const mutants: readonly Mutant[] = [
     find: `content.metadata.inTree && !isOurs`,
     replace: `content.metadata.inTree`,
     test: "test/regression/log-review.test.ts",
-    name: "stays where its repository is renamed",
+    name: "survives a rename of its repository",
   },
   {
     promise: "store",
@@ -269,7 +269,7 @@ export const mutants: readonly Mutant[] = [
       // No commit`,
     replace: `      // No commit`,
     test: "test/regression/log-review.test.ts",
-    name: "nothing of a file stays behind",
+    name: "no temporary file stays in the home",
   },
   {
     promise: "store",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startTestDaemon } from "../helpers/daemon.ts";
 
-test("a repository added from a session's window was added by the owner, also to keys that may not know of windows", async () => {
+test("a repository added in a session's window shows the owner as its actor, even to keys that must not see sessions", async () => {
   await using t = await startTestDaemon();
   const { result: session } = await t.owner.call("session/create", { label: "browser" });
   const window = await t.connect(session);

@@ -18,7 +18,7 @@ const refusals: { readonly [what: string]: (call: FileCall, begun: boolean) => b
 
 describe("an atomic set over two repositories", () => {
   test.each(Object.entries(refusals))(
-    "the disk refuses %s: both are served, and the files follow, after a restart too",
+    "when the disk refuses %s, both repositories have the new value, also after a restart, and the files follow",
     async (_name, refuses) => {
       const fileSystem = watchFileSystem();
       await using t = await startTestDaemon({ fileSystem, rescanInterval: 3_600_000 });
@@ -56,7 +56,7 @@ describe("an atomic set over two repositories", () => {
   );
 
   test.each(repositories)(
-    "killed before the rename of %s, with the index saved in between: no revision means two contents",
+    "killed before the rename of %s, with the index saved in between, never gives one revision two contents",
     async last => {
       const fileSystem = watchFileSystem();
       await using t = await startTestDaemon({ fileSystem, rescanInterval: 3_600_000 });
@@ -65,7 +65,7 @@ describe("an atomic set over two repositories", () => {
         await t.addRepository(repo);
         await notes.note(t, repo);
       }
-      // The index knows of both as they are.
+      // The restart saves both repositories in the index.
       await t.restart();
       for (const repo of repositories) await notes.note(t, repo);
       const reached = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
 test.each(["EPERM", "EBUSY"])(
-  "a journal that refuses a record with %s holds no set up, and is told at once: it once took 7.5 s, in which nothing was tried",
+  "a journal that refuses a record with %s delays no set, and is reported immediately (it used to take 7.5 s without a retry)",
   async code => {
     const clock = new TestClock();
     const fileSystem = watchFileSystem();
@@ -14,7 +14,7 @@ test.each(["EPERM", "EBUSY"])(
     fileSystem.before = ({ operation, path }) => {
       if (operation === "datasync" && path.endsWith(".jsonl")) throw systemError(code);
     };
-    // The clock stands still: anyone who waited for it would wait for good.
+    // The clock stands still: waiting for it would never end.
     const reply = shop.set({ "svc.timeout": 31 });
     expect(await reply).toMatchObject({ result: [{ mirrored: false, mirrorProblem: code }], errors: [] });
     expect(await shop.value("timeout")).toBe(31);
@@ -23,7 +23,7 @@ test.each(["EPERM", "EBUSY"])(
   },
 );
 
-test("what a history could not take is still in the log at the next start, though others are done with it", async () => {
+test("a commit that one history could not store is still in the log at the next start, even if other repositories are done with it", async () => {
   const fileSystem = watchFileSystem();
   await using home = await temporaryFolder();
   const options = { home: home.path, fileSystem, rescanInterval: 3_600_000 };

@@ -5,7 +5,7 @@ import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
-test("broken scope files are waited for side by side: forty of them held up a start for ten seconds", async () => {
+test("broken scope files are retried concurrently (forty of them used to delay a start by ten seconds)", async () => {
   await using home = await temporaryFolder();
   await mkdir(join(home.path, "scopes"));
   for (let index = 0; index < 8; index++)
@@ -13,7 +13,7 @@ test("broken scope files are waited for side by side: forty of them held up a st
   const clock = new TestClock();
   const starting = startTestDaemon({ home: home.path, clock });
   for (const pause of [5, 15, 40, 90, 100]) {
-    await until(() => clock.waiting(pause) === 8, "all files to be waited for at once");
+    await until(() => clock.waiting(pause) === 8, "the daemon to wait for all files at once");
     clock.advance(pause);
   }
   await using t = await starting;

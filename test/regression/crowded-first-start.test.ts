@@ -6,21 +6,21 @@ import { expect, test } from "vitest";
 import { openSession } from "../../main/cli/session.ts";
 import { startTestDaemon } from "../helpers/daemon.ts";
 
-test("a command whose daemon comes up, by another command, between its first try and its second look uses that one", async () => {
+test("a command uses a daemon that another command started between its first attempt and its second check", async () => {
   await using t = await startTestDaemon();
   const path = join(t.homeFolder, "daemon.json");
   const endpoint = await readFile(path, "utf8");
-  // What the command finds first is no daemon; by the time it knows, there is one.
-  let asked = 0;
-  const stranger = createServer();
-  stranger.on("upgrade", (_request, socket) => {
-    asked++;
+  // The command first finds a server that is not a daemon; by the time it notices, a daemon is running.
+  let upgrades = 0;
+  const otherServer = createServer();
+  otherServer.on("upgrade", (_request, socket) => {
+    upgrades++;
     writeFileSync(path, endpoint);
     socket.end("HTTP/1.1 503 Service Unavailable\r\n\r\n");
   });
-  await new Promise<void>(listening => stranger.listen(0, "127.0.0.1", listening));
-  await using _ = { [Symbol.asyncDispose]: () => new Promise<void>(closed => void stranger.close(() => closed())) };
-  const address = stranger.address();
+  await new Promise<void>(listening => otherServer.listen(0, "127.0.0.1", listening));
+  await using _ = { [Symbol.asyncDispose]: () => new Promise<void>(closed => void otherServer.close(() => closed())) };
+  const address = otherServer.address();
   const port = typeof address === "object" ? address?.port : undefined;
   await writeFile(
     path,
@@ -28,7 +28,7 @@ test("a command whose daemon comes up, by another command, between its first try
   );
 
   using session = await openSession({ home: t.homeFolder, start: true });
-  expect(asked).toBeGreaterThan(0);
+  expect(upgrades).toBeGreaterThan(0);
   const { home } = await session.client.run("daemon/status", {});
   expect(home).toBe(t.homeFolder);
 });

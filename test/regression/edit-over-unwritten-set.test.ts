@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../helpers/file-system.ts";
 
-test("a crash behind an edit by hand does not take back what was set before it and the file did not have yet", async () => {
+test("a crash after an edit by hand does not revert an earlier set that the file did not contain yet", async () => {
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ fileSystem });
   await t.addRepository("shop");
   await t.owner.call("config/set", { repo: "shop", "svc.timeout": 41, "svc.domain": "one.test" });
   const file = JSON.parse(await t.readRepository("shop"));
-  // Neither history nor file follows any more, as of a process that is about to be killed.
+  // From here on, neither history nor file is updated, as in a process that is about to be killed.
   fileSystem.before = ({ operation, path }) => {
     const writes = operation === "write" || operation === "rename" || operation === "writeFile";
     if (writes && !path.includes("/log/")) throw systemError("EIO");

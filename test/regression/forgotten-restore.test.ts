@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startShop } from "../helpers/shop.ts";
 
-test("a restore of all fields says which it could not give back, as their values of then were made to be forgotten", async () => {
+test("a restore of all fields reports those that it could not restore because their old values were erased", async () => {
   await using shop = await startShop();
   const { owner } = shop.t;
   await shop.set({ "svc.domain": "a.secret", "svc.provider": "p" });
@@ -14,12 +14,12 @@ test("a restore of all fields says which it could not give back, as their values
     expect(Object.keys(reply.result[0]?.config["svc"] ?? {})).toEqual(["provider"]);
   }
   expect(await shop.value("domain")).toBe("open.test");
-  // Nothing is left to give back but what cannot be.
+  // Nothing is left to restore except what cannot be restored.
   const again = await owner.call("history/restore", { repo: "shop", to: 1 });
   expect(again).toEqual({ result: [{ repo: "shop", revision: 4, config: {}, forgotten: ["svc.domain"] }], errors: [] });
-  // Since the last change of the field its values are known.
+  // The field's values since its last change are known.
   expect((await owner.call("history/restore", { repo: "shop", to: 3 })).result[0]).not.toHaveProperty("forgotten");
-  // What a key may not write is none of its business.
+  // A key learns nothing about fields that it may not write.
   const tool = await shop.t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "write" }]);
   expect(JSON.stringify(await tool.call("history/restore", { repo: "shop", to: 1 }))).not.toContain("domain");
 });

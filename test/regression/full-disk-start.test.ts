@@ -7,7 +7,7 @@ import { systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-test("the lock is taken without writing anything, so a full disk does not keep a daemon from its home", async () => {
+test("the lock is taken without writing anything, so a full disk cannot prevent it", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, "lock");
   const lock = takeLock(path);
@@ -16,25 +16,25 @@ test("the lock is taken without writing anything, so a full disk does not keep a
   lock?.release();
 });
 
-test("a daemon starts on a full disk and serves, by the room that an earlier one kept; without it the start names the disk", async () => {
+test("a daemon starts on a full disk and serves, using the space reserved by an earlier one; without it the start fails and names the full disk", async () => {
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ fileSystem });
   const reserve = join(t.homeFolder, "reserve");
-  const isThere = (path: string) =>
+  const isReserved = (path: string) =>
     stat(path).then(
       ({ blocks }) => blocks > 0,
       () => false,
     );
   await t.addRepository("shop");
   await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 });
-  expect(await isThere(reserve)).toBe(true);
+  expect(await isReserved(reserve)).toBe(true);
 
   fileSystem.before = async ({ operation, path }) => {
-    if (/^write/.test(operation) && (!path.endsWith("/tmp/daemon.json") || (await isThere(reserve))))
+    if (/^write/.test(operation) && (!path.endsWith("/tmp/daemon.json") || (await isReserved(reserve))))
       throw systemError("ENOSPC");
   };
   await t.restart();
-  expect(await isThere(reserve)).toBe(false);
+  expect(await isReserved(reserve)).toBe(false);
   expect(await timeoutOf(t, "shop")).toBe(31);
   expect((await t.owner.call("config/set", { repo: "shop", "svc.timeout": 32 })).errors).toMatchObject([
     { code: 1108 },
@@ -42,7 +42,7 @@ test("a daemon starts on a full disk and serves, by the room that an earlier one
 
   fileSystem.before = () => {};
   await t.restart();
-  expect(await isThere(reserve)).toBe(true);
+  expect(await isReserved(reserve)).toBe(true);
 
   fileSystem.before = ({ operation }) => {
     if (/^write/.test(operation)) throw systemError("ENOSPC");
@@ -52,7 +52,7 @@ test("a daemon starts on a full disk and serves, by the room that an earlier one
   await t.restart();
 });
 
-test("a daemon starts though the schema for editors cannot be written", async () => {
+test("a daemon starts even if the schema for editors cannot be written", async () => {
   await using t = await startTestDaemon();
   const path = join(t.homeFolder, "repository.schema.json");
   await rm(path);

@@ -26,7 +26,7 @@ async function makeRepository(folder: string): Promise<void> {
   await git(folder, "commit", "--quiet", "-m", "first");
 }
 
-/** Folders of git's, made below `above`; each is the folder of an in-tree file. */
+/** Creates work trees below the folder `above`, and returns the folder of the in-tree file. */
 const trees: { readonly [kind: string]: (above: string) => Promise<string> } = {
   "a work tree": async above => {
     await makeRepository(join(above, "tree"));
@@ -74,7 +74,7 @@ describe("git never sees the temporary file of a set", () => {
   });
 });
 
-describe("a set in a work tree goes on", () => {
+describe("a set in a work tree succeeds", () => {
   async function setWith(tree: string, before: (path: string, operation: string) => Promise<void>) {
     const fileSystem = watchFileSystem();
     await using t = await startTestDaemon({ ...noRescans, fileSystem });
@@ -96,7 +96,7 @@ describe("a set in a work tree goes on", () => {
   test.each([
     ["a work tree", "a work tree"],
     ["a folder without git", undefined],
-  ])("in %s whose temporary file somebody tidies away", async (_what, kind) => {
+  ])("in %s whose temporary file is deleted by someone else", async (_what, kind) => {
     await using above = await temporaryFolder();
     const tree = (await trees[kind ?? ""]?.(above.path)) ?? above.path;
     let taken = false;
@@ -108,7 +108,7 @@ describe("a set in a work tree goes on", () => {
     expect(taken).toBe(true);
   });
 
-  test.each(["EACCES", "EROFS"])("beside the file where git's folder answers %s", async code => {
+  test.each(["EACCES", "EROFS"])("by writing next to the file if git's folder fails with %s", async code => {
     await using above = await temporaryFolder();
     await makeRepository(above.path);
     const places = await setWith(above.path, async (path, operation) => {
@@ -117,7 +117,7 @@ describe("a set in a work tree goes on", () => {
     expect([...places]).toEqual([above.path]);
   });
 
-  test("beside the file where git's folder has gone since the last set", async () => {
+  test("by writing next to the file if git's folder has disappeared since the last set", async () => {
     await using above = await temporaryFolder();
     await makeRepository(above.path);
     await using t = await startTestDaemon(noRescans);
@@ -129,7 +129,7 @@ describe("a set in a work tree goes on", () => {
 
   const otherDisk = "/dev/shm";
   const hasOther = existsSync(otherDisk) && statSync(otherDisk).dev !== statSync(tmpdir()).dev;
-  test.skipIf(!hasOther)("beside the file where git's folder is on another file system", async () => {
+  test.skipIf(!hasOther)("by writing next to the file if git's folder is on another file system", async () => {
     const elsewhere = await mkdtemp(join(otherDisk, "repoconf-test-"));
     try {
       await using above = await temporaryFolder();
@@ -140,7 +140,7 @@ describe("a set in a work tree goes on", () => {
     }
   });
 
-  test("beside the file where .git names a folder that is none of git's", async () => {
+  test("by writing next to the file if .git names a folder that does not belong to git", async () => {
     await using above = await temporaryFolder();
     await mkdir(join(above.path, "private"));
     await writeFile(join(above.path, ".git"), "gitdir: private\n");
@@ -149,12 +149,12 @@ describe("a set in a work tree goes on", () => {
   });
 });
 
-test("what a crash left of a set in git's folder is taken away when the repository is read", async () => {
+test("a temporary file that a crash left in git's folder is deleted when the repository is read", async () => {
   await using above = await temporaryFolder();
   await makeRepository(above.path);
   const left = join(above.path, ".git/.repoconf.json.0123456789ab.tmp");
   await writeFile(left, "{");
   await using t = await startTestDaemon(noRescans);
   await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
-  await until(() => !existsSync(left), "it to be gone");
+  await until(() => !existsSync(left), "it to be deleted");
 });

@@ -7,10 +7,10 @@ import { startTestDaemon } from "../helpers/daemon.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** Renames that a restore of this home makes: six things go aside, four folders and settings.json come. */
+/** The number of renames in a restore of this home: six entries are moved aside, four folders and settings.json are moved in. */
 const moves = 11 + 1;
 
-/** A home with the repository "old", and unpacked in it a backup of one with the repository "new". */
+/** A home with the repository "old", and in its staging folder an unpacked backup of a home with the repository "new". */
 async function makeHome(above: string): Promise<{ readonly home: Home; readonly before: string }> {
   for (const [name, timeout] of [
     ["old", 1],
@@ -30,7 +30,7 @@ async function makeHome(above: string): Promise<{ readonly home: Home; readonly 
   return { home, before };
 }
 
-/** Every file that is not the daemon's own, with its text. */
+/** Every file of the home, with its text. */
 async function filesOf(home: Home): Promise<{ readonly [path: string]: string }> {
   const entries = await readdir(home.folder, { recursive: true, withFileTypes: true });
   const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
@@ -38,7 +38,7 @@ async function filesOf(home: Home): Promise<{ readonly [path: string]: string }>
   return Object.fromEntries(texts);
 }
 
-/** A rename that does as `then` says at that call, counted from 1. */
+/** A rename that runs `then` before the call with this number, counted from 1. */
 function renameUntil(call: number, then: () => Promise<void>): typeof rename {
   let calls = 0;
   return async (from, to) => {
@@ -48,8 +48,8 @@ function renameUntil(call: number, then: () => Promise<void>): typeof rename {
   };
 }
 
-/** Begins a restore that is never heard of again after so many moves less one. */
-async function endAt(move: number, home: Home, before: string): Promise<void> {
+/** Begins a restore that stops forever before the move with this number. */
+async function interruptAt(move: number, home: Home, before: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = () => {
     resolve();
@@ -59,7 +59,7 @@ async function endAt(move: number, home: Home, before: string): Promise<void> {
 }
 
 describe("a restore of a home", () => {
-  test("that is ended at any of its moves is completed by the next start", async () => {
+  test("interrupted at any of its moves is completed by the next start", async () => {
     await using template = await temporaryFolder();
     await makeHome(template.path);
     for (let move = 1; move <= moves + 1; move++) {
@@ -67,7 +67,7 @@ describe("a restore of a home", () => {
       await cp(template.path, folder.path, { recursive: true });
       const home = homeAt(join(folder.path, "old"));
       const before = join(home.folder, "before-restore-2027-01-01");
-      await endAt(move, home, before);
+      await interruptAt(move, home, before);
       await using t = await startTestDaemon({ home: home.folder });
       expect((await t.owner.call("repo/list")).result.map(({ id }) => id)).toEqual(["new"]);
       expect(await timeoutOf(t, "new")).toBe(2);
@@ -83,7 +83,7 @@ describe("a restore of a home", () => {
     }
   });
 
-  test("that fails at any of its moves puts everything back", async () => {
+  test("that fails at any of its moves rolls back completely", async () => {
     await using folder = await temporaryFolder();
     const { home, before } = await makeHome(folder.path);
     const files = await filesOf(home);
@@ -98,10 +98,10 @@ describe("a restore of a home", () => {
     expect(await readFile(join(home.repositories, "new.json"), "utf8")).toContain(`"timeout": 2`);
   });
 
-  test("that was ended and cannot be completed keeps the daemon from starting on what is half there, and says what to do", async () => {
+  test("that was interrupted and cannot be completed prevents the daemon from starting on the partial state, and says what to do", async () => {
     await using folder = await temporaryFolder();
     const { home, before } = await makeHome(folder.path);
-    await endAt(3, home, before);
+    await interruptAt(3, home, before);
     await rm(stagingOf(home), { recursive: true });
     const files = await filesOf(home);
     await expect(startTestDaemon({ home: home.folder })).rejects.toThrow(/interrupted.*before-restore-2027-01-01/);

@@ -7,9 +7,9 @@ import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { shopText, startShop } from "../helpers/shop.ts";
 
-/* What an independent review of the journal proved, each bug under what was wrong. */
+/* Bugs found by an independent review of the journal. */
 
-test("an edit saved while a rename was blocked is not overwritten by the next try", async () => {
+test("an edit saved while a rename was blocked is not overwritten by the retry", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   let blocked = false;
@@ -23,7 +23,7 @@ test("an edit saved while a rename was blocked is not overwritten by the next tr
   expect([await shop.value("refresh_day"), await shop.value("timeout")]).toEqual([5, 50]);
 });
 
-test("a scope added while no daemon ran brings its values into use with a revision of its own", async () => {
+test("a scope added while no daemon was running activates its values in a new revision", async () => {
   await using shop = await startShop(shopText.replace('"svc": {', '"deploy": { "replicas": 3 },\n    "svc": {'));
   await shop.set({ "svc.timeout": 50 });
   const before = await shop.revision();
@@ -38,7 +38,7 @@ test("a scope added while no daemon ran brings its values into use with a revisi
   expect(revision).toBe((before ?? 0) + 1);
 });
 
-test("values of an atomic set that is not done show in no past revision and cannot be restored", async () => {
+test("values of an unfinished atomic set appear in no past revision and cannot be restored", async () => {
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ fileSystem });
   for (const id of ["aa", "bb"]) await t.addRepository(id);
@@ -64,7 +64,7 @@ test("values of an atomic set that is not done show in no past revision and cann
   expect(now.result).toEqual({ svc: { timeout: 10 } });
 });
 
-test("a history that is read while a segment begins is whole, and nothing is told of damage", async () => {
+test("a history read while a new segment is created is complete, and no damage is reported", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   await writeFile(join(shop.t.homeFolder, "settings.json"), `{ "history": { "revisions": 20 } }`);
@@ -86,7 +86,7 @@ test("a history that is read while a segment begins is whole, and nothing is tol
   })();
   await until(() => stopped, "the segment");
   const reading = shop.t.owner.call("history/list", { repo: "shop" });
-  // It has begun when this is answered.
+  // The read has begun once this request is answered.
   await shop.t.owner.call("daemon/status");
   gate.resolve();
   const history = await reading;
@@ -96,7 +96,7 @@ test("a history that is read while a segment begins is whole, and nothing is tol
   expect(shop.t.log.filter(line => line.includes("damaged"))).toEqual([]);
 });
 
-test("a stale edit whose merge meets a second save of the same text is active", async () => {
+test("a stale edit is active even if the same text is saved again during its merge", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   const edited = shopText.replace('"refresh_day": 2', '"refresh_day": 5');
@@ -114,7 +114,7 @@ test("a stale edit whose merge meets a second save of the same text is active", 
   await until(async () => (await shop.value("refresh_day")) === 5, "the edit to be active");
 });
 
-test("a second watch of the same repository does not cut off the first one's past", async () => {
+test("a second watch of the same repository does not interrupt the first one's catch-up", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   const image = (count: number) => `${count}`.padEnd(200_000, "x");

@@ -7,13 +7,13 @@ import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 const noRescans = { rescanInterval: 3_600_000 };
 const read = (path: string) => readFile(path, "utf8").catch(() => "");
 
-describe("daemon.json is written again while the daemon runs", () => {
+describe("daemon.json is restored while the daemon runs", () => {
   const damages: { readonly [damage: string]: (path: string) => Promise<void> } = {
     "was removed": path => rm(path),
     "was garbled": path => writeFile(path, "{"),
-    "says another URL": async path =>
+    "names another URL": async path =>
       writeFile(path, (await readFile(path, "utf8")).replace(/"url": "[^"]+"/, `"url": "http://127.0.0.1:1"`)),
-    "gave way to a link": async path => {
+    "was replaced by a link": async path => {
       await rm(path);
       await symlink("/dev/null", path);
     },
@@ -28,13 +28,16 @@ describe("daemon.json is written again while the daemon runs", () => {
     expect(await read(path)).toBe("");
   });
 
-  test("though a folder stood in its place for a while: the next rescan does", async () => {
+  test("by the next rescan once a folder in its place is removed", async () => {
     await using t = await startTestDaemon({ rescanInterval: 20 });
     const path = join(t.homeFolder, "daemon.json");
     const text = await readFile(path, "utf8");
     await rm(path);
     await mkdir(path);
-    await until(() => t.log.some(line => line.includes("cannot restore a file of the home")), "the problem to be told");
+    await until(
+      () => t.log.some(line => line.includes("cannot restore a file of the home")),
+      "the problem to be logged",
+    );
     await rm(path, { recursive: true });
     await until(async () => (await read(path)) === text, "daemon.json to be as it was");
   });
@@ -45,7 +48,7 @@ describe("the owner's key, while the daemon runs", () => {
   const keyOf = async (t: TestDaemon) => (await read(keyFile(t))).trim();
 
   test.each(["removed", "replaced by another"])(
-    "when it is %s, its file's holds; the old one and all sessions have ended, and their connections; other keys stay good",
+    "when it is %s, the one in its file is valid; the old one, all sessions and their connections end; other keys stay valid",
     async how => {
       await using t = await startTestDaemon(noRescans);
       const old = t.ownerKey;
@@ -73,18 +76,21 @@ describe("the owner's key, while the daemon runs", () => {
     },
   );
 
-  test("when it is removed and the disk takes no new one, the old one and all sessions have ended all the same, once", async () => {
+  test("when it is removed and no new one can be written, the old one and all sessions end anyway, once", async () => {
     await using t = await startTestDaemon({ rescanInterval: 20 });
     const session = (await t.owner.call("session/create", { label: "browser" })).result;
     const { owner } = t;
-    // Where new texts are written first nothing can be.
+    // The folder for temporary files becomes a file, so that nothing can be written.
     const temporary = join(t.homeFolder, "tmp");
-    // Moved in one step: the daemon may be writing something there just now.
+    // Moved in one step, because the daemon may be writing there right now.
     await rename(temporary, `${temporary}.moved`);
     await writeFile(temporary, "");
     await rm(keyFile(t));
     await until(() => !owner.socket.connected, "the old key to end");
-    await until(() => t.log.some(line => line.includes("cannot restore a file of the home")), "the problem to be told");
+    await until(
+      () => t.log.some(line => line.includes("cannot restore a file of the home")),
+      "the problem to be logged",
+    );
     for (const ended of [t.ownerKey, session]) await expect(t.connect(ended)).rejects.toThrow("Unauthorized");
     expect(await keyOf(t)).toBe("");
     await rm(temporary);
@@ -96,27 +102,27 @@ describe("the owner's key, while the daemon runs", () => {
       (await read(join(t.homeFolder, "audit.log")))
         .split("\n")
         .filter(line => line.includes('"owner"') && line.includes(event)).length;
-    // The key serves as soon as its file has it; the line comes once the disk has it too.
+    // The key is valid as soon as its file contains it; the line follows once it is durable.
     await until(async () => (await audited("keyMade")) === 2, "the line of the new key");
     expect(await audited("keyRevoked")).toBe(1);
   });
 
-  test("when it is saved by removing and writing it again, nothing ends", async () => {
+  test("when its file is deleted and written again with the same key, nothing ends", async () => {
     await using t = await startTestDaemon(noRescans);
     const text = await readFile(keyFile(t), "utf8");
     await rm(keyFile(t));
     await writeFile(keyFile(t), text);
-    // What comes after it in the same folder has been checked after it.
+    // Changes in one folder are checked in order, so the key has been checked once this file is restored.
     await rm(join(t.homeFolder, "daemon.json"));
     await until(async () => (await read(join(t.homeFolder, "daemon.json"))) !== "", "daemon.json to be back");
     expect(await readFile(keyFile(t), "utf8")).toBe(text);
     expect((await t.owner.call("key/self")).errors).toEqual([]);
   });
 
-  test("when its file holds no key, that is told, and the one known stays good", async () => {
+  test("when its file contains no key, that is reported, and the known one stays valid", async () => {
     await using t = await startTestDaemon(noRescans);
     await writeFile(keyFile(t), "no key\n");
-    await until(() => t.log.some(line => line.includes("does not contain a key")), "the problem to be told");
+    await until(() => t.log.some(line => line.includes("does not contain a key")), "the problem to be logged");
     expect(await read(keyFile(t))).toBe("no key\n");
     await t.connect(t.ownerKey);
     await rm(keyFile(t));

@@ -12,8 +12,8 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 const noRescans = { rescanInterval: 3_600_000 };
 const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
 
-describe("what a review of the log found", () => {
-  test("a start lets go of nothing that a repository it has not come to yet needs: a kill during it loses no set", async () => {
+describe("bugs found by a review of the log", () => {
+  test("a start discards nothing that a repository not opened yet still needs: a kill during it loses no set", async () => {
     await using home = await temporaryFolder();
     const ids = ["one", "two", "three"];
     const fileSystem = watchFileSystem();
@@ -31,14 +31,14 @@ describe("what a review of the log found", () => {
     starting.before = async call => {
       if (call.operation === "open" && ["two", "three"].some(id => isHistoryOf(id, call))) await gate.promise;
     };
-    // Whatever waits for less than a second waits no time: the log lets go as soon as a file is written.
+    // Waits of less than a second take no time, so that the log is trimmed as soon as a file is written.
     const schedule: Clock["schedule"] = (milliseconds, task) =>
       systemClock.schedule(milliseconds < 1_000 ? 0 : milliseconds, task);
     const clock = { ...systemClock, schedule };
     const opening = startTestDaemon({ home: killed.path, fileSystem: starting, clock, ...noRescans });
     const isInFile = async () => (await readFile(join(killed.path, "repos/one.json"), "utf8")).includes("31");
     await until(isInFile, "the file of the first");
-    // Time to let go of what nobody needs.
+    // Time for the log to be trimmed.
     await delay(50);
     await using killedAgain = await freezeHome(killed.path);
     gate.resolve();
@@ -51,7 +51,7 @@ describe("what a review of the log found", () => {
     }
   });
 
-  test("a set is refused while its history cannot be read, also where nothing is stored yet", async () => {
+  test("a set is refused while its history cannot be read, even if nothing is stored yet", async () => {
     await using home = await temporaryFolder();
     const first = await startTestDaemon({ home: home.path, ...noRescans });
     await first.addRepository("shop");
@@ -69,7 +69,7 @@ describe("what a review of the log found", () => {
     expect(result.map(({ revision }) => revision)).toEqual([2, 1]);
   });
 
-  test("a watch from a position that the history does not reach back to is 1110, also where its files went by their bytes", async () => {
+  test("a watch from a position older than the history is refused with 1110, also if the limit on its bytes removed the files", async () => {
     await using t = await startTestDaemon(noRescans);
     await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { bytes: 65_536 } }));
     await t.restart();
@@ -89,12 +89,12 @@ describe("what a review of the log found", () => {
     expect(errors).toMatchObject([{ code: 1110 }]);
   });
 
-  test("what came back to what it was is told to a watch from before, over a restart too", async () => {
+  test("a watch from an earlier position gets a change and its reversal, also after a restart", async () => {
     await using t = await startTestDaemon(noRescans);
     await t.addRepository("shop");
     await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 1 });
     const { result } = await t.owner.call("config/watch", { repo: "shop" });
-    // One write of both: the file says what it said.
+    // Both sets share one write, so the file stays the same.
     await Promise.all([2, 1].map(timeout => t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout })));
     await t.owner.call("file/read", { repo: "shop" });
     await t.restart();
@@ -102,13 +102,13 @@ describe("what a review of the log found", () => {
     const client = await t.connect();
     const reply = await client.call("config/watch", { repo: "shop", position: result.position ?? "" });
     expect(reply.result).toMatchObject({ revisions: { shop: 4 }, since: { shop: 2 } });
-    // Until the past has been told it is the position to go on from.
+    // Until the past changes have been sent, this is the position to resume from.
     expect(reply.result.position).toBeDefined();
     const past = [await client.nextChange(), await client.nextChange()];
     expect(past.map(({ revision }) => revision)).toEqual([3, 4]);
   });
 
-  test("a set that the work tree does not have yet stays where its repository is renamed", async () => {
+  test("a set that is not yet in the work tree's file survives a rename of its repository", async () => {
     await using above = await temporaryFolder();
     const folder = join(above.path, "site");
     await mkdir(folder);
@@ -130,7 +130,7 @@ describe("what a review of the log found", () => {
     expect(history.map(({ source }) => source)).toEqual(["set", "set"]);
   });
 
-  test("nothing of a file stays behind in the home when its repository is removed, or it is written anew", async () => {
+  test("no temporary file stays in the home when a repository is removed or its file is restored", async () => {
     await using shop = await startShop();
     const left = async () => (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop"));
     await shop.set({ "svc.timeout": 31 });
@@ -138,7 +138,7 @@ describe("what a review of the log found", () => {
     expect(await left()).toEqual([]);
     for (const repo of ["shop-1", "shop-2", "shop-3", "shop-4"]) {
       await shop.t.addRepository(repo);
-      // Together, so that the file follows on the way of the removal, nearly always.
+      // Sent together, so that the file is nearly always written during the removal.
       const set = shop.t.owner.call("config/set", { repo, "svc.timeout": 32 });
       await shop.t.owner.call("repo/remove", { repo });
       expect((await set).errors).toEqual([]);

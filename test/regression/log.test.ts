@@ -10,13 +10,13 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const noFullDevice = existsSync("/dev/full") ? false : "no /dev/full";
 
-test("a log on a full disk ends nothing: the daemon goes on and answers", async context => {
+test("a log on a full disk does not stop the daemon, which keeps answering", async context => {
   if (noFullDevice) context.skip(noFullDevice);
   await using home = await temporaryFolder();
   const logger = pino({ level: "debug", base: null }, new RotatingLog("/dev/full", 5_000_000));
   const daemon = await createDaemon({ home: home.path, version: "0.0.0-test", port: 0, logger });
   try {
-    // Each of these is a line of the log.
+    // Each of these writes a line to the log.
     await expect(connectClient(daemon.url, "no key")).rejects.toThrow();
     const key = readFileSync(join(home.path, "owner.key"), "utf8").trim();
     const owner = await connectClient(daemon.url, key);
@@ -28,14 +28,14 @@ test("a log on a full disk ends nothing: the daemon goes on and answers", async 
   }
 });
 
-test("a log that cannot be put aside touches no file but its own", async () => {
+test("a log that cannot be rotated writes to no file but its own", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, "daemon.log");
   await mkdir(`${path}.1/in-the-way`, { recursive: true });
   const log = new RotatingLog(path, 10);
   log.write("the first line\n");
   log.write("the second line\n");
-  // The next handle that the process opens may get the number that the log had.
+  // The next file descriptor that the process opens may reuse the log's number.
   const other = join(folder.path, "other");
   const handle = openSync(other, "w");
   log.write("the third line\n");

@@ -8,7 +8,7 @@ import { keyCredentials } from "../../main/credentials.ts";
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { startTestDaemon } from "../helpers/daemon.ts";
 
-/** Takes websockets and dies before Engine.IO's first packet, as a daemon does that is killed at that moment. */
+/** Accepts websockets and closes them before Engine.IO's first packet, like a daemon killed at that moment. */
 async function startDyingServer() {
   let connections = 0;
   const server = createServer();
@@ -31,18 +31,18 @@ async function startDyingServer() {
   };
 }
 
-// Longer than a test may take: none of these waits for it to run out.
+// Longer than a test may take, so no test can pass by waiting for it.
 const timeout = 3_600_000;
 
 const anybody = { keyId: "", sign: () => "" };
 
-test("a first connect that is lost in the handshake fails at once", async () => {
+test("a first connection lost during the handshake fails immediately", async () => {
   using dying = await startDyingServer();
   using client = new RepoconfClient({ timeout, locate: async () => ({ url: dying.url, credentials: anybody }) });
   await expect(client.connect()).rejects.toMatchObject({ code: 1200 });
 });
 
-test("a reconnect that is lost in the handshake is made again at once", async () => {
+test("a reconnection lost during the handshake is retried immediately", async () => {
   await using t = await startTestDaemon();
   using dying = await startDyingServer();
   const repo = await t.addRepository();

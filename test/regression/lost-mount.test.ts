@@ -8,16 +8,16 @@ import { timeoutOf } from "../helpers/revision-notes.ts";
 import { healthOf } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-/* What a work tree's disk leaves behind when it is unmounted is an empty folder on another disk: no branch without the file. */
+/* Unmounting a work tree's disk leaves an empty folder on another disk, which must not count as a branch without the file. */
 
 interface MountedTree extends AsyncDisposable {
   readonly t: TestDaemon;
   readonly folder: string;
-  /** As a mount and an unmount do: the folder is on another disk, with this file in it or none. */
+  /** Simulates a mount or an unmount: the folder is on this disk, with this value in its file or without a file. */
   mount(device: number, timeout: number | undefined): Promise<void>;
   set(timeout: number): Promise<readonly number[]>;
   newest(): Promise<number | undefined>;
-  /** When nothing has checked the folder for a while. */
+  /** Resolves when nothing has checked the folder for a while. */
   quiet(): Promise<void>;
 }
 
@@ -65,30 +65,30 @@ async function startMountedTree(timeout: number | undefined, rescanInterval = 50
   };
 }
 
-test("a work tree whose mount goes away keeps its active values, takes no set, and is as before when it is mounted again", async () => {
+test("a work tree whose disk is unmounted keeps its active values, refuses sets, and is unchanged when it is mounted again", async () => {
   await using tree = await startMountedTree(30);
   const before = await tree.newest();
   await tree.mount(2, undefined);
-  await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to tell");
+  await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to report it");
   expect(await healthOf(tree.t, "site")).toMatchObject([{ code: 1106, message: expect.stringContaining(tree.folder) }]);
   expect(await timeoutOf(tree.t, "site")).toBe(30);
   expect(await tree.set(31)).toEqual([1106]);
   expect(await readdir(tree.folder)).toEqual([]);
   await tree.mount(1, 30);
-  await until(async () => (await healthOf(tree.t, "site")).length === 0, "the health to be good again");
+  await until(async () => (await healthOf(tree.t, "site")).length === 0, "the health to be empty again");
   expect([await timeoutOf(tree.t, "site"), await tree.newest()]).toEqual([30, before]);
   expect(await tree.set(31)).toEqual([]);
 });
 
-test("a set into a work tree without the file makes none where its mount went away", async () => {
+test("a set in a work tree without the file creates none if its disk was unmounted", async () => {
   await using tree = await startMountedTree(undefined, 3_600_000);
-  // The watch has begun, and the look that follows its beginning is over.
+  // The watch has started, and the check after its start is done.
   await tree.mount(1, 30);
   await until(async () => (await timeoutOf(tree.t, "site")) === 30, "the file to be seen");
   await tree.mount(1, undefined);
-  await until(async () => (await timeoutOf(tree.t, "site")) === 900, "the file to be gone");
+  await until(async () => (await timeoutOf(tree.t, "site")) === 900, "the file to be deleted");
   await tree.quiet();
-  // Right before the set, so that only the set itself looks.
+  // Right before the set, so that only the set itself checks the folder.
   const mounted = tree.mount(2, undefined);
   expect(await tree.set(31)).toEqual([1106]);
   await mounted;
@@ -98,12 +98,12 @@ test("a set into a work tree without the file makes none where its mount went aw
   expect(await readdir(tree.folder)).toEqual([".repoconf.json"]);
 });
 
-test("a work tree that comes with its file from another disk is taken as it is, and there its file may go", async () => {
+test("a work tree mounted from another disk with its file is accepted, and its file may then be deleted", async () => {
   await using tree = await startMountedTree(30);
   await tree.mount(2, 40);
   await until(async () => (await timeoutOf(tree.t, "site")) === 40, "the other disk's values");
   expect(await tree.set(41)).toEqual([]);
   await tree.mount(2, undefined);
-  await until(async () => (await timeoutOf(tree.t, "site")) === 900, "the file to be gone");
+  await until(async () => (await timeoutOf(tree.t, "site")) === 900, "the file to be deleted");
   expect(await healthOf(tree.t, "site")).toEqual([]);
 });

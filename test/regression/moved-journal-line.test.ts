@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 import { RevisionNotes } from "../helpers/revision-notes.ts";
 import { startShop } from "../helpers/shop.ts";
 
-test("a line of the journal moved to its end is no end: its revision was told with the values of the present", async () => {
+test("a journal line moved to the end does not give its revision the current values (it used to)", async () => {
   await using shop = await startShop();
   const notes = new RevisionNotes();
   await notes.note(shop.t, "shop");
   await notes.set(shop.t, "shop", 32, 33, 34);
   await shop.t.daemon.close();
   const file = join(shop.t.homeFolder, "journal/shop.0-0.jsonl");
-  // Line 0 is the checkpoint, line N the revision N.
+  // Line 0 is the checkpoint, line N is revision N.
   const lines = (await readFile(file, "utf8")).slice(0, -1).split("\n");
   await writeFile(file, `${[...lines.toSpliced(1, 1), lines[1]].join("\n")}\n`);
   await shop.t.restart();

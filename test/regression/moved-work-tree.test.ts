@@ -22,8 +22,8 @@ async function startSite(): Promise<AsyncDisposable & { readonly t: TestDaemon; 
   };
 }
 
-describe("an in-tree repository whose folder has moved", () => {
-  test("is pointed to its new place, where its values are as they were, without a revision", async () => {
+describe("an in-tree repository whose folder was moved", () => {
+  test("can be pointed to the new folder, and keeps its values and its revision", async () => {
     await using site = await startSite();
     const { t, folder } = site;
     await rename(join(folder, "old"), join(folder, "new"));
@@ -37,7 +37,7 @@ describe("an in-tree repository whose folder has moved", () => {
     expect(await readFile(join(folder, "new/.repoconf.json"), "utf8")).toContain("31");
   });
 
-  test("is pointed to its new place before anything has noticed that it moved, and by a daemon that just started", async () => {
+  test("can be pointed to the new folder before the daemon has noticed the move, and right after a start", async () => {
     await using site = await startSite();
     const { t, folder } = site;
     await rename(join(folder, "old"), join(folder, "new"));
@@ -50,7 +50,7 @@ describe("an in-tree repository whose folder has moved", () => {
     expect(result).toEqual({ svc: { timeout: 30 } });
   });
 
-  test("can be given another name while its folder is gone, and stays broken", async () => {
+  test("can be renamed while its folder is missing, and stays broken", async () => {
     await using site = await startSite();
     const { t, folder } = site;
     await rm(join(folder, "old"), { recursive: true });
@@ -60,7 +60,7 @@ describe("an in-tree repository whose folder has moved", () => {
     expect(result).toMatchObject({ name: "the site", path: join(folder, "old"), health: [{ code: 1106 }] });
   });
 
-  test("is not pointed to a folder that is not there, nor while the file that holds the path is broken", async () => {
+  test("cannot be pointed to a missing folder, or while the file with its path is broken", async () => {
     await using site = await startSite();
     const { t, folder } = site;
     await rename(join(folder, "old"), join(folder, "new"));

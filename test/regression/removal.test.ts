@@ -8,19 +8,19 @@ import { RevisionNotes, timeoutOf } from "../helpers/revision-notes.ts";
 
 const noRescans = { rescanInterval: 3_600_000 };
 
-describe("the revisions of a repository that was removed go on", () => {
-  const comebacks: {
-    readonly [how: string]: { readonly same: boolean; comeBack(t: TestDaemon, movedTo: string): Promise<void> };
+describe("the revisions of a removed repository continue", () => {
+  const returns: {
+    readonly [how: string]: { readonly same: boolean; restore(t: TestDaemon, movedTo: string): Promise<void> };
   } = {
     "its file is put back by hand": {
       same: true,
-      comeBack: async (t, movedTo) => {
+      restore: async (t, movedTo) => {
         await rename(movedTo, t.repositoryFile("a"));
       },
     },
     "its file is put back by hand while no daemon runs": {
       same: true,
-      comeBack: async (t, movedTo) => {
+      restore: async (t, movedTo) => {
         await t.daemon.close();
         await rename(movedTo, t.repositoryFile("a"));
         await t.restart();
@@ -28,28 +28,28 @@ describe("the revisions of a repository that was removed go on", () => {
     },
     "its id is added again": {
       same: false,
-      comeBack: async t => {
+      restore: async t => {
         await t.addRepository("a");
       },
     },
     "its id is added again after a restart": {
       same: false,
-      comeBack: async t => {
+      restore: async t => {
         await t.restart();
         await t.addRepository("a");
       },
     },
   };
-  test.each(Object.entries(comebacks))("when %s", async (_how, { same, comeBack }) => {
+  test.each(Object.entries(returns))("when %s", async (_how, { same, restore }) => {
     await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     await t.addRepository("a");
     await notes.set(t, "a", 1, 2, 3);
     const before = notes.highest;
     const { result } = await t.owner.call("repo/remove", { repo: "a" });
-    await comeBack(t, result.movedTo ?? "");
-    await until(async () => (await repository(t, "a")) !== undefined, "the repository to be there again");
-    // A state that is the same has the number that it had; another is the next one.
+    await restore(t, result.movedTo ?? "");
+    await until(async () => (await repository(t, "a")) !== undefined, "the repository to exist again");
+    // The same state keeps its revision; a different one gets the next.
     expect(await notes.note(t, "a")).toBe(same ? before : before + 1);
     await notes.set(t, "a", 4, 5);
     await t.restart();
@@ -60,7 +60,7 @@ describe("the revisions of a repository that was removed go on", () => {
 });
 
 describe("removing a repository", () => {
-  test("whose file was deleted by hand: the answer has no movedTo", async () => {
+  test("whose file was deleted by hand replies without movedTo", async () => {
     await using t = await startTestDaemon(noRescans);
     await t.addRepository("a");
     await unlink(t.repositoryFile("a"));
@@ -78,7 +78,7 @@ describe("removing a repository", () => {
     "the folder for removed files": folder => ({ operation: "sync", path: `${folder}/removed` }),
   };
   test.each(Object.entries(failures))(
-    "while the disk fails at %s: 1108, and the repository stays",
+    "while the disk fails at %s is refused with 1108, and the repository stays",
     async (_what, failing) => {
       const fileSystem = watchFileSystem();
       await using t = await startTestDaemon({ ...noRescans, fileSystem });

@@ -9,15 +9,15 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const noRescans = { rescanInterval: 3_600_000 };
 
-describe("a daemon whose home is no longer the one it took", () => {
+describe("a daemon whose home was removed or replaced", () => {
   const ways: { readonly [way: string]: (home: string) => Promise<void> } = {
-    // At once: who sees the owner's key go before the lock cuts its connections off, as for a key that is taken away.
+    // In one step: if the daemon saw the owner's key disappear before the lock, it would only close the key's connections.
     "was removed": async home => {
       await rename(home, `${home}-before`);
       await rm(`${home}-before`, { recursive: true });
     },
-    "gave way to a copy of itself": async home => {
-      // Node copies no sockets; nor would that of another daemon be of use.
+    "was replaced by a copy of itself": async home => {
+      // Node cannot copy sockets, and another daemon's would be useless.
       const filter = (path: string) => !path.startsWith(join(home, "socket"));
       await cp(home, `${home}-copy`, { recursive: true, filter });
       await rename(home, `${home}-before`);
@@ -26,7 +26,7 @@ describe("a daemon whose home is no longer the one it took", () => {
     "lost its lock": home => rm(join(home, "lock")),
   };
   test.each(Object.entries(ways))(
-    "%s: it notices, refuses sets and asks to leave, and the next one's files are its own",
+    "%s: it notices, refuses sets, asks to stop, and leaves the next daemon's files alone",
     async (_way, replace) => {
       await using folder = await temporaryFolder();
       const home = join(folder.path, "home");
@@ -34,7 +34,7 @@ describe("a daemon whose home is no longer the one it took", () => {
       await using first = await startTestDaemon({ ...noRescans, home, onStop: () => void left++ });
       await first.addRepository("shop");
       await replace(home);
-      await until(() => left > 0, "the first daemon to ask for its end");
+      await until(() => left > 0, "the first daemon to ask to stop");
       await using second = await startTestDaemon({ ...noRescans, home });
       if (!(await second.owner.call("repo/list")).result.some(({ id }) => id === "shop"))
         await second.addRepository("shop");
@@ -49,7 +49,7 @@ describe("a daemon whose home is no longer the one it took", () => {
       expect((await second.owner.call("config/set", { repo: "shop", "svc.timeout": 2 })).errors).toEqual([]);
       const endpoint = await readFile(join(home, "daemon.json"), "utf8");
       await first.daemon.close();
-      // Neither daemon.json nor the index is the first one's to take away or to write.
+      // The first daemon must not delete or write daemon.json or the index.
       expect(await readFile(join(home, "daemon.json"), "utf8")).toBe(endpoint);
       await second.restart();
       expect(await timeoutOf(second, "shop")).toBe(2);
@@ -57,7 +57,7 @@ describe("a daemon whose home is no longer the one it took", () => {
     },
   );
 
-  test("finds out by itself though no watch tells: the folder above was moved away", async () => {
+  test("notices without an event of its watcher that the parent folder was moved", async () => {
     await using folder = await temporaryFolder();
     const parent = join(folder.path, "parent");
     await mkdir(parent);
@@ -69,13 +69,13 @@ describe("a daemon whose home is no longer the one it took", () => {
         left = true;
       },
     });
-    // Behind the note that the owner's key is used: each write checks the lock too, and none is on its way now.
+    // After this, the use of the owner's key has been recorded: each write also checks the lock, and none is pending now.
     await t.owner.call("key/create", { name: "tool", grants: [] });
     await rename(parent, `${parent}-moved`);
-    await until(() => left, "the daemon to ask for its end");
+    await until(() => left, "the daemon to ask to stop");
   });
 
-  test("writes nothing more from the moment on, not even the rest of a set: the copy's file stays as it is", async () => {
+  test("writes nothing from that moment on, not even the rest of a set: the copy's file stays unchanged", async () => {
     await using folder = await temporaryFolder();
     const home = join(folder.path, "home");
     const fileSystem = watchFileSystem();
@@ -83,14 +83,14 @@ describe("a daemon whose home is no longer the one it took", () => {
     await t.addRepository("shop");
     const before = await t.readRepository("shop");
     fileSystem.before = ({ operation, path }) => {
-      // The new text is written and not yet in place.
+      // The new text has been written but not yet renamed into place.
       if (operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
       fileSystem.before = () => {};
       cpSync(home, `${home}-copy`, { recursive: true });
       renameSync(home, `${home}-before`);
       renameSync(`${home}-copy`, home);
     };
-    // Durable in the log of the home that was there when it was asked for.
+    // Durable in the log of the home that existed at the time of the request.
     expect(await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 1 })).toMatchObject({
       result: [{ mirrored: false, mirrorProblem: expect.stringContaining("removed or replaced") }],
       errors: [],

@@ -7,7 +7,7 @@ import { shopText, startShop } from "../helpers/shop.ts";
 
 const schema = JSON.stringify({ type: "object", properties: { replicas: { type: "integer", default: 1 } } });
 
-test("sets that run while a scope's schema goes and comes back say nothing of its values: those of the past stay", async () => {
+test("sets made while a scope's schema is removed and restored do not record changes of its values: past revisions keep them", async () => {
   await using shop = await startShop(shopText.replace('"svc": {', '"deploy": { "replicas": 3 },\n    "svc": {'));
   const file = join(shop.t.homeFolder, "scopes/deploy.schema.json");
   await mkdir(join(shop.t.homeFolder, "scopes"), { recursive: true });
@@ -22,7 +22,7 @@ test("sets that run while a scope's schema goes and comes back say nothing of it
   await until(async () => (await replicas()) === 3, "the scope's value");
   const first = (await shop.revision()) ?? 0;
 
-  // When this is called, the rules are the new ones, and no repository has been judged by them yet.
+  // When this is called, the new rules apply, but no repository has been checked against them yet.
   let changes = 0;
   const writing = vi.spyOn(ScopeFiles.prototype, "writeRepositorySchema").mockImplementation(async () => {
     await setSome();

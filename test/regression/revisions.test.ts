@@ -10,7 +10,7 @@ import { RevisionNotes, timeoutOf } from "../helpers/revision-notes.ts";
 
 const noRescans = { rescanInterval: 3_600_000 };
 
-describe("no revision is given twice", () => {
+describe("no revision is assigned twice", () => {
   test("after a stop whose index could not be saved", async () => {
     const fileSystem = watchFileSystem();
     await using t = await startTestDaemon({ ...noRescans, fileSystem });
@@ -35,10 +35,10 @@ describe("no revision is given twice", () => {
     expect(stale.errors.map(({ code }) => code)).toEqual([1104]);
   });
 
-  test("after a kill -9 and then a start that is stopped before it has checked every file", async () => {
+  test("after a SIGKILL and then a start that is stopped before it has checked every file", async () => {
     await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
-    // More than are checked side by side.
+    // More than are checked concurrently.
     const others = Array.from({ length: 40 }, (_, i) => `a${i}`);
     for (const id of [...others, "last"]) await t.addRepository(id);
     await t.restart();
@@ -53,7 +53,7 @@ describe("no revision is given twice", () => {
     const logger = pino({ level: "silent" });
     const daemon = await createDaemon({ home: frozen.path, version: "0.0.0-test", port: 0, logger, fileSystem });
     const closing = daemon.close();
-    // The store is closed once nobody answers at the port.
+    // The store is closing once the port no longer answers.
     await until(
       () =>
         fetch(daemon.url).then(
@@ -71,11 +71,11 @@ describe("no revision is given twice", () => {
   });
 });
 
-describe("a last good value that served while its file could not", () => {
+describe("last valid values", () => {
   const refused = '{ "name": "a", "config": { "svc": { "timeout": "soon" } } }';
   const fixed = '{ "name": "a", "config": { "svc": { "timeout": 77 } } }';
 
-  test("a refused value's last good one serves after a restart too, with the same revision", async () => {
+  test("stay active for an invalid value after a restart, with the same revision", async () => {
     await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     await t.addRepository("a");
@@ -93,7 +93,7 @@ describe("a last good value that served while its file could not", () => {
     expect(await notes.note(t, "a")).toBe(before + 1);
   });
 
-  test("a broken file's last good values serve after a restart; fixed it is a new revision and an event", async () => {
+  test("stay active for a broken file after a restart; fixing it creates a new revision and an event", async () => {
     await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     await t.addRepository("a");
@@ -113,7 +113,7 @@ describe("a last good value that served while its file could not", () => {
     expect(await notes.note(t, "a")).toBe(change.revision);
   });
 
-  test.each([halfAFile, refused])("%s fixed while no daemon runs is a new revision", async text => {
+  test.each([halfAFile, refused])("give way to a new revision when %s is fixed while no daemon runs", async text => {
     await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     await t.addRepository("a");

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-test("of a repository that a key may not see nothing is read: it costs what one costs that is not there", async () => {
+test("nothing is read of a repository that a key may not see: a request for it costs the same as for a missing one", async () => {
   await using t = await startTestDaemon();
   await t.addRepository("open");
   await t.addRepository("hidden");
@@ -29,13 +29,13 @@ test("of a repository that a key may not see nothing is read: it costs what one 
   expect(await ask("hidden")).toEqual([1102, 1102, 1102, 1102, 1007, 1007]);
   for (const read of reads) expect(read).not.toHaveBeenCalled();
   expect(await ask("absent")).toEqual([1102, 1102, 1102, 1102, 1007, 1007]);
-  // What it may see is read, so the count would tell.
+  // A repository that it may see is read, so the spies work.
   await tool.call("history/list", { repo: "open" });
   expect(reads[0]).toHaveBeenCalled();
 });
 
 test.skipIf(process.platform === "win32")(
-  "only for the owner the daemon looks where links lead, when a repository is looked for by its folder",
+  "the daemon follows links only for the owner when it finds a repository by its folder",
   async () => {
     await using folder = await temporaryFolder();
     await using t = await startTestDaemon();
@@ -53,7 +53,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("a reason is told to anyone who may read all that the change touched, and to nobody else", async () => {
+test("a reason is shown to anyone who may read every field of the change, and to nobody else", async () => {
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   const some = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
@@ -70,12 +70,12 @@ test("a reason is told to anyone who may read all that the change touched, and t
   ];
   expect(await reasonsSeenBy(some)).toEqual([undefined, "slow machine", "slow machine", undefined, "slow machine"]);
   expect(await reasonsSeenBy(both)).toEqual([reason, "slow machine", "slow machine", reason, "slow machine"]);
-  // One field of it is no reason to keep it from the owner.
+  // A filter for one field does not hide the reason from the owner.
   const { result } = await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" });
   expect(result[1]?.reason).toBe(reason);
 });
 
-test("what failed in a way it should not is in the log with its words and where it happened", async () => {
+test("an unexpected error is logged with its message and stack", async () => {
   await using t = await startTestDaemon();
   vi.spyOn(FileStore.prototype, "summaries").mockRejectedValueOnce(new Error("a surprise"));
   expect((await t.owner.call("repo/list")).errors[0]).toMatchObject({ code: 1500 });
@@ -84,7 +84,7 @@ test("what failed in a way it should not is in the log with its words and where 
   expect(line.err.stack).toContain("rights-review.test.ts");
 });
 
-test("a grant on svc* is for the scope svc, not for one that is named alike later; a new key cannot have it", async () => {
+test("a grant on svc* covers the scope svc, not a later scope with the same prefix; a new key cannot have one", async () => {
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   const { errors } = await t.owner.call("key/create", {
@@ -106,7 +106,7 @@ test("a grant on svc* is for the scope svc, not for one that is named alike late
   expect(list.result["svc"]?.["timeout"]).toBe(900);
 });
 
-/** As a home of before has it. */
+/** Simulates a home from an older version. */
 async function rewriteKeys(t: Awaited<ReturnType<typeof startTestDaemon>>, change: (text: string) => string) {
   const file = join(t.homeFolder, "keys.json");
   const { readFile } = await import("node:fs/promises");

@@ -9,9 +9,9 @@ import { TestClock } from "../helpers/test-clock.ts";
 const schema = (defaultValue: string) =>
   JSON.stringify({ type: "object", properties: { keys: { type: "string", default: defaultValue } } });
 
-describe("a scope file by the name of what every object has", () => {
+describe("a scope file named like an inherited member of every object", () => {
   test.each(["constructor", "toString", "hasOwnProperty", "valueOf"])(
-    "%s.schema.json is reported and not used, and Object.keys stays a function",
+    "is reported and not used, and leaves Object.keys alone: %s.schema.json",
     async name => {
       await using home = await temporaryFolder();
       const file = join(home.path, `scopes/${name}.schema.json`);
@@ -47,14 +47,14 @@ describe("a scope file by the name of what every object has", () => {
   );
 });
 
-describe("a scope file saved by delete and create, a moment apart, never drops the scope", () => {
+describe("a scope file saved by delete and create, with a short gap, never drops the scope", () => {
   test.each(["when nothing reads it", "while it is being read"])("%s", async when => {
     const clock = new TestClock();
     await using t = await startTestDaemon({ clock });
     const file = join(t.homeFolder, "scopes/deploy.schema.json");
     const scopeEvents = () => t.owner.events.filter(([resource]) => resource === "scope");
     const untilNextCheck = async (pause: number) => {
-      await until(() => clock.waiting(pause) > 0, "the daemon to wait before it looks again");
+      await until(() => clock.waiting(pause) > 0, "the daemon to wait before its next check");
       clock.advance(pause);
     };
     const set = async (value: string) => {
@@ -65,18 +65,18 @@ describe("a scope file saved by delete and create, a moment apart, never drops t
     await saveByRename(file, schema("eu"));
     await until(() => scopeEvents().length === 1, "the scope to be applied");
     if (when === "while it is being read") {
-      // Being waited for, as half a file is, it is listed and then gone.
+      // The daemon waits for the rest of an incomplete file, which is then deleted.
       await writeFile(file, schema("eu").slice(0, 20));
-      await until(() => clock.waiting(20) > 0, "half a file to be read");
+      await until(() => clock.waiting(20) > 0, "the incomplete file to be read");
     }
     await rm(file);
     await untilNextCheck(20);
-    await until(() => clock.waiting(80) > 0, "the daemon to find the file gone once more");
+    await until(() => clock.waiting(80) > 0, "the daemon to find the file missing once more");
     await set("during the save");
-    // The next thing told of the scope is what is really new.
+    // The next event of the scope is the actual change.
     await saveByRename(file, schema("us"));
     await untilNextCheck(80);
-    await until(() => scopeEvents().length > 1, "the change to be told");
+    await until(() => scopeEvents().length > 1, "the change to be published");
     expect((await t.owner.call("config/list", { repo: "shop" })).result["deploy"]?.["keys"]).toBe("during the save");
     expect(scopeEvents()).toHaveLength(2);
   });

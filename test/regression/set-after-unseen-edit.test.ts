@@ -9,8 +9,8 @@ import { shopText, startShop } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /*
- * The log has an edit by hand and a set behind it, and the history neither: the daemon was killed before it followed. The
- * file's text is then one that no history tells of. It was taken for an edit made after the set, which it put back.
+ * The log has an edit by hand followed by a set, and the history has neither, because the daemon was killed before it was updated.
+ * The file's text is then missing in the history. It used to count as an edit made after the set, which it reverted.
  */
 
 async function valuesAfterKill(home: string) {
@@ -22,7 +22,7 @@ async function valuesAfterKill(home: string) {
   return { svc: result["svc"], revision, sources: history.result.map(({ source }) => source) };
 }
 
-test("a set of a field of a file that was just found is there after a kill", async () => {
+test("a set in a file that was just found survives a kill", async () => {
   await using home = await temporaryFolder();
   const fileSystem = watchFileSystem();
   fileSystem.before = ({ operation, path }) => {
@@ -40,7 +40,7 @@ test("a set of a field of a file that was just found is there after a kill", asy
   });
 });
 
-test("a set behind an edit by hand of the same field is there after a kill", async () => {
+test("a set after an edit by hand of the same field survives a kill", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   fileSystem.before = ({ operation, path }) => {
@@ -57,7 +57,7 @@ test("a set behind an edit by hand of the same field is there after a kill", asy
   });
 });
 
-test("a set of a field that the file's edit had brought to what an earlier set made it is there after a kill", async () => {
+test("a set survives a kill even if the edit by hand before it already had the value of an earlier set", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   fileSystem.before = ({ operation, path }) => {

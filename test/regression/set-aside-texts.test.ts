@@ -6,11 +6,11 @@ import { startTestDaemon } from "../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
-/* What is set aside is somebody's text: nothing that is set aside later, and be it in the same millisecond, takes its place. */
+/* A text that is set aside belongs to somebody: a later one must not replace it, even in the same millisecond. */
 
 const noTimePasses = () => new TestClock({ timers: "run" });
 
-test("texts that are restored over in one millisecond are all kept", async () => {
+test("texts replaced by restores in the same millisecond are all kept", async () => {
   await using t = await startTestDaemon({ rescanInterval: 3_600_000, clock: noTimePasses() });
   await t.addRepository("shop");
   const texts = ["{ the first", "{ the second", "{ the third"];
@@ -25,7 +25,7 @@ test("texts that are restored over in one millisecond are all kept", async () =>
   expect(await Promise.all(kept.map(path => readFile(path, "utf8")))).toEqual(texts);
 });
 
-test("files of a repository that is removed twice in one millisecond are both kept", async () => {
+test("files of a repository removed twice in the same millisecond are both kept", async () => {
   await using t = await startTestDaemon({ rescanInterval: 3_600_000, clock: noTimePasses() });
   const kept: string[] = [];
   for (const timeout of [10, 20]) {
@@ -39,7 +39,7 @@ test("files of a repository that is removed twice in one millisecond are both ke
   expect(texts.map(text => JSON.parse(text).config.svc.timeout)).toEqual([10, 20]);
 });
 
-test("a restore whose rename is blocked and tried again keeps what was there, once", async () => {
+test("a restore whose rename is blocked and retried keeps the previous text, once", async () => {
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
   await t.addRepository("shop");

@@ -12,7 +12,7 @@ import { startTestDaemon } from "../helpers/daemon.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-describe("a start that fails lets go of all", () => {
+describe("a failed start releases everything", () => {
   const obstacles: {
     readonly [what: string]: (home: string, port: number) => Promise<() => Promise<unknown>>;
   } = {
@@ -26,7 +26,7 @@ describe("a start that fails lets go of all", () => {
     },
   };
   test.each(Object.entries(obstacles))(
-    "%s: the port does not answer, the next start works",
+    "%s: the port does not answer, and the next start works",
     async (_what, obstruct) => {
       await using home = await temporaryFolder();
       const server = await listen(0);
@@ -56,7 +56,7 @@ describe("the home's lock", () => {
     return stdout.trim();
   };
 
-  test("tried twice in one process it stays with that process", async () => {
+  test("stays with its process after a second attempt in the same process", async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, "lock");
     const lock = takeLock(path);
@@ -68,22 +68,22 @@ describe("the home's lock", () => {
     expect(await takeElsewhere(path)).toBe("taken");
   });
 
-  test("a second daemon refused in the same process leaves the first one's lock", async () => {
+  test("stays with the first daemon when a second one in the same process is refused", async () => {
     await using t = await startTestDaemon();
     await expect(startTestDaemon({ home: t.homeFolder })).rejects.toThrow("in use");
     expect(await takeElsewhere(join(t.homeFolder, "lock"))).toBe("busy");
   });
 });
 
-describe("a damaged index is made anew, and the files are served", () => {
+describe("a damaged index is rebuilt from the files", () => {
   const damages: { readonly [what: string]: (entry: Record<string, unknown>) => void } = {
     "a path that is a number": entry => Object.assign(entry, { path: 5, inTree: true }),
     "a path that is not absolute": entry => Object.assign(entry, { path: "work", inTree: true }),
-    "an id that is none": entry => Object.assign(entry, { id: "../a" }),
+    "an invalid id": entry => Object.assign(entry, { id: "../a" }),
     "a name that is a number": entry => Object.assign(entry, { name: 5 }),
-    "a revision that is a text": entry => Object.assign(entry, { revision: "3" }),
-    "health that is no problem": entry => Object.assign(entry, { health: [null] }),
-    "a stamp that is none": entry => Object.assign(entry, { stamps: { home: null } }),
+    "a revision that is a string": entry => Object.assign(entry, { revision: "3" }),
+    "an invalid health entry": entry => Object.assign(entry, { health: [null] }),
+    "an invalid stamp": entry => Object.assign(entry, { stamps: { home: null } }),
   };
   test.each(Object.entries(damages))("%s", async (_what, damage) => {
     await using home = await temporaryFolder();

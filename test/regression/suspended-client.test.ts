@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 
-/** Asks for a websocket, sends these texts over it, and never reads, nor says good-bye: as a suspended process does. */
+/** Opens a websocket, sends these texts, and then neither reads nor closes it, like a suspended process. */
 async function openSuspended(t: TestDaemon, texts: readonly string[]): Promise<Socket> {
   const { hostname, port, host } = new URL(t.url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -24,17 +24,17 @@ async function openSuspended(t: TestDaemon, texts: readonly string[]): Promise<S
   return socket;
 }
 
-/** A text frame, masked by zeros. */
+/** A text frame, masked with zeros. */
 function frameOf(text: string): Buffer {
   const payload = Buffer.from(text);
   return Buffer.concat([Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff, 0, 0, 0, 0]), payload]);
 }
 
-describe("a client that is suspended does not keep the daemon from stopping", () => {
-  // The websocket library gives a client half a minute for its good-bye.
+describe("a suspended client does not prevent the daemon from stopping", () => {
+  // The websocket library gives a client half a minute to answer the close frame.
   const options = { timeout: 25_000 };
 
-  test("when it owes a good-bye", options, async () => {
+  test("when it does not answer the close frame", options, async () => {
     await using t = await startTestDaemon();
     const socket = await openSuspended(t, []);
     await t.daemon.close();
@@ -42,7 +42,7 @@ describe("a client that is suspended does not keep the daemon from stopping", ()
     socket.destroy();
   });
 
-  test("when more waits for it than the system takes", options, async () => {
+  test("when more data is queued for it than the system buffers", options, async () => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
     const answers = 50;

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
 describe("temporary names are never shared", () => {
-  test("repositories called as the home's own files, keys made and the index saved side by side: no call fails, every file is whole", async () => {
+  test("with repositories named like the home's own files, concurrent sets, new keys and saves of the index all succeed, and every file is complete", async () => {
     await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
     const ids = ["keys", "index", "daemon"];
     const rounds = 30;
@@ -73,7 +73,7 @@ describe("the index has one writer", () => {
         if (!path.endsWith("/tmp/index.json")) return;
         if (operation === "sync") syncs++;
         if (calls++ > 0) {
-          // Time for the first one to take away what the second is about to put in place.
+          // Time for the first writer to remove the file that the second one is about to rename.
           if (operation === "rename") await delay(50);
           return;
         }
@@ -89,7 +89,7 @@ describe("the index has one writer", () => {
       const { result } = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 20 });
       const removes = other === "a removal";
       const second = removes ? t.owner.call("repo/remove", { repo: "old" }) : t[Symbol.asyncDispose]();
-      // Long enough for a second writer to be in the middle, if there is one.
+      // Long enough for a second writer, if there is one, to be in the middle of its write.
       for (let wait = 0; wait < 30 && syncs === 0; wait++) await delay(10);
       release.resolve();
       await second;

@@ -10,7 +10,7 @@ import { systemError, type WatchedFileSystem, watchFileSystem } from "../helpers
 
 interface Restarted extends AsyncDisposable {
   readonly t: TestDaemon;
-  /** The journal can be opened from now on. */
+  /** From now on, the journal can be opened. */
   lift(): void;
 }
 
@@ -57,8 +57,8 @@ const whole = [
 ];
 
 describe.each(["EMFILE", "EACCES"])("a journal that could not be opened at first (%s)", code => {
-  test("is opened when it can be: revisions and history are right", async () => {
-    // Without an index nothing else tells of revisions.
+  test("is opened once that is possible, with correct revisions and history", async () => {
+    // Without the index, only the journal knows the revisions.
     const between = (home: string) => rm(join(home, "index.json"));
     await using restarted = await restartWithoutJournal(code, between);
     const { t, lift } = restarted;
@@ -71,7 +71,7 @@ describe.each(["EMFILE", "EACCES"])("a journal that could not be opened at first
     expect(past).toMatchObject({ result: { svc: { timeout: 20 } }, errors: [] });
   });
 
-  test("keeps everything from what would wipe or guess it: 1108, and all is there afterwards", async () => {
+  test("refuses with 1108 whatever would erase or guess its content, and is complete afterwards", async () => {
     await using restarted = await restartWithoutJournal(code);
     const { t, lift } = restarted;
     const { result } = await t.owner.call("file/read", { repo: "shop" });
@@ -90,19 +90,19 @@ describe.each(["EMFILE", "EACCES"])("a journal that could not be opened at first
   });
 });
 
-test("a journal whose end could be read and whose records could not gets no revision made of nothing", async () => {
+test("a journal with a readable end and unreadable records gets no invented revision", async () => {
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
   await t.addRepository("shop");
   for (const timeout of [10, 20, 30]) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
   await t.daemon.close();
-  // A broken file, so that the last values have to come from the records.
+  // A broken file, so that the last valid values must come from the records.
   await writeFile(t.repositoryFile("shop"), halfAFile);
   let journal = "";
   fileSystem.before = ({ operation, path }) => {
     if (operation !== "close" || !path.includes("/journal/")) return;
     fileSystem.before = () => {};
-    // A folder cannot be read, no matter who asks.
+    // A folder in its place cannot be read, not even by root.
     journal = path;
     renameSync(journal, `${journal}.away`);
     mkdirSync(journal);
@@ -121,7 +121,7 @@ test("a journal whose end could be read and whose records could not gets no revi
   ]);
 });
 
-test("a history that the disk does not let be read is told as 1108, not as a fault of the program", async () => {
+test("a history that cannot be read from the disk is reported as 1108, not as an internal error", async () => {
   await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
   await t.addRepository("shop");
   await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 10 });

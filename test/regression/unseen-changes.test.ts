@@ -26,14 +26,14 @@ async function setTimeouts(t: TestDaemon, repo: string, count: number): Promise<
   }
 }
 
-/** Everything that this client was told of, when all that was sent has come. */
+/** All events of this client, once everything sent so far has arrived. */
 async function received(client: TestClient): Promise<readonly (readonly unknown[])[]> {
-  // Events come in order: this reply is behind all of them.
+  // Events arrive in order: this reply comes after all of them.
   await client.call("key/self");
   return client.events;
 }
 
-/** The daemon's sides of connections, so that they can be cut as a broken network does. */
+/** Collects the daemon's ends of connections, to cut them like a broken network. */
 function watchConnections() {
   const sockets = new Set<Socket>();
   const note = (message: unknown) => {
@@ -49,8 +49,8 @@ function watchConnections() {
   };
 }
 
-describe("a key that sees none of the changes of a whole window", () => {
-  test("goes on where it was after its connection is lost, with the client alone and with a watch of everything", async () => {
+describe("a key that may see none of the changes of a whole history window", () => {
+  test("resumes where it was after a lost connection, with a watch of one repository and of everything", async () => {
     await using t = await startWithWindow(20);
     const { result: key } = await t.owner.call("key/create", { name: "limited", grants });
     using connections = watchConnections();
@@ -72,7 +72,7 @@ describe("a key that sees none of the changes of a whole window", () => {
       return changes.length > 0 && messages.length > 0;
     }, "both watches to begin");
     await setTimeouts(t, "shop", 60);
-    // Behind all events that were sent before.
+    // This reply comes after all events sent before.
     await client.run("key/self", {});
     const begin = messages.length;
     connections.cut();
@@ -90,7 +90,7 @@ describe("a key that sees none of the changes of a whole window", () => {
     await ended;
   });
 
-  test("and that was away is told how far the repository has come when it catches up", async () => {
+  test("gets the repository's newest revision when it catches up after an absence", async () => {
     await using t = await startWithWindow(100);
     await setTimeouts(t, "shop", 50);
     const tool = await t.connectWith(grants);
@@ -103,7 +103,7 @@ describe("a key that sees none of the changes of a whole window", () => {
 });
 
 describe("progress", () => {
-  test("comes a few times in a window, and never for what a key was told of anyway", async () => {
+  test("is sent a few times per window, and never for changes that the key gets anyway", async () => {
     await using t = await startWithWindow(100);
     await setTimeouts(t, "shop", 150);
     const tool = await t.connectWith(grants);
@@ -117,7 +117,7 @@ describe("progress", () => {
       return (payload as { readonly revision: number }).revision;
     });
     expect(revisions).toEqual(revisions.toSorted((one, other) => one - other));
-    // At most a tenth of the window is behind.
+    // It lags behind by at most a tenth of the window.
     expect(revisions.at(-1)).toBeGreaterThan(251 - 11);
 
     await t.owner.call("config/watch", { repo: "shop", progress: true });
@@ -127,7 +127,7 @@ describe("progress", () => {
     expect(t.owner.events.every(([, event]) => event === "changed")).toBe(true);
   });
 
-  test("is sent to those alone who ask for it, and a watch that ends asks no more", async () => {
+  test("is sent only to watches that request it, and not after they end", async () => {
     await using t = await startWithWindow(100);
     const [silent, asking] = [await t.connectWith(grants), await t.connectWith(grants)];
     await silent.call("config/watch", { repo: "shop" });
@@ -142,7 +142,7 @@ describe("progress", () => {
     expect(await received(asking)).toHaveLength(count);
   });
 
-  test("of a repository in which a key sees nothing is not told, under no watch", async () => {
+  test("is never sent for a repository in which the key may see nothing", async () => {
     await using t = await startWithWindow(100);
     const tool = await t.connectWith(grants);
     await tool.call("config/watch", { progress: true });
@@ -153,12 +153,12 @@ describe("progress", () => {
     await setTimeouts(t, "shop", 5);
     const seen = await received(tool);
     expect(seen.length).toBeGreaterThan(0);
-    // It tells the number of a revision, which repo/list tells too, a position in which nothing can be read, and nothing else.
+    // It contains a revision number, which repo/list shows too, an opaque position, and nothing else.
     const progress = { repo: "shop", revision: expect.any(Number), position: expect.stringMatching(/^[\w-]{22}$/) };
     for (const event of seen) expect(event).toEqual(["config", "progress", progress]);
   });
 
-  test.each([{ progress: "yes" }, { progress: 1 }])("%o is refused: 1101", async args => {
+  test.each([{ progress: "yes" }, { progress: 1 }])("is refused with 1101 for %o", async args => {
     await using t = await startTestDaemon();
     expect((await t.owner.call("config/watch", args)).errors).toMatchObject([{ code: 1101 }]);
   });
