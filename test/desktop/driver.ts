@@ -1,21 +1,21 @@
 import type { Page } from "playwright-core";
 
-/** What a scenario needs of a started app, be it on the double or on Electron's real runtime. */
+/** What a scenario needs from a started app, whether on the test double or on Electron's real runtime. */
 export interface DesktopApp extends AsyncDisposable {
   /** The page in the app's window. */
   page(): Promise<Page>;
   windowIsVisible(): Promise<boolean>;
-  /** As the person closes it. */
+  /** Closes the window as a person does. */
   closeWindow(): Promise<void>;
-  /** Another start of the app, with these arguments; it hands them over and leaves. */
+  /** Starts the app again with these arguments; the second instance passes them on and exits. */
   startAgain(args: readonly string[]): Promise<void>;
-  /** As "Quit" in the tray. */
+  /** Quits as "Quit" in the tray does. */
   quit(): Promise<void>;
   /** Resolves with the exit code. */
   readonly exited: Promise<number>;
-  /** The options that the window's page was really made with. */
+  /** The options with which the window's page was actually created. */
   webPreferences(): Promise<{ readonly [name: string]: unknown }>;
-  /** How often the person was asked something, and what. */
+  /** The questions that the person was asked. */
   questions(): Promise<readonly string[]>;
 }
 

@@ -6,7 +6,7 @@ import { desktopScenarios } from "./scenarios.ts";
 
 const main = join(import.meta.dirname, "../../dist/electron/main.js");
 
-// Run by scripts/test-electron.ts, which looks for it first.
+// Run by scripts/test-electron.ts, which finds the runtime first.
 const executablePath = electronRuntime();
 if (executablePath === undefined) throw new Error("there is no Electron runtime; run: npm run test:electron");
 desktopScenarios({ name: "on Electron", start: (home, args) => start(executablePath, home, args) });
@@ -20,7 +20,7 @@ async function start(path: string, home: string, args: readonly string[] = []): 
       env,
     });
   const app: ElectronApplication = await launch(args);
-  // Nobody is there to press a button: quit is what is asked for.
+  // Nobody is there to press a button, so every question is answered with the first one, which quits.
   await app.evaluate(({ dialog }) => {
     const asked: string[] = [];
     Object.assign(globalThis, { asked });

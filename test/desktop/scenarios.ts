@@ -7,12 +7,12 @@ import { screenFolder } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import type { DesktopDriver } from "./driver.ts";
 
-/** By the app's own scheme, or by what stands for it on the double. */
+/** The address of the screen: by the app's own scheme, or by its substitute on the test double. */
 const ownScreen = /^(repoconf-screen:\/\/app|http:\/\/app\.repoconf-screen\.localhost)\/$/;
 
-/** The six scenarios of the desktop app. The same for the double and for the real runtime, so that they cannot drift apart. */
+/** The six scenarios of the desktop app, shared by the test double and the real runtime so that these cannot drift apart. */
 export function desktopScenarios(driver: DesktopDriver): void {
-  test(`${driver.name}: boot order: the daemon runs and proves itself before the window, with the app's own screen, connects to it, closed to all else`, async () => {
+  test(`${driver.name}: boot order: the daemon starts and proves its identity before the window connects to it, with the app's own screen, isolated from everything else`, async () => {
     await using folder = await temporaryFolder();
     const home = join(folder.path, "home");
     await using app = await driver.start(home);
@@ -27,7 +27,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
       webSecurity: true,
       webviewTag: false,
     });
-    // The page has a session, and no way to the owner's key or to Node.
+    // The page has a session, but no access to the owner's key or to Node.
     const ownerKey = (await readFile(join(home, "owner.key"), "utf8")).trim();
     const seen = await page.evaluate<{ node: string; bridge: string[]; stored: string }>(`({
       node: typeof window.require + " " + typeof window.process,
@@ -37,16 +37,16 @@ export function desktopScenarios(driver: DesktopDriver): void {
     expect(seen.node).toBe("undefined undefined");
     expect(seen.bridge).toEqual(["session", "chooseFolder", "firstLink", "onNavigate", "onCommand", "onLeave"]);
     expect(seen.stored).not.toContain(ownerKey);
-    // Nor can it leave.
+    // It cannot navigate away either.
     await page.evaluate(
       `location.href = "http://localhost:1/elsewhere"; window.open("http://localhost:1/window"); undefined`,
     );
     await page.getByRole("heading", { name: "No repository yet" }).waitFor();
     expect(page.url()).toMatch(ownScreen);
-    await until(() => page.context().pages().length === 1, "the other window to go");
+    await until(() => page.context().pages().length === 1, "the other window to close");
   });
 
-  test(`${driver.name}: attach: a daemon that runs on the home already is used, and goes on when the app quits`, async () => {
+  test(`${driver.name}: attach: a daemon already running on the home is used, and keeps running when the app quits`, async () => {
     await using t = await startTestDaemon({ screenFolder });
     await t.addRepository("shop");
     await using app = await driver.start(t.homeFolder);
@@ -56,11 +56,11 @@ export function desktopScenarios(driver: DesktopDriver): void {
     await app.quit();
     expect(await app.exited).toBe(0);
     expect((await t.owner.call("config/list", { repo: "shop" })).errors).toEqual([]);
-    // Its session went with it.
+    // The app's session ended with it.
     expect((await t.owner.call("key/list")).result).toEqual([]);
   });
 
-  test(`${driver.name}: second instance: another start shows the window, hands over its link, and starts nothing`, async () => {
+  test(`${driver.name}: second instance: another start shows the window, passes on its link, and starts nothing`, async () => {
     await using folder = await temporaryFolder();
     await using app = await driver.start(folder.path);
     const page = await app.page();
@@ -73,13 +73,13 @@ export function desktopScenarios(driver: DesktopDriver): void {
     await page.getByRole("heading", { name: "shop", level: 1 }).waitFor();
   });
 
-  test(`${driver.name}: close to tray: the window closes, the daemon goes on, and the window comes back as it was`, async () => {
+  test(`${driver.name}: close to tray: the window closes, the daemon keeps running, and the window comes back unchanged`, async () => {
     await using folder = await temporaryFolder();
     await using app = await driver.start(folder.path);
     const page = await app.page();
     await page.getByRole("heading", { name: "No repository yet" }).waitFor();
     await app.closeWindow();
-    await until(async () => !(await app.windowIsVisible()), "the window to go");
+    await until(async () => !(await app.windowIsVisible()), "the window to close");
     using client = await connect({ home: folder.path });
     await client.run("repo/add", { name: "shop", id: "shop" });
     expect((await client.set("shop", { "svc.timeout": 5 }))?.revision).toBe(2);
@@ -88,7 +88,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
     await page.getByRole("treeitem", { name: "shop" }).waitFor();
   });
 
-  test(`${driver.name}: deep link: it opens a repository and a field, and writes nothing; what is no link is left alone`, async () => {
+  test(`${driver.name}: deep link: opens a repository and a field, and writes nothing; invalid links are ignored`, async () => {
     await using folder = await temporaryFolder();
     await withRepository(folder.path);
     await using app = await driver.start(folder.path, ["repoconf://repo/shop/svc.timeout"]);
@@ -110,7 +110,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
     await page.getByText("There is no repository x.").waitFor();
   });
 
-  test(`${driver.name}: quit during a write: what was acknowledged is there, and connected tools are asked about`, async () => {
+  test(`${driver.name}: quit during a write: acknowledged sets are kept, and a question mentions connected tools`, async () => {
     await using folder = await temporaryFolder();
     await using app = await driver.start(folder.path);
     await (await app.page()).getByRole("heading", { name: "No repository yet" }).waitFor();
@@ -133,7 +133,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
   });
 }
 
-/** A home with one repository, before the app runs. */
+/** Adds a repository to the home before the app starts. */
 async function withRepository(home: string): Promise<void> {
   await using t = await startTestDaemon({ home });
   await t.addRepository("shop");

@@ -18,7 +18,7 @@ afterAll(() => browser?.close());
 const built = join(import.meta.dirname, "../../dist/electron");
 const link = "repoconf://repo/shop";
 
-/** The app on the double, and what the person answers. `await using` quits it. */
+/** Starts the app on the test double; `answer` is the button that the person presses. `await using` quits it. */
 async function startApp(
   home: string,
   options: {
@@ -49,7 +49,7 @@ async function startApp(
   });
 }
 
-test("every permission that the page could ask for is refused, but for the loopback", async () => {
+test("every permission that the page could request is refused", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
   expect(app.sessions.map(({ partition }) => partition)).toEqual([undefined, "screen"]);
@@ -64,13 +64,13 @@ test("every permission that the page could ask for is refused, but for the loopb
   }
 });
 
-test("the window loads the app's own screen by a scheme of its own, in a partition that is in memory alone", async () => {
+test("the window loads the app's own screen by a custom scheme, in an in-memory partition", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
   const [window] = app.windows;
   const [, partition] = app.sessions;
   expect(window?.options.webPreferences.session).toBe(partition);
-  // One whose name begins with persist: is kept on the disk.
+  // Electron keeps a partition on disk if its name begins with persist:.
   expect(partition?.partition).not.toMatch(/^persist:/);
   expect(app.schemes).toEqual([
     { scheme: "repoconf-screen", privileges: { standard: true, secure: true, supportFetchAPI: true } },
@@ -88,7 +88,7 @@ test("the window loads the app's own screen by a scheme of its own, in a partiti
   expect((await ask("repoconf-screen://app/", "POST")).status).toBe(404);
 });
 
-test("a daemon that stops and comes back on another port is found again: the window goes on, and keeps its place and its edits", async () => {
+test("a daemon that restarts on another port is found again: the window reconnects, and keeps its place and its edits", async () => {
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   await using app = await startApp(t.homeFolder, { args: [link] });
@@ -113,7 +113,7 @@ test("a daemon that stops and comes back on another port is found again: the win
   );
 });
 
-test("a window whose session has ended gets another, and goes on", async () => {
+test("a window whose session has ended gets a new one and continues", async () => {
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   await using app = await startApp(t.homeFolder, { args: [link] });
@@ -130,7 +130,7 @@ test("a window whose session has ended gets another, and goes on", async () => {
   );
 });
 
-test("a native call is answered to the window's own page alone", async () => {
+test("a native call is answered only to the window's own page", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
   const own = app.windows[0]?.webContents.mainFrame;
@@ -144,7 +144,7 @@ test("a native call is answered to the window's own page alone", async () => {
     expect(() => handler?.({ senderFrame })).toThrow("is not allowed to call");
 });
 
-test("another start that is not the first leaves at once and starts nothing", async () => {
+test("a second instance exits immediately and starts nothing", async () => {
   await using folder = await temporaryFolder();
   const home = join(folder.path, "home");
   const app = await startApp(home, { firstInstance: false });
@@ -153,13 +153,13 @@ test("another start that is not the first leaves at once and starts nothing", as
   await expect(readFile(join(home, "daemon.json"))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("the app boots in its order: lock, scheme, ready, daemon, window, menu, tray", async () => {
+test("the app boots in order: lock, scheme, ready, menu, tray, window", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
   expect(app.calls).toEqual(["lock", "scheme", "ready", "menu", "tray", "window", "load"]);
 });
 
-test("an older daemon on the home is offered to be restarted, and is used as it is if the person wants that", async () => {
+test("the app offers to restart an older daemon on the home, and uses it as it is if the person prefers", async () => {
   await using t = await startTestDaemon({ onStop: () => void t.daemon.close() });
   {
     await using app = await startApp(t.homeFolder, { version: "9.0.0", answer: 1 });
@@ -172,7 +172,7 @@ test("an older daemon on the home is offered to be restarted, and is used as it 
   expect((await client.run("daemon/status", {})).version).toBe("9.0.0");
 });
 
-test("a file that breaks is told once, and a click leads to it", async () => {
+test("a file that breaks is notified once, and a click opens it", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
   using client = await connect({ home: folder.path });
@@ -185,7 +185,7 @@ test("a file that breaks is told once, and a click leads to it", async () => {
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
 
-test("the window comes back where it stood, and start at login is an entry that is made and taken away", async () => {
+test("the window comes back at its position, and start at login is an entry that the app creates and reads again", async () => {
   await using folder = await temporaryFolder();
   vi.stubEnv("XDG_CONFIG_HOME", join(folder.path, "config"));
   const home = join(folder.path, "home");
@@ -198,38 +198,38 @@ test("the window comes back where it stood, and start at login is an entry that 
     await until(() => app.trays[0]?.items.some(({ checked }) => checked === true) === true, "the entry");
     await until(
       async () => (await readFile(join(home, "desktop.json"), "utf8").catch(() => "")) !== "",
-      "the place to be written",
+      "the position to be saved",
     );
   }
   if (process.platform === "linux") {
     const entry = await readFile(join(folder.path, "config/autostart/repoconf.desktop"), "utf8");
     expect(entry.split("\n")).toContain("[Desktop Entry]");
-    // Uninstalling takes the program away and not this file: desktops pass over an entry whose program is gone.
+    // Uninstalling removes the program but not this file: desktops skip an entry whose TryExec does not exist.
     expect(entry.split("\n")).toContain(`TryExec=${process.execPath}`);
   }
   await using again = await startApp(home);
   expect(again.windows[0]?.options).toMatchObject({ x: 40, y: 30, width: 1000, height: 700 });
-  await until(() => again.trays[0]?.items.some(({ checked }) => checked === true) === true, "the tray to know");
+  await until(() => again.trays[0]?.items.some(({ checked }) => checked === true) === true, "the tray to show it");
 });
 
 test.each([
-  ["the link that macOS starts the app by", (app: AppDouble) => app.emit("open-url", { preventDefault() {} }, link)],
-  ["the link of another start", (app: AppDouble) => app.emit("second-instance", {}, ["electron", link])],
-])("%s is followed, though it comes before the daemon runs", async (_name, whileStarting) => {
+  ["the link with which macOS starts the app", (app: AppDouble) => app.emit("open-url", { preventDefault() {} }, link)],
+  ["the link of a second instance", (app: AppDouble) => app.emit("second-instance", {}, ["electron", link])],
+])("%s is opened, even if it arrives before the daemon runs", async (_name, whileStarting) => {
   await using folder = await temporaryFolder();
   await withRepository(folder.path);
-  // Started at login there would be no window: anyone who opens a link wants one.
+  // A start at login opens no window, but anyone who opens a link wants one.
   await using app = await startApp(folder.path, { whileStarting, args: ["--hidden"] });
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
 
-/** Waits until the daemon keeps a draft of this value on the disk. */
+/** Waits until the daemon has stored a draft of this value on disk. */
 async function untilDraft(home: string, value: string): Promise<void> {
   const read = () => readFile(join(home, "drafts.json"), "utf8").catch(() => "");
   await until(async () => (await read()).includes(JSON.stringify(value)), "the draft");
 }
 
-test("quitting asks about edits that would be lost: the person stays with them, or leaves without", async () => {
+test("quitting asks about edits that would be lost: the person keeps the app open, or quits and discards them", async () => {
   await using folder = await temporaryFolder();
   await withRepository(folder.path);
   await using app = await startApp(folder.path, { args: [link] });
@@ -237,16 +237,16 @@ test("quitting asks about edits that would be lost: the person stays with them, 
   const page = await pageOf(app);
   const views = page.getByRole("navigation", { name: "Views of this repository" });
   await views.getByText("JSON").click();
-  // A text that is no JSON may hold anything, so it never gets to the disk.
+  // A text that is not valid JSON may contain a secret anywhere, so it is never stored on disk.
   await page.getByRole("textbox", { name: "Text of the file" }).click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type("here");
   await views.getByText("Fields").click();
   const field = page.getByRole("textbox", { name: "Provider" });
   await field.fill("there");
-  // And before it the text has been sent.
+  // The text was sent before this draft.
   await untilDraft(folder.path, "there");
-  // Closing hides the window and loses nothing.
+  // Closing only hides the window.
   window?.close();
   app.answer = () => 1;
   app.app.quit();
@@ -261,13 +261,13 @@ test("quitting asks about edits that would be lost: the person stays with them, 
   expect(await app.app.exited).toBe(0);
 });
 
-test("quitting asks nothing about edits that the next start has again", async () => {
+test("quitting does not ask about edits that the next start restores", async () => {
   await using folder = await temporaryFolder();
   await withRepository(folder.path);
   {
     await using app = await startApp(folder.path, { args: [link] });
     await (await pageOf(app)).getByRole("textbox", { name: "Provider" }).fill("here");
-    // Sooner than the page sends an edit by itself.
+    // Quits before the page would send the edit by itself.
     app.app.quit();
     expect(await app.app.exited).toBe(0);
     expect(app.dialogs).toEqual([]);
@@ -277,7 +277,7 @@ test("quitting asks nothing about edits that the next start has again", async ()
   await until(async () => (await field.inputValue()) === "here", "the edit");
 });
 
-test("quitting asks about the one tool that is connected, also where no window was ever opened", async () => {
+test("quitting asks about a single connected tool, even if no window was ever opened", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path, { args: ["--hidden"] });
   expect(app.windows).toEqual([]);
@@ -288,7 +288,7 @@ test("quitting asks about the one tool that is connected, also where no window w
   expect(app.dialogs.map(({ message }) => message)).toEqual(["A tool is connected."]);
 });
 
-test("quitting asks nothing where the daemon is another's, for its tools stay connected", async () => {
+test("quitting does not ask if the app did not start the daemon, because its tools stay connected", async () => {
   await using t = await startTestDaemon({ screenFolder });
   await t.addRepository("shop");
   await using app = await startApp(t.homeFolder);
@@ -299,7 +299,7 @@ test("quitting asks nothing where the daemon is another's, for its tools stay co
   expect(app.dialogs).toEqual([]);
 });
 
-test("a tool of the owner's that asks the daemon to stop quits the app, and is not asked about itself", async () => {
+test("an owner's tool that stops the daemon quits the app, and causes no question about itself", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
   using client = await connect({ home: folder.path });
@@ -313,7 +313,7 @@ async function pageOf({ windows: [window] }: ElectronDouble): Promise<Page> {
   return window.page;
 }
 
-/** A home with one repository, before the app runs. */
+/** Adds a repository to the home before the app starts. */
 async function withRepository(home: string): Promise<void> {
   await using t = await startTestDaemon({ home });
   await t.addRepository("shop");

@@ -15,7 +15,7 @@ const texts = new Map(
   await Promise.all(files.map(async file => [file, await readFile(join(projectFolder, file), "utf8")] as const)),
 );
 
-test.each(files)("%s: each link leads somewhere", async file => {
+test.each(files)("%s: each link has a target", async file => {
   const text = withoutCode(texts.get(file) ?? "");
   const dead: string[] = [];
   for (const [, link = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -32,7 +32,7 @@ test.each(files)("%s: each link leads somewhere", async file => {
   expect(dead).toEqual([]);
 });
 
-test.each(files)("%s: each command that it shows is there", async file => {
+test.each(files)("%s: each command in it exists", async file => {
   const unknown: string[] = [];
   for (const code of codeIn(texts.get(file) ?? "")) {
     for (const [, script = ""] of code.matchAll(/\bnpm run (?:--silent )?([a-z][a-z:]*)/g))
@@ -45,27 +45,27 @@ test.each(files)("%s: each command that it shows is there", async file => {
   expect(unknown).toEqual([]);
 });
 
-test("CONTRIBUTING.md: each file and folder that it names is there", async () => {
+test("CONTRIBUTING.md: each file and folder that it names exists", async () => {
   const text = texts.get("CONTRIBUTING.md") ?? "";
   const all = await readdir(projectFolder, { recursive: true });
   const paths = all.map(path => path.split(sep).join("/")).filter(path => !/^(node_modules|dist|\.git)\//.test(path));
-  // In the texts between backticks, and in the drawing of the folders; `<name>` stands for any.
-  const drawing = /## Where things are\n+```\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
+  // Between backticks, and in the tree of folders; `<name>` stands for any name.
+  const tree = /## Where things are\n+```\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
   const named = [
     ...[...text.replace(/```[\s\S]*?```/g, "").matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name),
-    ...(drawing.match(/(?<=^ *|, )[\w./-]+(?=[ ,]|$)/gm) ?? []),
+    ...(tree.match(/(?<=^ *|, )[\w./-]+(?=[ ,]|$)/gm) ?? []),
   ].filter(name => /^[\w<>./-]+(\.(ts|tsx|css|json|jsonc|md|yml)|\/)$/.test(name));
   expect(named.length).toBeGreaterThan(60);
   const missing = named.filter(name => {
-    // Short where the text says in which folder it is.
+    // A name may be relative to a folder that the text mentions.
     const pattern = new RegExp(`(^|/)${name.replace(/\/$/, "").replaceAll(".", "\\.").replace(/<\w+>/g, "[^/]+")}$`);
     return !paths.some(path => pattern.test(path));
   });
-  // Made by a tool, not by us.
+  // Created by the build.
   expect(missing.filter(name => name !== "dist/")).toEqual([]);
 });
 
-test("docs/protocol.md: each operation is told of, in a row, a heading or a sentence", () => {
+test("docs/protocol.md: each operation is documented, in a row, a heading or a sentence", () => {
   const text = texts.get(join("docs", "protocol.md")) ?? "";
   expect(operationNames.filter(name => !new RegExp(`^## ${name}$|\`${name}\``, "m").test(text))).toEqual([]);
 });
@@ -82,7 +82,7 @@ test.each([
   ["repoconf list --repo", "error: option '--repo <repository>' argument missing"],
   ["repoconf history svc.timeout --limit 5 --json | sed -n p; repoconf", undefined],
   ["repoconf [--version]", undefined],
-])("a command with a mistake is found: %s", async (code, problem) => {
+])("finds the mistake in a command: %s", async (code, problem) => {
   for (const text of [
     "```sh\n%\n```",
     "```console\n$ %\nrepoconf is done\n```",
@@ -95,13 +95,13 @@ test.each([
 });
 
 /**
- * What the document shows as code, a piece each: what stands between backticks, and of its blocks the lines that are typed in
- * a shell. A block with prompts holds what is answered too.
+ * The code in a document, in pieces: spans between backticks, and the lines of its blocks that are typed in a shell. A block with
+ * prompts also contains output.
  */
 function codeIn(text: string): string[] {
   const pieces: string[] = [];
   const addSpans = (part: string) => {
-    // A template of JavaScript is none.
+    // A template literal of JavaScript is not a command.
     for (const [, code = ""] of part.matchAll(/`([^`]+)`/g))
       if (!code.includes("${")) pieces.push(code.replaceAll("\n", " "));
   };
@@ -117,22 +117,22 @@ function codeIn(text: string): string[] {
   return pieces;
 }
 
-/** What the program finds wrong with the words behind its name; undefined if nothing. */
+/** What the program rejects in the arguments after its name; undefined if nothing. */
 async function problemOf(line: string): Promise<string | undefined> {
   const words: string[] = [];
-  // What two spaces part from a command explains it.
+  // Text after two spaces explains the command.
   const shown = line.replace(/ {2}.*/, "").replace(/\$\(\(.*?\)\)|"\$\w+"/g, "1");
   for (const word of shown.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []) {
     if (/^[|&;#>()]/.test(word)) break;
-    // Brackets stand around what may be left out, and what follows a command in a sentence or in the shell is no part of it.
+    // Brackets enclose optional arguments; punctuation after a command belongs to the sentence or the shell.
     const bare = word.replace(/^\[|[\]);,.]+$/g, "");
-    // These stand for words that are not shown.
+    // These are placeholders.
     if (bare !== "" && bare !== "options" && !bare.startsWith("$")) words.push(bare);
     if (/[);]$/.test(word)) break;
   }
   if (words[0] === "COMMAND") return undefined;
   let command: Command = (await createProgram()).configureOutput({ writeErr: () => {}, writeOut: () => {} });
-  // Options may stand before the command too.
+  // Options may precede the command.
   for (let option = leading(command, words); option !== undefined; option = leading(command, words))
     words.splice(0, option.required ? 2 : 1);
   while (command.commands.length > 0 && words[0] !== undefined && !words[0].startsWith("-")) {
@@ -163,7 +163,7 @@ function withoutCode(text: string): string {
   return text.replace(/```[\s\S]*?```/g, "").replace(/`[^`\n]*`/g, "");
 }
 
-/** As the well-known renderers make them of headings. */
+/** The anchors that GitHub and similar renderers generate for headings. */
 function anchorsOf(text: string): Set<string> {
   const headings = [...text.replace(/```[\s\S]*?```/g, "").matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) =>
     heading

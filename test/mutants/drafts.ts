@@ -206,6 +206,6 @@ export const mutants: readonly Mutant[] = [
     find: "    await this.#sendEdits(window);\n",
     replace: "",
     test: "test/desktop/shell.test.ts",
-    name: "quitting asks nothing about edits that the next start has again",
+    name: "quitting does not ask about edits that the next start restores",
   },
 ];

@@ -591,7 +591,7 @@ export const mutants: readonly Mutant[] = [
     file: "shared/schema/array-keywords.ts",
     find: "walk.budget.take(1 + partsOf(value));",
     replace: "walk.budget.take(1 + i);",
-    name: "not as there are pairs of them",
+    name: "not to their pairs",
   },
   {
     promise: "S16",
@@ -690,7 +690,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (this.#taken > stepsOfCheck)",
     replace: "if (this.#taken < 0)",
     test: "test/shared/schema/compile-schema.test.ts",
-    name: "one check takes no more steps than the largest value that can be set needs, however many are spare",
+    name: "one check takes no more steps than the largest possible value needs, however many are spare",
   },
   {
     promise: "S16",

@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
     find: "macos-26",
     replace: "macos-14",
     test: "test/docs/workflows.test.ts",
-    name: "its jobs run on images that GitHub has",
+    name: "its jobs run on images that GitHub offers",
   },
   {
     promise: "shipping",
@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (this.#window === undefined) this.#waiting = { link };",
     replace: "if (this.#window === undefined) return;",
     test: "test/desktop/shell.test.ts",
-    name: "is followed, though it comes before the daemon runs",
+    name: "is opened, even if it arrives before the daemon runs",
   },
   {
     promise: "shipping",
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
     find: "(session === undefined ? 0 : own.countClients(session.id))",
     replace: "1",
     test: "test/desktop/shell.test.ts",
-    name: "also where no window was ever opened",
+    name: "even if no window was ever opened",
   },
   {
     promise: "shipping",
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (own === undefined) return 0;",
     replace: "if (own === undefined) return 1;",
     test: "test/desktop/shell.test.ts",
-    name: "quitting asks nothing where the daemon is another's",
+    name: "quitting does not ask if the app did not start the daemon",
   },
   {
     promise: "shipping",
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
     find: "logger, screenFolder, onStop });",
     replace: "logger, screenFolder });",
     test: "test/desktop/shell.test.ts",
-    name: "that asks the daemon to stop quits the app",
+    name: "that stops the daemon quits the app",
   },
   {
     promise: "shipping",

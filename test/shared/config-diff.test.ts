@@ -8,20 +8,15 @@ const parse = (text: string): Config => JSON.parse(text);
 test.each<[title: string, before: Config, after: Config, expected: readonly StoredDifference[]]>([
   ["two empty configurations do not differ", {}, {}, []],
   ["an empty scope is no difference", { svc: {} }, {}, []],
+  ["an added field has no value before", {}, { svc: { timeout: 5 } }, [{ scope: "svc", field: "timeout", after: 5 }]],
   [
-    "a field that comes has nothing before",
-    {},
-    { svc: { timeout: 5 } },
-    [{ scope: "svc", field: "timeout", after: 5 }],
-  ],
-  [
-    "a field that goes has nothing after",
+    "a removed field has no value after",
     { svc: { timeout: 5 } },
     { svc: {} },
     [{ scope: "svc", field: "timeout", before: 5 }],
   ],
   [
-    "a scope that goes takes each of its fields along",
+    "a removed scope removes each of its fields",
     { svc: { timeout: 5, domain: "d" } },
     {},
     [
@@ -30,14 +25,14 @@ test.each<[title: string, before: Config, after: Config, expected: readonly Stor
     ],
   ],
   [
-    "a field that changes has both, and its neighbour is left out",
+    "a changed field has both values, and unchanged ones are left out",
     { svc: { timeout: 5, domain: "d" } },
     { svc: { timeout: 6, domain: "d" } },
     [{ scope: "svc", field: "timeout", before: 5, after: 6 }],
   ],
   ["the order of members makes no difference", { s: { a: { x: 1, y: 2 } } }, { s: { a: { y: 2, x: 1 } } }, []],
   [
-    "the order of items makes one",
+    "the order of items makes a difference",
     { s: { a: ["x", "y"] } },
     { s: { a: ["y", "x"] } },
     [{ scope: "s", field: "a", before: ["x", "y"], after: ["y", "x"] }],
@@ -53,7 +48,7 @@ test.each<[title: string, before: Config, after: Config, expected: readonly Stor
     ],
   ],
   [
-    "what holds comes first, what no longer holds after it",
+    "changed and added fields are listed first, removed ones after them",
     { s: { gone: 1, stays: 2 } },
     { s: { stays: 3, comes: 4 } },
     [
@@ -63,13 +58,13 @@ test.each<[title: string, before: Config, after: Config, expected: readonly Stor
     ],
   ],
   [
-    "a field called as something every object inherits is a field like any other",
+    "a field named like an inherited member of every object is an ordinary field",
     { s: {} },
     { s: { constructor: "x" } },
     [{ scope: "s", field: "constructor", after: "x" }],
   ],
   [
-    "members that every object inherits are not taken for equal",
+    "members named like inherited ones do not count as equal",
     { s: { a: parse('{"valueOf":{}}') } },
     { s: { a: parse('{"toString":{}}') } },
     [{ scope: "s", field: "a", before: { valueOf: {} } as never, after: { toString: {} } as never }],
@@ -83,7 +78,7 @@ test("a configuration does not differ from itself", () => {
   expect(diffConfigs(config, config)).toEqual([]);
 });
 
-test("comparing thousands of fields of one scope yields in between", () => {
+test("comparing thousands of fields of one scope yields to other work", () => {
   const fields = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
   const steps = diffingConfigs({ svc: fields }, { svc: { ...fields, field7: 70, added: 1 } });
   const { parts, result } = inParts(steps);

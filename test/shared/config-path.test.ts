@@ -14,7 +14,7 @@ describe("a field's full name", () => {
     expect(joinConfigPath(expected.scope, expected.field)).toBe(text);
   });
 
-  test.each(["", "timeout", "svc/timeout"])("%j has no dot and is no <scope>.<field>", text => {
+  test.each(["", "timeout", "svc/timeout"])("%j is not of the form <scope>.<field>", text => {
     expect(splitConfigPath(text)).toBeUndefined();
   });
 });

@@ -69,7 +69,7 @@ describe("an unexpected error", () => {
     ["a symbol", Symbol("secret")],
     ["null", null],
     ["undefined", undefined],
-  ])("becomes 1500 and tells nothing of itself: %s", (_, thrown) => {
+  ])("becomes 1500 and reveals nothing: %s", (_, thrown) => {
     const error = toRepoconfError(thrown);
     expect(error.code).toBe(1500);
     expect(error.cause).toBe(thrown);

@@ -19,7 +19,7 @@ function reversed(value: JsonValue): JsonValue {
   return Object.fromEntries(members.reverse());
 }
 
-test("two values have the same canonical text exactly if they are equal", () => {
+test("two values have the same canonical text if and only if they are equal", () => {
   const isRight = (one: JsonValue, other: JsonValue) => {
     expect(canonicalJson(one) === canonicalJson(other)).toBe(sameJson(one, other));
     expect(canonicalJson(reversed(one))).toBe(canonicalJson(one));
@@ -27,7 +27,7 @@ test("two values have the same canonical text exactly if they are equal", () => 
   fc.assert(fc.property(json, json, isRight), { numRuns: 2_000 });
 });
 
-test("an exact text parses as the value, and has no invisible or direction-changing characters", () => {
+test("an exact text parses back to the value, and has no invisible or direction-changing characters", () => {
   const strange = fc.string({ unit: "binary" });
   const isRight = (value: JsonValue) => {
     const text = exactText(value);

@@ -14,26 +14,21 @@ const summaryOf = (change: ValueChange) => {
 
 test.each<[title: string, before: JsonValue, after: JsonValue, expected: readonly string[]]>([
   [
-    "a member inside members",
+    "a nested member",
     { web: { image: "node:24", ready: "true" }, db: {} },
     { web: { ready: "true", image: "node:25" }, db: {} },
     ['web.image changed {"before":"node:24","after":"node:25"}'],
   ],
   [
-    "members that come and go, whole",
+    "added and removed members as a whole",
     { web: { image: "a" }, stays: 1 },
     { stays: 1, db: { image: "b" } },
     ['db added {"after":{"image":"b"}}', 'web removed {"before":{"image":"a"}}'],
   ],
+  ["an added and a removed list entry", ["a", "b"], ["b", "c"], ['0 removed {"before":"a"}', '1 added {"after":"c"}']],
+  ["a moved entry", ["a", "b", "c"], ["c", "a", "b"], ['0 moved {"value":"c","from":2}']],
   [
-    "an entry of a list that comes, one that goes",
-    ["a", "b"],
-    ["b", "c"],
-    ['0 removed {"before":"a"}', '1 added {"after":"c"}'],
-  ],
-  ["an entry that changes its place", ["a", "b", "c"], ["c", "a", "b"], ['0 moved {"value":"c","from":2}']],
-  [
-    "entries with names, wherever they stand",
+    "entries by their names, in any position",
     [
       { name: "A", value: "1" },
       { name: "B", value: "2" },
@@ -46,20 +41,20 @@ test.each<[title: string, before: JsonValue, after: JsonValue, expected: readonl
     ['C added {"after":{"name":"C","value":"0"}}', 'B.value changed {"before":"2","after":"3"}'],
   ],
   [
-    "entries without names by their order between equal ones",
+    "entries without names by their order between equal entries",
     [{ port: 1 }, { port: 2 }, { port: 3 }],
     [{ port: 1 }, { port: 9, path: "/" }, { port: 3 }],
     ['1.port changed {"before":2,"after":9}', '1.path added {"after":"/"}'],
   ],
-  ["a value that becomes another kind", { a: [1] }, { a: { 0: 1 } }, ['a changed {"before":[1],"after":{"0":1}}']],
-  ["nothing in the order of members", { a: 1, b: 2 }, { b: 2, a: 1 }, []],
+  ["a value that changes its type", { a: [1] }, { a: { 0: 1 } }, ['a changed {"before":[1],"after":{"0":1}}']],
+  ["nothing for a different order of members", { a: 1, b: 2 }, { b: 2, a: 1 }, []],
   [
-    "members that every object inherits",
+    "members named like inherited ones",
     { constructor: 1 },
     { toString: 1 },
     ['toString added {"after":1}', 'constructor removed {"before":1}'],
   ],
-])("a diff tells %s", (_title, before, after, expected) => {
+])("a diff reports %s", (_title, before, after, expected) => {
   expect(changes(before, after).map(summaryOf)).toEqual(expected);
 });
 

@@ -38,16 +38,16 @@ describe("a query", () => {
 
   test.each<[title: string, query: string, words: readonly string[]]>([
     ["blanks between quotes belong to a word", '"two words" three', ["two words", "three"]],
-    ["two quotes in quotes are one", '"say ""hi"""', ['say "hi"']],
-    ["a quote inside a word is one like any other", 'curl"x', ['curl"x']],
-    ["a backslash is one like any other", '"c:\\work dir\\"', ["c:\\work dir\\"]],
-    ["what is no key is a word", "nginx:1.27 http://x", ["nginx:1.27", "http://x"]],
+    ["two quotes within quotes are one quote", '"say ""hi"""', ['say "hi"']],
+    ["a quote inside a word is an ordinary character", 'curl"x', ['curl"x']],
+    ["a backslash is an ordinary character", '"c:\\work dir\\"', ["c:\\work dir\\"]],
+    ["an unknown key is a word", "nginx:1.27 http://x", ["nginx:1.27", "http://x"]],
     ["a filter in quotes is a word", '"modified" "@broken"', ["modified", "@broken"]],
     ["a key in quotes is a word", '"repo:web"', ["repo:web"]],
-    ["a dash in quotes, alone, or in a word is one like any other", '"-f" - a-b', ["-f", "-", "a-b"]],
-    ["the same again is once", "a A a", ["a"]],
-    ["nothing between quotes is nothing", '"" -"" a', ["a"]],
-    ["parentheses and or are words", "(a or b)", ["(a", "or", "b)"]],
+    ["a dash in quotes, alone, or in a word is an ordinary character", '"-f" - a-b', ["-f", "-", "a-b"]],
+    ["a repeated word counts once", "a A a", ["a"]],
+    ["empty quotes are ignored", '"" -"" a', ["a"]],
+    ["parentheses and 'or' are words", "(a or b)", ["(a", "or", "b)"]],
   ])("%s", (_title, query, words) => {
     expect(parse(query)).toEqual(words.map(text => word(text)));
   });
@@ -91,7 +91,7 @@ describe("a query", () => {
     ["2026-11-21", "2026-11-21T00:00:00Z"],
     ["2026-11-21T03:18:02.960Z", "2026-11-21T03:18:02.960Z"],
     ["2026-11-21T03:18+01:00", "2026-11-21T02:18:00Z"],
-  ])("since:%s is from %s on", (text, time) => {
+  ])("since:%s starts at %s", (text, time) => {
     expect(parse(`since:${text}`)).toEqual([{ kind: "since", isNot: false, time: Date.parse(time) }]);
   });
 
@@ -106,13 +106,16 @@ describe("a query", () => {
     ["since:yesterday", 0, 15, "since: needs days", "since:7d"],
     ["since:2026-02-30", 0, 16, "since: needs days", "since:7d"],
     ["since:2026-11-21T25:00Z", 0, 23, "since: needs days", "since:7d"],
-  ])("that cannot be read says where, and what to write instead: %s", (query, at, length, says, instead) => {
-    const { code, message, details } = refusal(query);
-    expect([code, details]).toEqual([1101, { at, length, instead: expect.stringContaining(instead) }]);
-    expect(message).toContain(`character ${at + 1} `);
-    expect(message).toContain(says);
-    expect(message).toContain(instead);
-  });
+  ])(
+    "with a syntax error is refused with its position and what to write instead: %s",
+    (query, at, length, says, instead) => {
+      const { code, message, details } = refusal(query);
+      expect([code, details]).toEqual([1101, { at, length, instead: expect.stringContaining(instead) }]);
+      expect(message).toContain(`character ${at + 1} `);
+      expect(message).toContain(says);
+      expect(message).toContain(instead);
+    },
+  );
 
   test("has at most 20 different terms of at most 256 characters each, of any kind", () => {
     const many = (count: number) => Array.from({ length: count }, (_, at) => `-repo:r${at}`).join(" ");
@@ -137,7 +140,7 @@ describe("a pattern", () => {
     ["*", "", true],
     ["a**b", "ab", true],
     ["a.c", "abc", false],
-  ])("%s for the whole of %s: %s", (pattern, text, expected) => {
+  ])("%s matches all of %s: %s", (pattern, text, expected) => {
     expect(matchesWhole(textPattern(pattern), text)).toBe(expected);
   });
 

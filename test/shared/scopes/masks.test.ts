@@ -18,12 +18,12 @@ test.each<[name: string, field: object, value: JsonValue, shown: JsonValue]>([
   ["a member", { properties: { token: secret } }, given, { user: "ada", token: "*" }],
   ["any member", { additionalProperties: secret }, { a: "hush", name: "b" }, { a: "*", name: "*" }],
   ["a member by $ref", login, given, { user: "ada", token: "*" }],
-  ["members of what a $ref leads to", { $ref: "#/$defs/login" }, given, { user: "*", token: "*" }],
+  ["members of the target of a $ref", { $ref: "#/$defs/login" }, given, { user: "*", token: "*" }],
   ["members by pattern", { patternProperties: { "^t": secret } }, given, { user: "*", token: "*" }],
   ["items by $ref", { items: { $ref: "#/$defs/secret" } }, ["hush"], ["*"]],
   ["the first items", { prefixItems: [secret] }, ["hush", 1], ["*", "*"]],
   ["a member called $ref", { properties: { $ref: secret } }, { $ref: "hush", b: 1 }, { $ref: "*", b: 1 }],
-])("what is masked is found behind %s", (_, field, value, shown) => {
+])("finds a mask on %s", (_, field, value, shown) => {
   const schema = { type: "object", $defs: definitions, properties: { field: { default: null, ...field } } } as const;
   const marked = withMasks(schema).properties["field"] ?? {};
   expect(masksAnything(marked)).toBe(true);

@@ -29,7 +29,7 @@ describe("the svc scope", () => {
     ["proxy_aliases", []],
     ["proxy_domain", ""],
     ["proxy_url", ""],
-  ])("spec 2.1: svc.%s is there, its default is %j, and a person is told what it is", (name, expected) => {
+  ])("spec 2.1: svc.%s exists with the default %j, a title and a description", (name, expected) => {
     const schema = fields.get(name)?.schema;
     expect(schema?.default).toEqual(expected);
     expect(schema?.title).toMatch(/\S/);
@@ -101,7 +101,7 @@ describe("the svc scope", () => {
         ],
       ],
     ],
-  ])("svc.%s takes what its limits allow and refuses the next beyond", (name, taken, refused) => {
+  ])("svc.%s accepts values up to its limits and refuses the next value beyond", (name, taken, refused) => {
     const field = fields.get(name);
     for (const value of taken) expect(field?.validate(value), JSON.stringify(value)).toBeUndefined();
     for (const value of refused) expect(field?.validate(value), JSON.stringify(value)).toBeDefined();
@@ -132,9 +132,12 @@ describe("the svc scope", () => {
     ["services", { "a/b": { ready: "" } }, "/a~1b", "required", "object"],
     ["envvars", [{ name: "A", value: null }], "/0/value", "type", "null"],
     ["proxy_aliases", [["x"]], "/0", "type", "array"],
-  ])("a refused svc.%s = %j is told by place %j, rule %s and the type given: %s", (name, value, path, rule, given) => {
-    expect(fields.get(name)?.validate(value)).toMatchObject({ path, rule, given });
-  });
+  ])(
+    "a refused svc.%s = %j is reported with path %j, rule %s and the given type: %s",
+    (name, value, path, rule, given) => {
+      expect(fields.get(name)?.validate(value)).toMatchObject({ path, rule, given });
+    },
+  );
 
   test.each(["default", "application"])("svc.%s refers to a key of svc.services", name => {
     expect(fields.get(name)?.schema["x-keyOf"]).toBe("services");
