@@ -49,7 +49,7 @@ async function startApp(
   });
 }
 
-test("every permission that the page could request is refused", async () => {
+test("every permission that the page could request is refused, except access to the loopback network", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
   expect(app.sessions.map(({ partition }) => partition)).toEqual([undefined, "screen"]);

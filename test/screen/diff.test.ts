@@ -195,7 +195,7 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
     await reads(field.getByRole("status"), "Your edit has both changes.");
     await page.getByRole("button", { name: "Review" }).click();
     const review = page.getByRole("dialog", { name: "Review edits" });
-    // Compared with the value stored now, only the own change is left.
+    // Compared with the value stored now, only this edit's change remains.
     await poll(() => review.getByRole("rowheader").allInnerTexts()).toEqual(["svc.services.web.image"]);
     await press(page, "Escape");
     await window.save();

@@ -236,7 +236,7 @@ describeScreen("keys", () => {
 
   test("the list says what each key may do and whether it is in use; revoking asks for confirmation, disconnects, and shows in every window", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    // An event announces new keys: this window never polls, the other one polls all the time.
+    // An event announces new keys: this window never polls, and the other one polls all the time.
     await using window = await screen.open({ initialScript: "window.setInterval = () => 0;" });
     const often = "const start = window.setInterval; window.setInterval = task => start(task, 50);";
     await using other = await screen.open({ initialScript: often });

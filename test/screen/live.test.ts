@@ -30,7 +30,7 @@ async function recordedTops({ page }: ScreenPage): Promise<readonly number[]> {
 }
 
 describeScreen("a change elsewhere", () => {
-  test("by a tool's set appears on every page immediately, and is highlighted there for a moment", async () => {
+  test("by a tool appears on every page immediately, and is highlighted there for a moment", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using one = await screen.open();
     await using other = await screen.open();

@@ -217,7 +217,7 @@ describeScreen("the matrix", () => {
     await grid(window).getByRole("row", { name: /^blog/ }).waitFor();
     await reads(bar(window), "Select cells to set them");
     await poll(() => cellsOf(window, "web").getAttribute("data-active")).toBe("true");
-    // Separate cells, and a whole row: a selection of several fields cannot be set.
+    // Separate cells, and a whole row: cells of several fields can only be reset.
     await cellsOf(window, "blog").click();
     await cellsOf(window, "store").click({ modifiers: ["Control"] });
     await reads(bar(window), "Set 2 cells");
