@@ -18,7 +18,7 @@ test.each([
   "git@github.com:acme/shop.git",
   "git@GitHub.com:/acme/shop.git",
   "github.com:acme/shop",
-])("%s is the same remote as any other way to it", url => {
+])("%s is the same remote by any other address", url => {
   expect(normalizedRemote(url)).toBe("github.com/acme/shop");
 });
 
@@ -27,7 +27,7 @@ test.each([
   ["ssh://git@git.example.org:2222/~me/shop.git", "git.example.org:2222/~me/shop"],
   ["git@git.example.org:Acme/Shop.git", "git.example.org/Acme/Shop"],
   ["ssh://[::1]/srv/shop.git", "[::1]/srv/shop"],
-])("%s is %s", (url, remote) => {
+])("%s normalizes to %s", (url, remote) => {
   expect(normalizedRemote(url)).toBe(remote);
 });
 
@@ -45,7 +45,7 @@ test.each([
   "https://github.com/%",
   `https://github.com/${"x".repeat(1_000)}`,
   "",
-])("%s is no remote that two machines could share", url => {
+])("%s is not a remote that two machines could share", url => {
   expect(() => {
     const remote = normalizedRemote(url);
     if (remote !== undefined) throw new Error(remote);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { nextTurn, runInParts } from "../../main/turns.ts";
 import { countingRounds } from "../helpers/rounds.ts";
 
-test("long work side by side goes on one by one: no two parts are in one turn of the event loop", async () => {
+test("concurrent long work takes turns: no two parts run in one turn of the event loop", async () => {
   await using rounds = countingRounds();
   const turns: number[] = [];
   function* work(): Generator<void, string> {
@@ -19,9 +19,9 @@ test("long work side by side goes on one by one: no two parts are in one turn of
   expect(new Set(turns).size).toBe(20);
 });
 
-test("a turn is a whole round of the event loop, wherever in the round it is asked for", async () => {
+test("a turn is a whole round of the event loop, wherever in the round it is requested", async () => {
   await using rounds = countingRounds();
-  // Goes on where the round takes in what files and the network brought: immediates follow in the same one.
+  // Resumes in the poll phase, where files and the network report: immediates follow in the same round.
   await stat(import.meta.filename);
   const before = rounds.count;
   await nextTurn();

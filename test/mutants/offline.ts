@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/interpret.ts",
     find: `pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside });`,
     replace: `pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside: inside.slice(0, 0) });`,
-    name: "what is wrong inside a value",
+    name: "a problem inside a value",
   },
   {
     promise: "offline",
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/check-text.ts",
     find: "return scope !== undefined && scopes.get(scope) !== undefined;",
     replace: 'return scope === undefined && scopes.get(scope ?? "") !== undefined;',
-    name: "every problem of a text is told",
+    name: "every problem of a text is reported",
   },
   {
     ...editors,

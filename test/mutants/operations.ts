@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
     find: "    await repository?.follow();\n    return repository?.source",
     replace: "    return repository?.source",
     test: "test/main/daemon/rights-hidden.test.ts",
-    name: "config/explain tells the file to the owner only",
+    name: "config/explain names the file to the owner only",
   },
   {
     promise: "operations",
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
     find: "waiting += data.byteLength;",
     replace: "return;",
     test: "test/main/daemon/slow-client.test.ts",
-    name: "a client that asks and does not read the replies",
+    name: "a client that does not read its replies",
   },
   {
     promise: "operations",
@@ -186,7 +186,7 @@ export const mutants: readonly Mutant[] = [
     find: "const outcome = applyValueEdits(before, edits);",
     replace: "const outcome = applyValueEdits(schema?.default, edits);",
     test: "test/main/daemon/set-edits.test.ts",
-    name: "two at once both count",
+    name: "concurrent edits all count",
   },
   {
     promise: "operations",
@@ -195,7 +195,7 @@ export const mutants: readonly Mutant[] = [
     find: "const isTooLarge = bytes > limits.valueBytes;",
     replace: "const isTooLarge = bytes < 0;",
     test: "test/main/daemon/set-edits.test.ts",
-    name: "a value grows to the limits of one that is set",
+    name: "a value can grow to the limits of a set value",
   },
   {
     promise: "operations",

@@ -327,7 +327,7 @@ export const mutants: readonly Mutant[] = [
     find: "return this.#catchingUp.size === 0;",
     replace: "return true;",
     test: "test/main/daemon/positions.test.ts",
-    name: "while its past is still being told",
+    name: "while the replay is still running",
   },
   {
     promise: "R9",

@@ -726,7 +726,7 @@ export const mutants: readonly Mutant[] = [
     find: "last = last.then(() => new Promise(resolve => setImmediate(() => setImmediate(resolve))));",
     replace: "last = new Promise(resolve => setImmediate(() => setImmediate(resolve)));",
     test: "test/main/turns.test.ts",
-    name: "goes on one by one",
+    name: "concurrent long work takes turns",
   },
   {
     promise: "S16",
@@ -753,7 +753,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (at >= rest) {",
     replace: "if (at < 0) {",
     test: "test/main/files/json-text.test.ts",
-    name: "is walked through in parts",
+    name: "is scanned in parts",
   },
   {
     promise: "S16",
@@ -771,7 +771,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (index % comparedAtOnce === 0) yield;",
     replace: "",
     test: "test/main/files/json-text.test.ts",
-    name: "is compared with what is written in parts",
+    name: "is compared with the next value in parts",
   },
   {
     promise: "S16",
@@ -780,7 +780,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (++compared % comparedAtOnce === 0) yield;",
     replace: "",
     test: "test/main/files/json-text.test.ts",
-    name: "is compared with what is written in parts",
+    name: "is compared with the next value in parts",
   },
   {
     promise: "S16",
@@ -852,6 +852,6 @@ export const mutants: readonly Mutant[] = [
     find: "if (field === undefined && (code === 1011 || code === 1103)) return [];",
     replace: "",
     test: "test/main/daemon/rights-hidden.test.ts",
-    name: "how many values of a file are not told one by one",
+    name: "how many of its problems are not listed",
   },
 ];

@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (repository === undefined || numberIn(this.#options.log.id, repository.state.position) > number) return;",
     replace: "if (repository === undefined) return;",
     test: daemonsTest,
-    name: "pass over what comes again after a start",
+    name: "skip what is redelivered after a restart",
   },
   {
     promise: "shared-log",
@@ -175,7 +175,7 @@ export const mutants: readonly Mutant[] = [
     find: "    this.#options.shortener()?.watchForgetting();\n    await this.follow();",
     replace: "    this.#unfollowed.delete(number);",
     test: growthTest,
-    name: "takes a value out of every message",
+    name: "removes a value from every message",
   },
   {
     promise: "log-growth",
@@ -184,7 +184,7 @@ export const mutants: readonly Mutant[] = [
     find: "      ?.shorten(number)",
     replace: "      ?.shorten(0 * number - 1)",
     test: growthTest,
-    name: "takes a value out of every message",
+    name: "removes a value from every message",
   },
   {
     promise: "log-growth",
@@ -211,7 +211,7 @@ export const mutants: readonly Mutant[] = [
     find: "      if (this.#options.log.problem === undefined) await this.shorten(forgetting);\n",
     replace: "",
     test: growthTest,
-    name: "is seen to by another machine",
+    name: "is taken over by another machine",
   },
   {
     promise: "log-growth",
@@ -220,7 +220,7 @@ export const mutants: readonly Mutant[] = [
     find: "      void this.#shortener?.shortenIfLong();\n",
     replace: "",
     test: growthTest,
-    name: "begins later once",
+    name: "drops its beginning",
   },
   {
     promise: "log-growth",
@@ -229,7 +229,7 @@ export const mutants: readonly Mutant[] = [
     find: "entry.number ?? number",
     replace: "number",
     test: growthTest,
-    name: "begins later once",
+    name: "drops its beginning",
   },
   {
     promise: "log-growth",
@@ -292,7 +292,7 @@ export const mutants: readonly Mutant[] = [
     find: "  if (!isOurs && isShared) possible.push(stateBefore(lacking));\n",
     replace: "",
     test: daemonsTest,
-    name: "take of a file that was edited while its history could not be read",
+    name: "a file that was edited while its history could not be read",
   },
   {
     promise: "R14",
@@ -363,7 +363,7 @@ export const mutants: readonly Mutant[] = [
     find: "  if (openLog !== undefined) await markFormat(home, sharedHomeFormat);\n",
     replace: "",
     test: daemonsTest,
-    name: "keep a home to the log that it has",
+    name: "refuse a home whose log is not the configured one",
   },
   {
     promise: "shared-log",
@@ -408,7 +408,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (number <= (this.#logged.get(name)?.number ?? 0)) return;\n",
     replace: "",
     test: scopesTest,
-    name: "come again after a start",
+    name: "are redelivered after a restart",
   },
   {
     promise: "shared-scopes",
@@ -417,7 +417,7 @@ export const mutants: readonly Mutant[] = [
     find: "...this.#foreignChanges.numbers, ...numbers]",
     replace: "...this.#foreignChanges.numbers, ...numbers.slice(numbers.length)]",
     test: scopesTest,
-    name: "come again after a start",
+    name: "are redelivered after a restart",
   },
   {
     promise: "shared-scopes",
@@ -426,7 +426,7 @@ export const mutants: readonly Mutant[] = [
     find: "        scopes.#mirrored.set(name, logged);\n",
     replace: "",
     test: scopesTest,
-    name: "no start repeats any of it",
+    name: "no restart repeats any of it",
   },
   {
     promise: "shared-scopes",
@@ -435,7 +435,7 @@ export const mutants: readonly Mutant[] = [
     find: "    return found === text ? text : undefined;",
     replace: "    return found === text ? text : null;",
     test: scopesTest,
-    name: "that are not valid stay",
+    name: "that are invalid stay",
   },
   {
     promise: "shared-scopes",
@@ -498,7 +498,7 @@ export const mutants: readonly Mutant[] = [
     find: "return isRemote(remote) ? remote : undefined;",
     replace: "return remote;",
     test: "test/main/git-remote.test.ts",
-    name: "is no remote that two machines",
+    name: "is not a remote that two machines",
   },
   {
     promise: "shared-remotes",
@@ -534,7 +534,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (found.length < 2) return found[0];",
     replace: "if (found.length < 9) return found[0];",
     test: remotesTest,
-    name: "of which there are several",
+    name: "that match several repositories",
   },
   {
     promise: "shared-remotes",
@@ -570,6 +570,6 @@ export const mutants: readonly Mutant[] = [
     find: "if (this.#log.shared === undefined || path === undefined || inTree) return undefined;",
     replace: "if (path === undefined || inTree) return undefined;",
     test: remotesTest,
-    name: "are nothing to a home with a log of its own",
+    name: "are ignored by a home with a log of its own",
   },
 ];

@@ -15,7 +15,7 @@ export const mutants: readonly Mutant[] = [
     file: "shared/scopes/scope-schema.ts",
     find: ` || schema["x-env"] !== undefined`,
     replace: "",
-    name: "waits also where it becomes a variable of the environment",
+    name: "also waits if it becomes an environment variable",
   },
   {
     ...run,
@@ -327,7 +327,7 @@ export const mutants: readonly Mutant[] = [
     file: "shared/client/client.ts",
     find: "    for (const wait of this.#waiting) wait();\n",
     replace: "",
-    name: "a request is waited for as long as",
+    name: "a request waits as long as",
   },
   {
     ...waiting,
@@ -335,7 +335,7 @@ export const mutants: readonly Mutant[] = [
     file: "shared/client/client.ts",
     find: `      timer = setTimeout(() => fail(new Error("it took too long")), time);`,
     replace: "      timer = setTimeout(() => {}, time);",
-    name: "it is given up",
+    name: "a request fails with 1201",
   },
   {
     promise: "indexing",

@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
     find: "(readsMuch(name, args) ? waitForTurn() : goOn())",
     replace: "(bytes < 0 ? waitForTurn() : goOn())",
     test: dispatch,
-    name: "runs twice at once for a key",
+    name: "runs at most twice at once for a key",
   },
   {
     promise: "S15",
@@ -138,7 +138,7 @@ export const mutants: readonly Mutant[] = [
         if (`,
     replace: "        if (",
     test: dispatch,
-    name: "what waited for its turn is refused",
+    name: "a request that waited for its turn is refused",
   },
   {
     promise: "S15",
@@ -156,7 +156,7 @@ export const mutants: readonly Mutant[] = [
     find: "connection.hasEnded &&",
     replace: "bytes < 0 &&",
     test: dispatch,
-    name: "what a client asked for that has left",
+    name: "requests of a client that has left",
   },
   {
     promise: "S15",
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (this.#waiting.size > 0) this.#soon(() => this.#goOn());",
     replace: "    if (this.#waiting.size > 0) this.#goOn();",
     test: "test/main/daemon/yielding.test.ts",
-    name: "one piece of work goes on at a time",
+    name: "one piece of work runs at a time",
   },
   {
     promise: "S15",

@@ -302,7 +302,7 @@ export const mutants: readonly Mutant[] = [
     find: "const wasWhole = before.stored === config;",
     replace: "const wasWhole = true;",
     test: "test/main/daemon/scopes.test.ts",
-    name: "also after sets of others",
+    name: "also after sets of other scopes",
   },
   {
     promise: "store",
@@ -327,7 +327,7 @@ export const mutants: readonly Mutant[] = [
     find: "const address = await this.#locate().catch(() => undefined);",
     replace: "const address = await this.#locate();",
     test: "test/main/client/client.test.ts",
-    name: "is waited for",
+    name: "waits for a key's file",
   },
   {
     promise: "R1",
@@ -344,7 +344,7 @@ export const mutants: readonly Mutant[] = [
     find: "const written = writingNewNames(edits ?? [], config, rules.scopes);",
     replace: "const written = edits ?? [];",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "is written by its new name by the next set",
+    name: "is written under its new name by the next set",
   },
   {
     promise: "store",
@@ -380,7 +380,7 @@ export const mutants: readonly Mutant[] = [
     find: "    this.#isTextUnrecorded ||= this.#wanted === inFile && textRecord?.of !== this.#newestRevision;\n",
     replace: "",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "leaves a value that it refuses in the file",
+    name: "leaves a value that it rejects in the file",
   },
   {
     promise: "store",
@@ -389,7 +389,7 @@ export const mutants: readonly Mutant[] = [
     find: "const lastGood = active && trustedByNewNames(active, rules);",
     replace: "const lastGood = active && withNewNames(active, scopes).config;",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "a command that a work tree's file has by an old name",
+    name: "a command under an old name in a work tree's file",
   },
   {
     promise: "store",
@@ -398,7 +398,7 @@ export const mutants: readonly Mutant[] = [
     find: "return names.some(path =>",
     replace: "return names.slice(0, 1).some(path =>",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "a command that a work tree's file has by an old name",
+    name: "a command under an old name in a work tree's file",
   },
   {
     promise: "store",
@@ -407,7 +407,7 @@ export const mutants: readonly Mutant[] = [
     find: "    moved.set(fields, names);\n",
     replace: "",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "is written by its new name by the next set",
+    name: "is written under its new name by the next set",
   },
   {
     promise: "store",
@@ -416,7 +416,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (byOldName.length === 0) return { config, byOldName };",
     replace: "if (byOldName.length >= 0) return { config, byOldName };",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "serves what the file has by its old name",
+    name: "serves the value that the file has under its old name",
   },
   {
     promise: "store",
@@ -425,7 +425,7 @@ export const mutants: readonly Mutant[] = [
     find: "namesOf(path).find(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field",
     replace: "namesOf(path).findLast(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "wins by its new name",
+    name: "prefers its new name",
   },
   {
     promise: "store",
@@ -434,7 +434,7 @@ export const mutants: readonly Mutant[] = [
     find: "return name !== undefined && isThere(readable, { scope, field: name }) ?",
     replace: "return name !== undefined ?",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "is told to who asks by the old name",
+    name: "is named to a client that uses the old name",
   },
   {
     promise: "store",
@@ -443,7 +443,7 @@ export const mutants: readonly Mutant[] = [
     find: "deprecated: true, doNotSuggest: true }",
     replace: "doNotSuggest: true }",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "the schema for editors has an old name",
+    name: "the schema for editors marks an old name",
   },
   {
     promise: "store",
@@ -452,7 +452,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (other !== undefined) throw",
     replace: "if (other === null) throw",
     test: "test/main/daemon/renamed-fields.test.ts",
-    name: "a schema that leaves open which field",
+    name: "a schema with an ambiguous or invalid old name",
   },
   {
     promise: "store",

@@ -9,7 +9,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/trusted-values.ts",
     find: "return this.#at(repo, path).includes(hashOfValue(value));",
     replace: "return this.#at(repo, path).length > 0;",
-    name: "is asked for once",
+    name: "needs to be accepted once",
   },
   {
     ...s17,
@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/trusted-values.ts",
     find: "function placeOf(repo: string, { scope, field }: ConfigPath): string {",
     replace: `function placeOf(repo: string, { scope, field }: ConfigPath): string {\n  repo = "";`,
-    name: "in its own field and repository alone",
+    name: "only in its own field and repository",
   },
   {
     ...s17,
@@ -25,7 +25,7 @@ export const mutants: readonly Mutant[] = [
     file: "shared/json.ts",
     find: ".sort(([one], [other]) => (one < other ? -1 : 1))",
     replace: "",
-    name: "is asked for once",
+    name: "needs to be accepted once",
   },
   {
     ...s17,
@@ -33,7 +33,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/repository-state.ts",
     find: "!this.#isOfWorkTree || trust.hasByAnyName(",
     replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.hasByAnyName(",
-    name: "waits from the first on",
+    name: "waits from the start",
   },
   {
     ...s17,
@@ -41,7 +41,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/mirror-follower.ts",
     find: "isServed(config, this.#served.current.stored, this.#served.rules)",
     replace: "isServed(config, this.#served.current.stored, { ...this.#served.rules, isTrusted: () => true })",
-    name: "the last valid one serves",
+    name: "its last valid value is served",
   },
   {
     ...s17,
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/config-changes.ts",
     find: `source !== "restore" || !field.isCommand`,
     replace: `source !== "none" || !field.isCommand`,
-    name: "undo and restore give no trust",
+    name: "is not trusted by undo or restore",
   },
   {
     ...s17,
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/decide-batch.ts",
     find: "isNeeded(config, edit) || isAwaited(before, edit)",
     replace: "isNeeded(config, edit)",
-    name: "a set of the very value trusts it",
+    name: "is trusted by a set of the same value",
   },
   {
     ...s17,
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
     find: `"trust/accept": async ({ repo, field, hash }, { caller }) => {
       requireOwner(caller);`,
     replace: `"trust/accept": async ({ repo, field, hash }) => {`,
-    name: "is the owner's alone",
+    name: "is for the owner only",
   },
   {
     promise: "S17",

@@ -4,7 +4,7 @@ import { compileScope, Scopes } from "../../../main/daemon/scopes.ts";
 
 const scopes = new Scopes();
 
-/** What is told of a text: place, code, field and whether it is an error. */
+/** The problems of a text: place, code, field and whether it is an error. */
 function problemLines(text: string): string[] {
   return problemsOfText(text, scopes).map(problem => {
     const { code, field, line, column } = problem;
@@ -12,12 +12,12 @@ function problemLines(text: string): string[] {
   });
 }
 
-test("a text of which all is active has no problems", () => {
+test("a text whose values are all active has no problems", () => {
   expect(problemLines(`{ // a comment\n "$schema": "x", "config": { "svc": { "timeout": 30 } } }`)).toEqual([]);
   expect(problemLines("{}")).toEqual([]);
 });
 
-test("every problem of a text is told, where it stands and in that order", () => {
+test("every problem of a text is reported at its place, in the order of the text", () => {
   const text = `{
   "config": {
     "other": { "a": 1 },
@@ -40,7 +40,7 @@ test("every problem of a text is told, where it stands and in that order", () =>
   ]);
 });
 
-test("what is wrong inside a value is told where it stands there", () => {
+test("a problem inside a value is reported at its place in the value", () => {
   const text = `{ "config": { "svc": {
   "envvars": [
     { "name": "GOOD", "value": "" },
@@ -53,20 +53,20 @@ test("what is wrong inside a value is told where it stands there", () => {
 });
 
 test.each([
-  ["a text that is no JSON", '{\n  "config": {,}\n}', ["2:14 1106  error"]],
-  ["a member twice", '{ "config": {},\n "config": {} }', ["2:2 1106  error"]],
-  ["a configuration that is none", '{ "config": [] }', ["1:13 1106  error"]],
-  ["scopes that are none", '{ "config": { "svc": 1, "own": 2 } }', ["1:22 1106  error", "1:32 1106  error"]],
-])("%s is told as what breaks the file", (_what, text, expected) => {
+  ["invalid JSON", '{\n  "config": {,}\n}', ["2:14 1106  error"]],
+  ["a duplicate member", '{ "config": {},\n "config": {} }', ["2:2 1106  error"]],
+  ["a configuration that is not an object", '{ "config": [] }', ["1:13 1106  error"]],
+  ["scopes that are not objects", '{ "config": { "svc": 1, "own": 2 } }', ["1:22 1106  error", "1:32 1106  error"]],
+])("reports %s as breaking the file", (_what, text, expected) => {
   expect(problemLines(text)).toEqual(expected);
 });
 
-test("a value that runs as a command is not asked about trust, and nothing is remembered of it", () => {
+test("a value that runs as a command is not checked for trust, and nothing about it is stored", () => {
   const text = '{ "config": { "svc": { "services": { "web": { "ready": "true", "image": "nginx" } } } } }';
   expect(problemLines(text)).toEqual([]);
 });
 
-test("a field that stands there by an old name, or is deprecated, is a warning where it stands", () => {
+test("a field under an old name, or a deprecated one, is a warning at its place", () => {
   const whole = { type: "integer", default: 1 };
   const known = new Scopes();
   const properties = {
@@ -88,7 +88,7 @@ test("a field that stands there by an old name, or is deprecated, is a warning w
   expect(problems[2]?.message).toContain("deprecated");
 });
 
-test("of more than a hundred problems the rest is an error without a place", () => {
+test("problems beyond a hundred are summed up in one error without a place", () => {
   const fields = Array.from({ length: 150 }, (_, index) => `"field_${index}": 1`);
   const problems = problemLines(`{ "config": { "svc": { ${fields.join(", ")} } } }`);
   expect(problems).toHaveLength(101);

@@ -19,7 +19,7 @@ function format(values: { readonly [path: string]: JsonValue }, schema: FieldSch
   return { fields, ...formatEnvironment(new Map(Object.entries(values)), fields) };
 }
 
-/** Texts of the characters that quoting is about, and some others. */
+/** Texts of characters that affect quoting, and some others. */
 const difficultText = fc.string({
   unit: fc.constantFrom(..."'\"`$#\\ \n\tn!=;&(){}*~aZ0é😀\u2028".split(/(?:)/u), "\r", "$(x)", "\\n"),
 });
@@ -30,7 +30,7 @@ describe("values as lines of an env file", () => {
     expect(variableName("my-scope.a.b-c")).toBe("MY_SCOPE_A_B_C");
   });
 
-  test("numbers and booleans stand as they are, texts and everything else between quotes", () => {
+  test("numbers and booleans are written as they are, texts and everything else in quotes", () => {
     const fields: Fields = new Map([
       ["svc.timeout", { type: "integer", default: 0 }],
       ["svc.on", { type: "boolean", default: false }],
@@ -68,14 +68,14 @@ describe("values as lines of an env file", () => {
   });
 
   test.each(["a\rb", "a\0b", "\ud800", `it's "so"`, "it's $5", "it's `id`", "it's \\n", "it's \\", "it's \\\nso"])(
-    "the text %j has no form that all read alike, and is refused by name",
+    "the text %j has no form that every reader agrees on, and is refused by name",
     value => {
       const { problems } = format({ "t.value": value, "t.next": "next" });
       expect(problems).toEqual([expect.stringContaining("t.value")]);
     },
   );
 
-  test("whatever text is not refused, parseEnv reads back as it is, the lines around it too", () => {
+  test("parseEnv reads back every text that is not refused, and the lines around it", () => {
     fc.assert(
       fc.property(difficultText, value => {
         const { text: lines, problems } = format({ "t.before": "before", "t.value": value, "t.next": "next" });
@@ -86,7 +86,7 @@ describe("values as lines of an env file", () => {
     );
   });
 
-  test.skipIf(process.platform === "win32")("whatever text is not refused, a shell reads back as it is", async () => {
+  test.skipIf(process.platform === "win32")("a shell reads back every text that is not refused", async () => {
     const samples = fc.sample(difficultText, 500);
     const fits = samples.filter(value => format({ "t.value": value }).problems.length === 0);
     expect(fits.length).toBeGreaterThan(100);
@@ -107,7 +107,7 @@ describe("values as lines of an env file", () => {
     expect(fits.map((_, index) => read[`T_VALUE${index}`])).toEqual(fits);
   });
 
-  test("any JSON value of a field that takes anything has a form, and is read back", () => {
+  test("any JSON value of a field that accepts anything can be written and read back", () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: "binary" }), json => {
         const value = JSON.parse(JSON.stringify(json)) as JsonValue;
@@ -119,17 +119,17 @@ describe("values as lines of an env file", () => {
     );
   });
 
-  test("a text that looks like JSON stays a text, where the field takes both", () => {
+  test("a text that looks like JSON stays a text if the field accepts both", () => {
     const { fields, text: lines } = format({ "t.value": "30" }, anything);
     expect(readEnvironment(lines, fields, false).values.get("t.value")).toBe("30");
   });
 
-  test("a null where texts are taken as they are has no form, and is refused", () => {
+  test("null has no form where texts are written as they are, and is refused", () => {
     const { problems } = format({ "t.value": null }, { type: ["string", "null"], default: null });
     expect(problems).toHaveLength(1);
   });
 
-  test("two fields that would be the same variable are both refused, also when only one has a value", () => {
+  test("two fields that would be the same variable are both refused, even if only one has a value", () => {
     const fields: Fields = new Map([
       ["t.a-b", text],
       ["t.a_b", text],
@@ -146,14 +146,14 @@ describe("reading an env file", () => {
     ["svc.default_port", { type: "string", default: "8080" }],
   ]);
 
-  test("each value is read by its field's schema, with export, comments and Windows line ends around", () => {
+  test("each value is read by its field's schema, despite export, comments and Windows line endings", () => {
     const lines = "# comment\r\nexport SVC_TIMEOUT=30\r\n\r\nSVC_DEFAULT_PORT='9090' # comment\r\n";
     const { values, problems } = readEnvironment(lines, fields, false);
     expect(Object.fromEntries(values)).toEqual({ "svc.timeout": 30, "svc.default_port": "9090" });
     expect(problems).toEqual([]);
   });
 
-  test("a variable that stands for no field is a problem, unless it is to be ignored", () => {
+  test("a variable without a field is a problem, unless unknown ones are ignored", () => {
     expect(readEnvironment("SVC_TIMEOUT=30\nPATH=/bin\n", fields, false).problems).toEqual([
       "There is no field for the variable PATH.",
     ]);
@@ -161,7 +161,7 @@ describe("reading an env file", () => {
     expect([[...values.keys()], problems]).toEqual([["svc.timeout"], []]);
   });
 
-  test("a variable that may be one of two fields is a problem, also where unknown ones are ignored", () => {
+  test("a variable that may be one of two fields is a problem, even if unknown ones are ignored", () => {
     const namesakes: Fields = new Map([
       ["t.a-b", text],
       ["t.a_b", text],
@@ -170,7 +170,7 @@ describe("reading an env file", () => {
     expect([values.size, problems]).toEqual([0, ["T_A_B is ambiguous: it may be any of t.a-b, t.a_b."]]);
   });
 
-  test("a text without any variable is told from an empty one", () => {
+  test("a text without any variable is distinguished from an empty one", () => {
     expect(readEnvironment(`{ "svc": { "timeout": 30 } }`, fields, false).problems).toHaveLength(1);
     expect(readEnvironment("\n# nothing here\n", fields, false).problems).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { RotatingLog } from "../../../main/rotating-log.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-test("a log that has grown to its limit is put aside, in place of the one before: the newest lines are there, whole and without a gap", async () => {
+test("a log that reaches its limit replaces the one put aside before: the newest lines are kept, complete and without a gap", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, "daemon.log");
   const limit = 100;
@@ -21,7 +21,7 @@ test("a log that has grown to its limit is put aside, in place of the one before
     expect(kept).toEqual(written.slice(-kept.length));
     for (const lines of [aside, present])
       if (lines.length > 1) expect(lines.join("").length).toBeLessThanOrEqual(limit);
-    // Nothing is put aside, and so nothing thrown away, as long as there is room.
+    // Nothing is put aside, and so nothing is lost, while there is room.
     if (aside.length === 0) expect(kept.length).toBe(number);
     else expect([...aside, ...present.slice(0, 1)].join("").length).toBeGreaterThan(limit);
   }
@@ -32,7 +32,7 @@ function linesOf(text: string): string[] {
   return text.match(/.*\n|.+$/g) ?? [];
 }
 
-test("what an earlier daemon wrote counts", async () => {
+test("what an earlier daemon wrote counts toward the limit", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, "daemon.log");
   new RotatingLog(path, 30).write("from an earlier daemon\n");

@@ -14,7 +14,7 @@ test("a table that fits has a line for each row", () => {
   expect(layOutTable(header, rows, 200)).toEqual(layOutTable(header, rows));
 });
 
-test.each([100, 80, 60])("in a terminal of %i columns no line is wider, and nothing is left out", width => {
+test.each([100, 80, 60])("in a terminal of %i columns no line is wider, and nothing is omitted", width => {
   const table = layOutTable(header, rows, width);
   for (const line of table.flat()) expect(line.length).toBeLessThanOrEqual(width);
   for (const [index, row] of [header, ...rows].entries()) {
@@ -23,21 +23,21 @@ test.each([100, 80, 60])("in a terminal of %i columns no line is wider, and noth
   }
 });
 
-test("what a row is about is never cut: it is copied into the next command", () => {
+test("the subject of a row is never split, as people copy it into the next command", () => {
   for (const width of [60, 40, 10])
     expect(layOutTable(header, rows, width)[1]?.[0]).toContain("svc.proxy_https_redirect");
 });
 
-test("a word that is longer than its column is cut, but not within a character", () => {
+test("a word that is longer than its column is split, but not within a character", () => {
   const [, lines = []] = layOutTable(["A", "B"], [["a", `${"x".repeat(11)}${"😀".repeat(10)}`]], 15);
   expect(lines.map(line => line.slice(3)).join("")).toBe(`${"x".repeat(11)}${"😀".repeat(10)}`);
   for (const line of lines) expect(line.isWellFormed()).toBe(true);
 });
 
 test.each([
-  ["a terminal", true, 60, true],
-  ["a terminal that does not know its width", true, 0, false],
-  ["a pipe, where each row is whole and one line", false, 60, false],
+  ["a terminal limits the width", true, 60, true],
+  ["a terminal without a known width does not", true, 0, false],
+  ["a pipe does not, and gets each row as one line", false, 60, false],
 ])("%s", (_, isTTY, columns, fits) => {
   using _terminal = pretend({ isTTY, columns });
   let printed = "";
@@ -51,7 +51,7 @@ test.each([
   if (!isTTY) expect(lines).toEqual(rows.map(row => row.join("\t")));
 });
 
-/** Standard output as another. */
+/** Replaces properties of standard output. */
 function pretend(properties: { readonly isTTY: boolean; readonly columns: number }): Disposable {
   const names = ["isTTY", "columns"] as const;
   const before = names.map(name => Object.getOwnPropertyDescriptor(process.stdout, name));

@@ -36,7 +36,7 @@ describe("the typed client", () => {
     expect(call).toBeTypeOf("function");
   });
 
-  test("a refusal is one error with its code, its field and the whole reply; what was not refused is done", async () => {
+  test("a refusal throws one error with its code, its field and the whole reply; what was not refused is done", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
     using client = await connect({ home: t.homeFolder });
@@ -49,13 +49,13 @@ describe("the typed client", () => {
     expect(await client.get(repo, "svc.refresh_hour")).toBe(5);
   });
 
-  test("without a daemon it is 1200, and the message says how to start one", async () => {
+  test("without a daemon it throws 1200, and the message says how to start one", async () => {
     await using t = await startTestDaemon();
     const error: RepoconfError = await connect({ home: join(t.homeFolder, "elsewhere") }).catch(error => error);
     expect(error).toMatchObject({ code: 1200, message: expect.stringContaining("repoconf daemon") });
   });
 
-  test("a key comes from the argument, the file, REPOCONF_API_KEY or the home, in this order; a wrong one is 1100", async () => {
+  test("a key comes from the argument, the file, REPOCONF_API_KEY or the home, in this order; a wrong one gives 1100", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
     const keyFile = join(t.homeFolder, "tool.key");
@@ -106,7 +106,7 @@ describe("the typed client", () => {
     }
   });
 
-  test("another protocol number is refused and names repoconf restart", async () => {
+  test("another protocol number is refused with a message that names repoconf restart", async () => {
     await using t = await startTestDaemon();
     const { endpoint } = await locateDaemon({ home: t.homeFolder });
     await writeFile(join(t.homeFolder, "daemon.json"), JSON.stringify({ ...endpoint, protocol: 2 }));
@@ -116,9 +116,9 @@ describe("the typed client", () => {
     });
   });
 
-  test("no reply in time is 1201, and says that it is not known whether it was done", async () => {
+  test("a missing reply gives 1201, and says that it is not known whether the request was done", async () => {
     const silent = new Server(0);
-    // It proves the key, and then says nothing more.
+    // It proves the key, and then stays silent.
     const credentials = { keyId: "", sign: () => "proven" };
     silent.on("connection", socket => socket.emit("svc", "session", "proven"));
     const address = silent.httpServer.address();
@@ -133,7 +133,7 @@ describe("the typed client", () => {
     await silent.close();
   });
 
-  test("after a restart on another port it connects again by itself, and requests made meanwhile are answered", async () => {
+  test("reconnects automatically after a restart on another port, and requests made meanwhile are answered", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
     using client = await connect({ home: t.homeFolder });
@@ -144,7 +144,7 @@ describe("the typed client", () => {
     expect(await client.get(repo, "svc.timeout")).toBe(900);
   });
 
-  test("a key's file that is away while the connection is lost is waited for", async () => {
+  test("waits for a key's file that is missing while the connection is lost", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
     const where = { home: t.homeFolder, keyFile: join(t.homeFolder, "tool.key") };
@@ -165,7 +165,7 @@ describe("the typed client", () => {
     expect(await asked).toBe(900);
   });
 
-  test("once its key is revoked it gives up, with 1100", async () => {
+  test("gives up with 1100 once its key is revoked", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", {
       name: "tool",
@@ -185,7 +185,7 @@ describe("the typed client", () => {
 });
 
 describe("client.watch", () => {
-  test("yields each change in order, and after a restart of the daemon goes on where it was", async () => {
+  test("yields each change in order, and resumes where it was after a restart of the daemon", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
     using client = await connect({ home: t.homeFolder });
@@ -212,7 +212,7 @@ describe("client.watch", () => {
     expect(hours()).toEqual([1, 2, 3]);
 
     await t.restart();
-    // Whether the watch is back by now or not.
+    // Whether or not the watch is back by now.
     await set(4);
     await until(() => seen.length === 4, "a change after the restart");
     expect(hours()).toEqual([1, 2, 3, 4]);

@@ -19,9 +19,9 @@ function clientAt(t: TestDaemon, url: string): RepoconfClient {
 
 const secretPart = (key: string) => key.split("_").slice(2).join("_");
 
-describe("who sits on the daemon's port", () => {
+describe("an impostor on the daemon's port", () => {
   test.each(["welcome", "lie", "refuse"] as const)(
-    "and answers with %s gets no key and no value, and nothing that it says is believed",
+    "that answers with %s gets no key and no value, and nothing that it sends is trusted",
     async answer => {
       await using t = await startTestDaemon();
       await using squatter = await startSquatter({ answer });
@@ -36,14 +36,14 @@ describe("who sits on the daemon's port", () => {
     },
   );
 
-  test("takes no watch over: the client looks again until the daemon itself is back", async () => {
+  test("cannot take over a watch: the client keeps looking until the daemon itself is back", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
     const port = Number(new URL(t.url).port);
     const home = { home: t.homeFolder };
     const { credentials, signAsDaemon } = await locateDaemon(home);
     const last = { url: t.url, credentials, ...(signAsDaemon && { signAsDaemon }) };
-    // Where no daemon runs it looks where the last one was, as after a crash.
+    // Without a daemon it tries the last one's address, as after a crash.
     using client = new RepoconfClient({ locate: () => locateDaemon(home).catch(() => last) });
     await client.connect();
     const taken: unknown[] = [];
@@ -63,7 +63,7 @@ describe("who sits on the daemon's port", () => {
     await watching;
   });
 
-  test("and hands all on to the real daemon is found out: what was signed names another address", async () => {
+  test("that relays everything to the real daemon is detected: the signature names another address", async () => {
     await using t = await startTestDaemon();
     await using relay = await startRelay(Number(new URL(t.url).port));
     const credentials = keyCredentials(t.ownerKey);
@@ -72,14 +72,14 @@ describe("who sits on the daemon's port", () => {
     plain.close();
     using client = new RepoconfClient({ locate: async () => ({ url: relay.url, credentials }) });
     await expect(client.connect()).rejects.toMatchObject({ code: 1100 });
-    // It knows the daemon's secret, and so that the refusal is of another address too.
+    // It knows the daemon's secret, so it detects that the refusal names another address too.
     using ofHome = clientAt(t, relay.url);
     await expect(ofHome.connect()).rejects.toMatchObject({ code: 1200 });
   });
 });
 
 describe("the daemon", () => {
-  /** What it answers to these proofs, signed of what the connection is unless something else is given. */
+  /** Its answer to a proof, which signs the actual connection unless `change` says otherwise. */
   async function knock(
     t: TestDaemon,
     change: {
@@ -127,7 +127,7 @@ describe("the daemon", () => {
   }
 
   test.each([undefined, "polling"] as const)(
-    "answers a proof with its own, as the protocol page says (%s)",
+    "answers a proof with its own, as the protocol page documents (%s)",
     async transport => {
       await using t = await startTestDaemon();
       const { answer, expected } = await knock(t, { ...(transport && { transport }) });
@@ -162,7 +162,7 @@ describe("the daemon", () => {
       expect((await knock(t, change)).answer, title).toMatchObject({ code: 1100, name: "Unauthorized" });
   });
 
-  test("draws an id of 256 bits for each connection", async () => {
+  test("generates a 256-bit id for each connection", async () => {
     await using t = await startTestDaemon();
     const ids = new Set<string>();
     for (let count = 0; count < 5; count++) {

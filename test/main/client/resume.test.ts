@@ -9,11 +9,11 @@ import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { randomNumbers } from "../../helpers/random.ts";
 
-/** How many changes; 5,000 in full. */
+/** The number of changes; 5,000 in the full test. */
 const count = Number(process.env["REPOCONF_CHANGES"] ?? (process.env["REPOCONF_TORTURE"] === "1" ? 5_000 : 600));
 const seed = Number(process.env["REPOCONF_SEED"] ?? 4);
 
-/** A watcher whose client is thrown away now and then, a new one going on from the last change that it saw. */
+/** A watcher that discards its client now and then; a new one resumes after the last change that it saw. */
 class Watcher {
   readonly seen: ConfigChanged[] = [];
   readonly #home: string;
@@ -31,8 +31,8 @@ class Watcher {
     this.#running = this.#run();
   }
 
-  /** Throws the client away in the middle of whatever it does. */
-  throwAway(): void {
+  /** Discards the client in the middle of whatever it does. */
+  discard(): void {
     this.#stop.abort();
   }
 
@@ -57,7 +57,7 @@ class Watcher {
         }
         this.restarts++;
       } catch (error) {
-        // No daemon at this moment, or it went before it answered for the first time.
+        // No daemon right now, or it stopped before its first reply.
         if (![1200, 1201].includes((error as { code?: number }).code ?? 0)) throw error;
         await delay(10);
       }
@@ -65,7 +65,7 @@ class Watcher {
   }
 }
 
-/** The daemon's sides of connections that begin from now on, so that they can be cut as a broken network does. */
+/** The daemon's ends of connections made from now on, which can be cut like by a broken network. */
 function watchConnections() {
   const sockets = new Set<Socket>();
   let spared = false;
@@ -80,7 +80,7 @@ function watchConnections() {
     cut: () => {
       for (const socket of [...sockets]) socket.destroy();
     },
-    /** What connects meanwhile will not be cut: the owner's sets would have no answer. */
+    /** Connections made meanwhile are not cut: the owner's sets would get no reply. */
     sparing: async (task: () => Promise<void>) => {
       spared = true;
       await task();
@@ -92,13 +92,13 @@ function watchConnections() {
 
 const fields = ["svc.timeout", "svc.domain", "svc.provider"];
 
-/** A set of some of the fields, all saying the same number; with the first field always. */
+/** A set of some of the fields, all with the same number; always includes the first field. */
 function nextSet(number: number, random: (below: number) => number): { readonly [field: string]: unknown } {
   const taken = fields.filter((_, index) => index === 0 || random(2) === 0);
   return Object.fromEntries(taken.map((field, index) => [field, index === 0 ? number : `${number}`]));
 }
 
-/** Each change once, in order, each set whole. */
+/** Expects each change once and in order, each set complete. */
 function expectWhole(seen: readonly ConfigChanged[], sets: readonly { readonly [field: string]: unknown }[]): void {
   expect(seen.map(({ revision }) => revision)).toEqual(sets.map((_, index) => index + 2));
   const values = seen.map(({ changes }) =>
@@ -107,7 +107,7 @@ function expectWhole(seen: readonly ConfigChanged[], sets: readonly { readonly [
   expect(values).toEqual(sets);
 }
 
-test(`watchers cut off, thrown away and resumed at random over ${count} changes have each once, in order and whole`, {
+test(`watchers disconnected, discarded and resumed at random over ${count} changes see each once, in order and complete`, {
   timeout: 600_000,
 }, async () => {
   const random = randomNumbers(seed);
@@ -145,7 +145,7 @@ test(`watchers cut off, thrown away and resumed at random over ${count} changes 
   while (sets.length < count) {
     const next = nextSet(sets.length + 1, random);
     sets.push(next);
-    // In flight side by side, so that writes are shared; the order is that of sending.
+    // In flight concurrently, so that writes are shared; they keep the order of sending.
     waiting.push(
       t.owner.call("config/set", { repo, ...next }).then(({ errors }) => {
         if (errors.length > 0) throw new Error(JSON.stringify(errors));
@@ -156,8 +156,8 @@ test(`watchers cut off, thrown away and resumed at random over ${count} changes 
       cuts++;
       connections.cut();
     }
-    if (random(40) === 0) watcher.throwAway();
-    if (random(40) === 0) limited.throwAway();
+    if (random(40) === 0) watcher.discard();
+    if (random(40) === 0) limited.discard();
     if (random(20) === 0) await delay(random(30));
     if (!restarts.has(sets.length)) continue;
     await Promise.all(waiting.splice(0));
@@ -201,7 +201,7 @@ test(`watchers cut off, thrown away and resumed at random over ${count} changes 
   await Promise.all([watcher.end(), limited.end(), steadyEnded, everythingEnded]);
 });
 
-test("outside of what is kept a watcher that comes back gets 1110, and inside it all that it missed", async () => {
+test("a watcher that returns gets all that it missed within the kept history, and 1110 beyond it", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   await writeFile(join(t.homeFolder, "settings.json"), `{ "history": { "revisions": 10 } }`);
@@ -221,7 +221,7 @@ test("outside of what is kept a watcher that comes back gets 1110, and inside it
   }
 });
 
-test("a client that was away for longer than history is kept ends with 1110, a watch of everything says what it lost", async () => {
+test("a watch that was away for longer than history is kept ends with 1110; a watch of everything reports what it lost", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   const other = await t.addRepository("other");
@@ -248,7 +248,7 @@ test("a client that was away for longer than history is kept ends with 1110, a w
   const ended = (async () => {
     for await (const _ of watched);
   })().catch((error: unknown) => error);
-  // Without the endpoint's file no client finds the way back.
+  // Without the endpoint's file no client can reconnect.
   const endpoint = join(t.homeFolder, "daemon.json");
   await rename(endpoint, `${endpoint}.away`);
   connections.cut();
@@ -267,7 +267,7 @@ test("a client that was away for longer than history is kept ends with 1110, a w
   ]);
 });
 
-test("a watch whose connection is lost before it was answered for the first time begins with the next connection", async () => {
+test("a watch whose connection is lost before its first reply begins with the next connection", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   using connections = watchConnections();

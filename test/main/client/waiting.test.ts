@@ -5,7 +5,7 @@ import { until } from "../../helpers/daemon.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-/** A client of a server that proves the key and then says what a test lets it say. Its timer is the test's from now on. */
+/** A client of a server that proves the key and then sends what the test wants. The test controls its timer from now on. */
 async function connectToSlowDaemon() {
   const server = new Server(0);
   const credentials = { keyId: "", sign: () => "proven" };
@@ -35,7 +35,7 @@ async function connectToSlowDaemon() {
   return { client, asked: asked.promise, reported, say, [Symbol.asyncDispose]: close };
 }
 
-test("a request is waited for as long as the daemon says that its indexing goes on", async () => {
+test("a request waits as long as the daemon reports that its indexing continues", async () => {
   await using t = await connectToSlowDaemon();
   const list = t.client.run("repo/list", {});
   const reply = await t.asked;
@@ -49,7 +49,7 @@ test("a request is waited for as long as the daemon says that its indexing goes 
   expect(t.reported.slice(-2)).toEqual([{ done: 5, total: 5 }, undefined]);
 });
 
-test("it is given up, with 1201, when nothing has come for ten seconds", async () => {
+test("a request fails with 1201 when nothing has arrived for ten seconds", async () => {
   await using t = await connectToSlowDaemon();
   const list = t.client.run("repo/list", {});
   const refused = expect(list).rejects.toMatchObject({ code: 1201, message: expect.stringContaining("not known") });
@@ -61,7 +61,7 @@ test("it is given up, with 1201, when nothing has come for ten seconds", async (
   expect(t.reported.at(-1)).toBeUndefined();
 });
 
-test("a connection that is lost while a request waits is 1201 at once", async () => {
+test("a request that waits when the connection is lost immediately fails with 1201", async () => {
   await using t = await connectToSlowDaemon();
   const list = t.client.run("repo/list", {});
   const refused = expect(list).rejects.toMatchObject({ code: 1201 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Watch } from "../../../shared/client/watch.ts";
 import type { EventMessage } from "../../../shared/protocol.ts";
 
-test("a change right after the connection is back is told behind the word that it is back", async () => {
+test("a change right after a reconnection follows the message that the connection is resumed", async () => {
   const watch = new Watch(undefined);
   watch.begin({ shop: 1 });
   watch.lose();

@@ -7,7 +7,7 @@ import { realFileSystem } from "../../../main/files/file-system.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-/** Takes what a watch yields until it ends; `ended` gives what it threw, if anything. */
+/** Collects what a watch yields until it ends; `ended` resolves to what it threw, if anything. */
 function collect<Message>(watch: AsyncIterable<Message>): {
   readonly seen: Message[];
   readonly ended: Promise<unknown>;
@@ -35,7 +35,7 @@ describe("client.watch ends", () => {
     expect(await ended).toBeUndefined();
   });
 
-  test("with the signal, and with one that was aborted before", async () => {
+  test("with the signal, even one that was aborted before", async () => {
     await using t = await startTestDaemon();
     using client = await connect({ home: t.homeFolder });
     const stop = new AbortController();
@@ -58,7 +58,7 @@ describe("client.watch ends", () => {
     expect(await ended).toMatchObject({ code: 1100 });
   });
 
-  test("with 1102 when its repository is not there, also when it went while the connection was lost", async () => {
+  test("with 1102 when its repository does not exist, even if it was removed while the connection was lost", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     using client = await connect({ home: t.homeFolder });
@@ -81,13 +81,13 @@ test("one watch that ends does not end another of the same client", async () => 
   await client.run("daemon/status", {});
   stop.abort();
   await all.ended;
-  // The daemon answers in order, so the watch was begun anew before this.
+  // The daemon answers in order, so the watch was started again before this.
   await client.run("daemon/status", {});
   await t.owner.call("config/set", { repo, "svc.timeout": 5 });
   await until(() => one.seen.length === 1, "the change");
 });
 
-test("after a lost connection a watch of everything tells what changed meanwhile, and what came and went", async () => {
+test("after a lost connection a watch of everything reports what was changed, added and removed meanwhile", async () => {
   await using folder = await temporaryFolder();
   const file = (id: string) => join(folder.path, "repos", `${id}.json`);
   const first = await startTestDaemon({ home: folder.path });
@@ -114,7 +114,7 @@ test("after a lost connection a watch of everything tells what changed meanwhile
   ]);
 });
 
-test("a watch since a revision tells first what came after it, and each of two watches has each change once", async () => {
+test("a watch since a revision first yields what came after it, and each of two watches gets each change once", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   const other = await t.addRepository("other");
@@ -131,7 +131,7 @@ test("a watch since a revision tells first what came after it, and each of two w
   expect([revisions(repo), revisions(other)]).toEqual([[3, 4, 5], [2]]);
 });
 
-test("a watch from before what is kept is 1110, one from a revision that is not there yet 1112", async () => {
+test("a watch from before the kept history gives 1110, one from a future revision 1112", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   await writeFile(join(t.homeFolder, "settings.json"), `{ "history": { "revisions": 2 } }`);
@@ -142,7 +142,7 @@ test("a watch from before what is kept is 1110, one from a revision that is not 
   expect(await collect(client.watch({ repo, since: 5 })).ended).toMatchObject({ code: 1112 });
 });
 
-test("a server that ends the connection before the handshake is done is 1200, and nothing hangs", async () => {
+test("a server that closes the connection during the handshake gives 1200, and nothing hangs", async () => {
   const server = createServer(socket => socket.once("data", () => socket.destroy()));
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
@@ -153,7 +153,7 @@ test("a server that ends the connection before the handshake is done is 1200, an
   server.close();
 });
 
-test("a watch asked of a daemon that is stopping begins with the next one, and one that goes on there goes on with the next", async () => {
+test("a watch requested from a stopping daemon begins with the next one, and a running watch continues with the next one", async () => {
   const gate = Promise.withResolvers<void>();
   let held: "no" | "next" | "yes" = "no";
   await using t = await startTestDaemon({
@@ -182,11 +182,11 @@ test("a watch asked of a daemon that is stopping begins with the next one, and o
   const closing = t.daemon.close();
   expect(await t.owner.call("key/self")).toMatchObject({ errors: [{ code: 1113 }] });
   const asked = collect(other.watch({ repo, since: 1 }));
-  // The daemon forgets all watches of the connection, so that the other one is asked for anew.
+  // The daemon forgets all watches of the connection, so the other one is requested again.
   stop.abort();
   await everything.ended;
   gate.resolve();
-  // What the client asked before is still answered.
+  // The client's earlier request is still answered.
   expect(await set).toMatchObject({ result: [{ revision: 3 }], errors: [] });
   await closing;
   await t.restart();

@@ -17,28 +17,28 @@ async function set(t: TestDaemon, repo: string | readonly string[], timeout: num
   expect(errors).toEqual([]);
 }
 
-/** What a client was told of, when all that was sent has come: repository and timeout, or that the past ends. */
+/** What a client has received once everything sent has arrived: repository and timeout, or that the replay ends. */
 async function receivedBy(client: TestClient): Promise<string[]> {
   await client.call("key/self");
   const events = client.events as readonly (readonly [string, string, object])[];
   return events.flatMap(([resource, event, payload]) => {
     if (resource !== "config") return [];
-    if (event === "position") return ["the past ends"];
+    if (event === "position") return ["the replay ends"];
     const { repo, changes, position } = payload as ConfigChanged;
     return [`${repo} ${changes?.["svc"]?.["timeout"]?.value}${position === undefined ? "" : " with a position"}`];
   });
 }
 
-/** The last position that a client was told. */
+/** The last position that a client received. */
 function positionOf(client: TestClient): string {
   const events = client.events as readonly (readonly [string, string, { readonly position?: string }])[];
   const position = events.findLast(([, , payload]) => payload.position !== undefined)?.[2].position;
-  if (position === undefined) throw new Error("no position was told");
+  if (position === undefined) throw new Error("no position was received");
   return position;
 }
 
 describe("a watch from a position", () => {
-  test("tells what came after it in every repository, also in one that was added since and over a restart; then what happens", async () => {
+  test("replays what came after it in every repository, including one added since, across a restart; then continues live", async () => {
     await using t = await startWith("one", "two", "three");
     const { result } = await t.owner.call("config/watch", {});
     await set(t, "one", 1);
@@ -63,31 +63,31 @@ describe("a watch from a position", () => {
         since: { one: 2, two: 2, four: 0 },
       },
     });
-    await until(async () => (await receivedBy(client)).at(-1) === "the past ends", "the past");
-    const past = await receivedBy(client);
-    // In order for each; between two repositories there is none.
-    expect(past.filter(line => line.startsWith("one"))).toEqual(["one 3", "one 6"]);
-    expect(past.filter(line => line.startsWith("two"))).toEqual(["two 5"]);
-    expect(past.filter(line => line.startsWith("four"))).toEqual(["four 4"]);
-    expect(past).toHaveLength(5);
+    await until(async () => (await receivedBy(client)).at(-1) === "the replay ends", "the replay");
+    const replayed = await receivedBy(client);
+    // In order within a repository; between repositories there is no order.
+    expect(replayed.filter(line => line.startsWith("one"))).toEqual(["one 3", "one 6"]);
+    expect(replayed.filter(line => line.startsWith("two"))).toEqual(["two 5"]);
+    expect(replayed.filter(line => line.startsWith("four"))).toEqual(["four 4"]);
+    expect(replayed).toHaveLength(5);
     await set(t, "three", 7);
-    expect((await receivedBy(client)).slice(past.length)).toEqual(["three 7 with a position"]);
+    expect((await receivedBy(client)).slice(replayed.length)).toEqual(["three 7 with a position"]);
 
-    // From the beginning, which the first watch was told, it is all of it; from the newest, nothing.
+    // From the first watch's position everything is replayed; from the newest position, nothing.
     const earlier = await t.connect();
     await earlier.call("config/watch", { position: result.position });
-    await until(async () => (await receivedBy(earlier)).at(-1) === "the past ends", "the past from the beginning");
+    await until(async () => (await receivedBy(earlier)).at(-1) === "the replay ends", "the replay from the beginning");
     expect(await receivedBy(earlier)).toHaveLength(8);
     const later = await t.connect();
     await later.call("config/watch", { position: positionOf(client) });
-    await until(async () => (await receivedBy(later)).length > 0, "the end of the past");
-    expect(await receivedBy(later)).toEqual(["the past ends"]);
+    await until(async () => (await receivedBy(later)).length > 0, "the end of the replay");
+    expect(await receivedBy(later)).toEqual(["the replay ends"]);
   });
 
-  test("is told with nothing that happens while its past is still being told", async () => {
+  test("sends live events without a position while the replay is still running", async () => {
     await using t = await startWith("two", "one");
     const { result } = await t.owner.call("config/watch", { repo: "two" });
-    // More than waits for a client that does not read.
+    // More than the daemon buffers for a client that does not read.
     for (let timeout = 1; timeout <= 40; timeout++) {
       const services = { web: { ready: `${timeout}`, image: "x".repeat(200_000) } };
       await set(t, "one", timeout, { "svc.services": services });
@@ -98,24 +98,24 @@ describe("a watch from a position", () => {
     reading.pause();
     await set(t, "two", 61);
     reading.resume();
-    await until(async () => (await receivedBy(client)).at(-1) === "the past ends", "the past");
+    await until(async () => (await receivedBy(client)).at(-1) === "the replay ends", "the replay");
     const received = await receivedBy(client);
     expect(received).toContain("two 61");
     expect(received.indexOf("two 61")).toBeLessThan(received.indexOf("one 40"));
   });
 
-  test("of some repositories tells of these alone", async () => {
+  test("of some repositories replays only those", async () => {
     await using t = await startWith("one", "two");
     const { result } = await t.owner.call("config/watch", {});
     for (const repo of ["one", "two"]) await set(t, repo, 1);
     const client = await t.connect();
     const reply = await client.call("config/watch", { repo: ["two"], position: result.position });
     expect(reply.result.since).toEqual({ two: 1 });
-    await until(async () => (await receivedBy(client)).length > 1, "the past");
-    expect(await receivedBy(client)).toEqual(["two 1", "the past ends"]);
+    await until(async () => (await receivedBy(client)).length > 1, "the replay");
+    expect(await receivedBy(client)).toEqual(["two 1", "the replay ends"]);
   });
 
-  test("is told with the last event of an atomic set, so that none of it is missed by who goes on from there", async () => {
+  test("gets a position only with the last event of an atomic set, so that resuming from it misses none of the set", async () => {
     await using t = await startWith("one", "two", "three");
     await t.owner.call("config/watch", {});
     await set(t, ["one", "two", "three"], 1, { atomic: true });
@@ -123,7 +123,7 @@ describe("a watch from a position", () => {
     expect(received.map(one => one.endsWith("with a position"))).toEqual([false, false, true]);
   });
 
-  test("that a limited key is told grows with what it cannot see, says nothing of it, and is kept while it is away", async () => {
+  test("gives a limited key positions that advance past what it cannot see, reveal nothing of it, and stay valid while it is away", async () => {
     await using t = await startTestDaemon();
     await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions: 20 } }));
     await t.restart();
@@ -140,7 +140,7 @@ describe("a watch from a position", () => {
     expect(old).toMatchObject({ result: null, errors: [{ code: 1110, repo: "one" }] });
   });
 
-  test("of another log, or none at all, is 1110 with the one to go on from", async () => {
+  test("of another log, or an invalid one, fails with 1110 and the position to resume from", async () => {
     await using home = await temporaryFolder();
     const first = await startTestDaemon({ home: home.path });
     await first.addRepository("one");
@@ -162,11 +162,11 @@ describe("a watch from a position", () => {
     await set(t, "one", 2);
     const client = await t.connect();
     await client.call("config/watch", { position: String(position) });
-    await until(async () => (await receivedBy(client)).length > 1, "the past");
-    expect(await receivedBy(client)).toEqual(["one 2", "the past ends"]);
+    await until(async () => (await receivedBy(client)).length > 1, "the replay");
+    expect(await receivedBy(client)).toEqual(["one 2", "the replay ends"]);
   });
 
-  test("is what the typed client goes on from", async () => {
+  test("resumes in the typed client, then continues live", async () => {
     await using t = await startWith("one", "two");
     const { result } = await t.owner.call("config/watch", {});
     await set(t, "one", 1);

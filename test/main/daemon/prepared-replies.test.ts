@@ -11,7 +11,7 @@ import {
 } from "../../../main/daemon/prepared-replies.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 
-/** An object that counts how often it is made into JSON. */
+/** An object that counts how often it is serialized to JSON. */
 function counting(value: string) {
   const counted = { times: 0, toJSON: () => ({ value, times: ++counted.times && undefined }) };
   return counted;
@@ -21,7 +21,7 @@ function counting(value: string) {
 const json = (reply: PreparedReply) => String(reply).slice(0, -1);
 
 describe("prepared replies", () => {
-  test("contain what the reply would: the rest and the result", () => {
+  test("contain the same as the reply: its other members and the result", () => {
     const replies = new PreparedReplies();
     const result = { svc: { domain: 'a "quoted" \u2028 line\n', ä: null } };
     expect(JSON.parse(json(replies.of(result, { revision: 3, errors: [] })))).toEqual({
@@ -32,7 +32,7 @@ describe("prepared replies", () => {
     expect(json(replies.of(result, {}))).toBe(JSON.stringify({ result }));
   });
 
-  test("serialize a result once, and another one anew", () => {
+  test("serialize a result once, and a different one separately", () => {
     const replies = new PreparedReplies();
     const [one, other] = [counting("one"), counting("other")];
     const first = replies.of(one, { errors: [] });
@@ -53,7 +53,7 @@ describe("prepared replies", () => {
     expect(first.times).toBe(2);
   });
 
-  test("are put into the packet unchanged, in any namespace; everything else is Socket.IO's", () => {
+  test("are put into the packet unchanged, in any namespace; everything else is encoded by Socket.IO", () => {
     const encoder = new replyParser.Encoder();
     const reply = new PreparedReplies().of({ a: 1 }, { errors: [] });
     const text = (packet: Packet) => String(encoder.encode(packet)[0]);
@@ -101,7 +101,7 @@ describe("the reply of a list", () => {
   });
 });
 
-test("a list is answered the same the first and the second time, by each key what it may read, and anew after a change", async () => {
+test("a repeated list gets the same reply, limited to what each key may read, and a fresh one after a change", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository();
   await t.owner.call("config/set", { repo, "svc.timeout": 5, "svc.domain": "ä\u2028.test" });

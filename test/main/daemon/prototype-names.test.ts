@@ -14,7 +14,7 @@ afterAll(() => t[Symbol.asyncDispose]());
 
 const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
 
-/** Sends the arguments, given as JSON text: JSON.parse makes a real member of `__proto__`. Nothing may come of them. */
+/** Sends arguments given as JSON text, as JSON.parse creates a real `__proto__` member. They must have no effect. */
 async function expectRefusal(operation: OperationName, text: string, code: number): Promise<void> {
   const before = await homeFiles(t.homeFolder);
   const members = Object.getOwnPropertyNames(Object.prototype).sort();
@@ -23,11 +23,11 @@ async function expectRefusal(operation: OperationName, text: string, code: numbe
     errors: [expect.objectContaining({ code, name: protocolCodes[code], message: expect.stringMatching(/\S/) })],
   });
   expect(await homeFiles(t.homeFolder)).toEqual(before);
-  // The daemon runs in this process: what it did to the prototype would show here.
+  // The daemon runs in this process, so a polluted prototype would show here.
   expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(members);
 }
 
-describe("a name that JavaScript's objects have already", () => {
+describe("a name that JavaScript objects inherit", () => {
   const rows: [OperationName, string, number][] = [
     ["config/list", `{ "repo": "NAME" }`, 1102],
     ["config/list", `{ "repo": "${repo}", "scope": "NAME" }`, 1011],
@@ -71,11 +71,11 @@ describe("a name that JavaScript's objects have already", () => {
       `{ "name": "a", "grants": [{ "__proto__": { "repos": "*", "fields": ["*"], "right": "read" } }] }`,
       1101,
     ],
-  ])("__proto__ is refused where a name is free to choose: %s %s gets %i", expectRefusal);
+  ])("__proto__ is refused even where any name may be chosen: %s %s gets %i", expectRefusal);
 });
 
-describe("names that are valid, whatever objects have already", () => {
-  test.each(["constructor", "toString", "valueOf"])("a repository %s is one like any other", async id => {
+describe("inherited names that are valid", () => {
+  test.each(["constructor", "toString", "valueOf"])("a repository called %s works like any other", async id => {
     expect(await t.addRepository(id)).toBe(id);
     const set = await t.owner.call("config/set", { repo: [id], revision: { [id]: 1 }, "svc.timeout": 7 });
     expect(set).toMatchObject({ result: [{ repo: id, revision: 2 }], errors: [] });
@@ -89,14 +89,17 @@ describe("names that are valid, whatever objects have already", () => {
     expect((await t.owner.call("repo/list", { limit: 1000 })).result.map(entry => entry.id)).toContain(id);
   });
 
-  test.each(["constructor", "toString"])("a service %s can be set, named, kept and read from the file", async name => {
-    const id = await t.addRepository();
-    const services = { [name]: { ready: "true", image: "x" } };
-    const set = await t.owner.call("config/set", { repo: id, "svc.services": services, "svc.default": name });
-    expect(set.errors).toEqual([]);
-    expect(JSON.parse(await t.readRepository(id)).config.svc).toEqual({ services, default: name });
-    expect((await t.owner.call("config/list", { repo: id, stored: true })).result).toEqual({
-      svc: { services, default: name },
-    });
-  });
+  test.each(["constructor", "toString"])(
+    "a service called %s can be set, made the default, stored and read from the file",
+    async name => {
+      const id = await t.addRepository();
+      const services = { [name]: { ready: "true", image: "x" } };
+      const set = await t.owner.call("config/set", { repo: id, "svc.services": services, "svc.default": name });
+      expect(set.errors).toEqual([]);
+      expect(JSON.parse(await t.readRepository(id)).config.svc).toEqual({ services, default: name });
+      expect((await t.owner.call("config/list", { repo: id, stored: true })).result).toEqual({
+        svc: { services, default: name },
+      });
+    },
+  );
 });

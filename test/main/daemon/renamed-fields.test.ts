@@ -20,8 +20,8 @@ import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 const set = { repo: "shop", flush: true };
 
-describe("a field that was renamed (x-renamedFrom)", () => {
-  test("serves what the file has by its old name, with a note that is no problem; nothing is written", async () => {
+describe("a renamed field (x-renamedFrom)", () => {
+  test("serves the value that the file has under its old name, with a note that is not a problem, and writes nothing", async () => {
     await using t = await startDeploy(after);
     expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
     const health = await healthOf(t, "shop");
@@ -38,7 +38,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
     expect(explained.result).toMatchObject({ value: 30, origin: "stored", line: 6 });
   });
 
-  test("is written by its new name by the next set, and the old one goes; all else in the text stays", async () => {
+  test("is written under its new name by the next set, which removes the old one and keeps the rest of the text", async () => {
     await using t = await startDeploy(after);
     const { revision = 0 } = await deployOf(t);
     const { result } = await t.owner.call("config/set", { ...set, "deploy.workers": 40 });
@@ -51,7 +51,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
     expect(await t.readRepository("shop")).toBe(text);
   });
 
-  test("set to the value that it has gets the new name without a revision", async () => {
+  test("set to its current value gets the new name without a new revision", async () => {
     await using t = await startDeploy(after);
     const { revision } = await deployOf(t);
     await t.owner.call("config/set", { ...set, "deploy.workers": 30 });
@@ -61,7 +61,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
     expect(text).not.toContain("jobs");
   });
 
-  test("loses the old name with unset too, also where its value is refused, and with an undo comes back by the new one", async () => {
+  test("loses the old name with unset too, even if its value is invalid, and is restored under the new one", async () => {
     await using t = await startDeploy(after, deployText.replace(`"north"`, "7"));
     expect(await healthOf(t, "shop")).toMatchObject([
       { code: 1103, field: "deploy.region", line: 7 },
@@ -79,7 +79,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
     expect(await t.readRepository("shop")).toContain(`"workers": 30`);
   });
 
-  test("wins by its new name over an old one, which is told as unknown and goes with the next set", async () => {
+  test("prefers its new name over an old one, which is reported as unknown and removed by the next set", async () => {
     await using t = await startDeploy(after, deployText.replace(`"jobs"`, `"workers": 5, "threads": 6, "jobs"`));
     expect((await deployOf(t)).values["workers"]).toBe(5);
     const unknown = (await healthOf(t, "shop")).filter(({ code }) => code === 1011);
@@ -89,7 +89,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
     expect(await t.readRepository("shop")).not.toMatch(/jobs|threads/);
   });
 
-  test("is told to who asks by the old name, if he may reach the new one", async () => {
+  test("is named to a client that uses the old name, if its key may access the new one", async () => {
     await using t = await startDeploy(after);
     const list = await t.owner.call("config/list", { repo: "shop", field: "deploy.jobs" });
     expect(list.errors).toMatchObject([
@@ -110,8 +110,8 @@ describe("a field that was renamed (x-renamedFrom)", () => {
   });
 });
 
-describe("a schema that renames fields and comes while the daemon runs", () => {
-  test("serves the values at once by their new names, as one revision, and writes nothing, not even after a restart", async () => {
+describe("a schema that renames fields while the daemon runs", () => {
+  test("serves the values under their new names immediately, as one revision, and writes nothing, not even after a restart", async () => {
     await using t = await startDeploy(before);
     const { revision = 0 } = await deployOf(t);
     await t.owner.call("config/watch", { repo: "shop" });
@@ -131,7 +131,7 @@ describe("a schema that renames fields and comes while the daemon runs", () => {
       now.revision += 2;
       expect(await t.readRepository("shop")).toBe(deployText);
     }
-    // What the history has by the old name comes back by the new one.
+    // What the history has under the old name is restored under the new one.
     await t.owner.call("config/set", { ...set, "deploy.workers": 50 });
     const past = await t.owner.call("config/list", { repo: "shop", revision });
     expect(past.result["deploy"]).toEqual({ workers: 30, region: "north" });
@@ -140,7 +140,7 @@ describe("a schema that renames fields and comes while the daemon runs", () => {
     expect(await t.readRepository("shop")).toContain(`"workers": 30`);
   });
 
-  test("that came while no daemon ran is the same", async () => {
+  test("does the same if it was added while no daemon ran", async () => {
     await using t = await startDeploy(before);
     await putDeploy(t.homeFolder, after);
     for (let starts = 0; starts < 2; starts++) {
@@ -150,10 +150,10 @@ describe("a schema that renames fields and comes while the daemon runs", () => {
     }
   });
 
-  test("leaves a value that it refuses in the file, and brings it back when it goes", async () => {
+  test("leaves a value that it rejects in the file, and serves it again once the old schema is back", async () => {
     await using t = await startDeploy(before);
     await replaceDeploy(t, { workers: { type: "string", default: "none", "x-renamedFrom": "jobs" } });
-    // From the second start on the log knows nothing of it any more.
+    // From the second start on the log no longer has it.
     for (const restart of [async () => {}, t.restart, t.restart]) {
       await restart();
       expect((await deployOf(t)).values).toEqual({ workers: "none" });
@@ -170,7 +170,7 @@ describe("a schema that renames fields and comes while the daemon runs", () => {
   });
 });
 
-test("the schema for editors has an old name as one that is deprecated and not offered", async () => {
+test("the schema for editors marks an old name as deprecated and not to be suggested", async () => {
   const text = await repositorySchemaText([compileScope("deploy", { type: "object", properties: after })], "home");
   const { properties, additionalProperties } = JSON.parse(text).properties.config.properties.deploy;
   expect(additionalProperties).toBe(false);
@@ -178,7 +178,7 @@ test("the schema for editors has an old name as one that is deprecated and not o
   expect(properties.workers).not.toHaveProperty("deprecated");
 });
 
-test("a schema that leaves open which field an old name means is not used", () => {
+test("a schema with an ambiguous or invalid old name is rejected", () => {
   const whole = { type: "integer", default: 1 };
   const compile =
     (...old: readonly unknown[]) =>
@@ -209,7 +209,7 @@ test("a schema that leaves open which field an old name means is not used", () =
   expect(() => compileScope("deploy", inside)).toThrow("has no effect");
 });
 
-test("a command that a work tree's file has by an old name waits for trust, but for one that was trusted by that name", async () => {
+test("a command under an old name in a work tree's file waits for trust, unless it was trusted under that name", async () => {
   await using above = await temporaryFolder();
   const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
   const file = join(folder, ".repoconf.json");
@@ -228,7 +228,7 @@ test("a command that a work tree's file has by an old name waits for trust, but 
 
   await replaceDeploy(t, {
     command: { ...command, "x-renamedFrom": "run" },
-    // It was no command, so nobody has checked it as one.
+    // It was not a command, so nobody has checked it as one.
     onPush: { ...command, "x-renamedFrom": "hook" },
   });
   expect((await deployOf(t)).values).toEqual({ command: "make", onPush: "" });
@@ -242,7 +242,7 @@ test("a command that a work tree's file has by an old name waits for trust, but 
   expect(await readFile(file, "utf8")).toContain("hook");
 });
 
-test("in a work tree several fields are renamed where they stand, in one write, and git brings old names back into use", async () => {
+test("in a work tree several fields are renamed in place in one write, and old names that git brings back are used again", async () => {
   await using above = await temporaryFolder();
   const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
   const file = join(folder, ".repoconf.json");

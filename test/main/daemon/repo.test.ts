@@ -19,7 +19,7 @@ async function tree(name: string): Promise<string> {
 }
 
 describe("repo/add", () => {
-  test("answers the entry, with a new id of 24 hexadecimal digits, and writes a file for people", async () => {
+  test("returns the entry, with a new id of 24 hexadecimal digits, and writes a readable file", async () => {
     const { result, errors } = await t.owner.call("repo/add", { name: "Über die Brücke" });
     expect(errors).toEqual([]);
     expect(result).toEqual({
@@ -37,14 +37,14 @@ describe("repo/add", () => {
     });
   });
 
-  test("takes an id and a path, and resolves the path", async () => {
+  test("accepts an id and a path, and resolves the path", async () => {
     await tree("resolved");
     const { result } = await t.owner.call("repo/add", { name: "a", id: "Mine-1_x", path: `${trees}/x/../resolved/` });
     expect(result).toMatchObject({ id: "Mine-1_x", path: join(trees, "resolved"), inTree: false });
     expect(JSON.parse(await t.readRepository("Mine-1_x"))).toMatchObject({ path: join(trees, "resolved") });
   });
 
-  test("a folder that is not there, or is a file, is neither added nor moved to", async () => {
+  test("a folder that does not exist, or is a file, is neither added nor moved to", async () => {
     const repo = await t.addRepository();
     const file = join(await tree("with-a-file"), "file");
     await writeFile(file, "");
@@ -58,7 +58,7 @@ describe("repo/add", () => {
     }
   });
 
-  test("in-tree leaves a pointer in the home, and the values in the work tree and nothing else", async () => {
+  test("in-tree keeps a pointer in the home, and the values and nothing else in the work tree", async () => {
     const path = await tree("in-tree");
     const { result } = await t.owner.call("repo/add", { name: "in-tree", path, inTree: true });
     expect(result).toMatchObject({ path, inTree: true, health: [] });
@@ -74,22 +74,22 @@ describe("repo/add", () => {
     ["no name", {}],
     ["an empty name", { name: "" }],
     ["a name too long", { name: "n".repeat(201) }],
-    ["a name that is no text", { name: 5 }],
+    ["a name that is not a string", { name: 5 }],
     ["a relative path", { name: "n", path: "work/tree" }],
     ["a path with NUL", { name: "n", path: "/tmp/\0" }],
     ["in-tree without a path", { name: "n", inTree: true }],
-    ["in-tree at a folder that is not there", { name: "n", path: "/no/such/folder", inTree: true }],
-    ["an id that leaves the folder", { name: "n", id: "../x" }],
+    ["in-tree at a folder that does not exist", { name: "n", path: "/no/such/folder", inTree: true }],
+    ["an id that escapes the folder", { name: "n", id: "../x" }],
     ["an id with a dot", { name: "n", id: "a.b" }],
     ["an id that begins with a dash", { name: "n", id: "-a" }],
     ["an id too long", { name: "n", id: "i".repeat(65) }],
-    ["an id that is a device", { name: "n", id: "CON" }],
-    ["an id like a prototype", { name: "n", id: "__proto__" }],
+    ["an id that is a device name", { name: "n", id: "CON" }],
+    ["an id that names the prototype", { name: "n", id: "__proto__" }],
   ])("%s gives 1101", async (_title, args) => {
     expect(await t.owner.call("repo/add", args)).toMatchObject({ result: null, errors: [{ code: 1101 }] });
   });
 
-  test("an id in use gives 1111, also in other letters, as a file system may not tell them apart", async () => {
+  test("an id in use gives 1111, also in another case, which a file system may not distinguish", async () => {
     const id = await t.addRepository("In-use");
     for (const taken of [id, "in-USE"]) {
       expect(await t.owner.call("repo/add", { name: "n", id: taken })).toMatchObject({
@@ -99,7 +99,7 @@ describe("repo/add", () => {
     }
   });
 
-  test("an in-tree path in use gives 1111, also by a link; a path that is not in-tree may be shared", async () => {
+  test("an in-tree path in use gives 1111, also through a link; a path that is not in-tree may be shared", async () => {
     const path = await tree("claimed");
     const link = join(trees, "link-to-claimed");
     await symlink(path, link);
@@ -112,7 +112,7 @@ describe("repo/add", () => {
     expect((await t.owner.call("repo/add", { name: "third", path })).errors).toEqual([]);
   });
 
-  test("of many at once with the same id exactly one wins", async () => {
+  test("exactly one of many concurrent adds with the same id wins", async () => {
     const replies = await Promise.all(
       Array.from({ length: 10 }, () => t.owner.call("repo/add", { name: "n", id: "contested" })),
     );
@@ -122,7 +122,7 @@ describe("repo/add", () => {
 });
 
 describe("repo/update", () => {
-  test("changes name or path or both, answers the entry, and leaves values and revision alone", async () => {
+  test("changes the name, the path or both, returns the entry, and leaves values and revision alone", async () => {
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.timeout": 5 });
     const named = await t.owner.call("repo/update", { repo, name: "renamed" });
@@ -138,7 +138,7 @@ describe("repo/update", () => {
     });
   });
 
-  test("a new path of an in-tree repository brings that branch's values", async () => {
+  test("an in-tree repository with a new path takes that branch's values", async () => {
     const [from, to] = [await tree("from"), await tree("to")];
     const { result } = await t.owner.call("repo/add", { name: "moving", path: from, inTree: true });
     await t.owner.call("config/set", { repo: result.id, "svc.timeout": 5 });
@@ -164,7 +164,7 @@ describe("repo/update", () => {
 });
 
 describe("repo/remove", () => {
-  test("moves the file aside as it was, and the repository is gone", async () => {
+  test("moves the file aside unchanged, and the repository is gone", async () => {
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.timeout": 5 });
     const text = await t.readRepository(repo);
@@ -178,7 +178,7 @@ describe("repo/remove", () => {
     expect(list.result.map(({ id }) => id)).not.toContain(repo);
   });
 
-  test("its id is free again, and nothing of it comes back", async () => {
+  test("frees its id, and a new repository inherits nothing from it", async () => {
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.timeout": 5 });
     await t.owner.call("repo/remove", { repo });
@@ -188,16 +188,16 @@ describe("repo/remove", () => {
 
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
     ["no repo", {}, 1006],
-    ["a repo null", { repo: null }, 1006],
+    ["a null repo", { repo: null }, 1006],
     ["an unknown repository", { repo: "nowhere" }, 1102],
-    ["a repo that is no text", { repo: ["a"] }, 1101],
+    ["a repo that is not a string", { repo: ["a"] }, 1101],
   ])("%s is refused", async (_title, args, code) => {
     expect(await t.owner.call("repo/remove", args)).toMatchObject({ result: null, errors: [{ code }] });
   });
 });
 
 describe("repo/list", () => {
-  test("counts the stored fields, and tells what is wrong with a file, where", async () => {
+  test("counts the stored fields, and reports what is wrong with a file and where", async () => {
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.timeout": 5, "svc.domain": "d" });
     await replaceFile(
@@ -211,7 +211,7 @@ describe("repo/list", () => {
     });
   });
 
-  test("path asks for the repository whose folder is nearest above it, links resolved", async () => {
+  test("path finds the repository with the nearest enclosing folder, links resolved", async () => {
     await using own = await startTestDaemon();
     const [outer, inner] = [await tree("outer"), await tree("outer/inner")];
     const deep = await tree("outer/inner/deep");
@@ -231,7 +231,7 @@ describe("repo/list", () => {
     expect(await own.owner.call("repo/list", { path: "relative" })).toMatchObject({ errors: [{ code: 1101 }] });
   });
 
-  test("limit and after page through all, 100 unless said otherwise, and next stands there while there is more", async () => {
+  test("limit and after page through all repositories, 100 by default, with next as long as there are more", async () => {
     await using own = await startTestDaemon();
     const ids = Array.from({ length: 101 }, (_, index) => `r${String(index).padStart(3, "0")}`);
     await Promise.all(ids.map(id => own.addRepository(id)));

@@ -8,7 +8,7 @@ const writer = [{ repos: "*" as const, fields: ["svc.timeout"], right: "write" a
 const secret = "payroll-database";
 const broken = `{ "config": { "svc": { "services": { "${secret}": {}, "${secret}": {} } } } }`;
 
-test("what is wrong with a file as a whole names nothing in it to a key that may not read all of it", async () => {
+test("a problem with a whole file names nothing in it to a key that may not read all of it", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository();
   const client = await t.connectWith(writer);
@@ -23,21 +23,21 @@ test("what is wrong with a file as a whole names nothing in it to a key that may
   ];
   expect(JSON.stringify(said)).not.toContain(secret);
   expect(JSON.stringify(said)).toContain("file is invalid");
-  // The owner is told what to fix.
+  // The owner sees what to fix.
   expect(JSON.stringify(await t.owner.call("repo/list"))).toContain(secret);
 });
 
-test("nor does how many values of a file are not told one by one", async () => {
+test("a key that may not read all of a file does not learn how many of its problems are not listed", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository();
   const unknown = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`f${index}`, 1]));
   await t.writeRepository(repo, JSON.stringify({ config: { svc: unknown } }));
   const more = async (client: TestClient) => JSON.stringify(await client.call("repo/list")).includes("more values");
-  await until(() => more(t.owner), "the owner to be told how many more there are");
+  await until(() => more(t.owner), "the owner to see how many more there are");
   expect(await more(await t.connectWith(writer))).toBe(false);
 });
 
-test("nor does the list of a repository whose good values nobody knows", async () => {
+test("a list of a repository that never had valid values names nothing in its broken file", async () => {
   await using t = await startTestDaemon();
   await t.writeRepository("fresh", broken);
   await until(async () => (await t.owner.call("repo/list")).result.length === 1, "the repository");
@@ -47,7 +47,7 @@ test("nor does the list of a repository whose good values nobody knows", async (
   expect(JSON.stringify(reply)).not.toContain(secret);
 });
 
-test("scope/list shows of the definitions those that readable fields lead to", async () => {
+test("scope/list includes only the definitions that readable fields refer to", async () => {
   await using t = await startTestDaemon();
   const schema = {
     type: "object",
@@ -77,10 +77,10 @@ test("scope/list shows of the definitions those that readable fields lead to", a
   ]);
 });
 
-test("config/explain tells the file to the owner only", async () => {
+test("config/explain names the file to the owner only", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository();
-  // No flush: the answer waits until the file has what it tells of.
+  // No flush: the reply waits until the file has what it reports.
   await t.owner.call("config/set", { repo, "svc.timeout": 5 });
   const args = { repo, field: "svc.timeout" };
   const { result: owner } = await t.owner.call("config/explain", args);

@@ -12,11 +12,11 @@ const service = { ready: "true", image: "web:1" };
 describe("nothing is allowed by default", () => {
   test.each<[title: string, grants: Grants]>([
     ["no grant", []],
-    ["a grant of no repository", [{ repos: [], fields: ["*"], right: "write" }]],
-    ["a grant of another repository", [{ repos: ["other"], fields: ["*"], right: "write" }]],
-    ["a grant of a field that does not exist", writes("svc.nope", "nope.*")],
-    ["a grant of a scope's name without a field", writes("svc")],
-  ])("a key with %s is told of a repository what it is told of one that does not exist", async (_title, grants) => {
+    ["a grant for no repository", [{ repos: [], fields: ["*"], right: "write" }]],
+    ["a grant for another repository", [{ repos: ["other"], fields: ["*"], right: "write" }]],
+    ["a grant for a field that does not exist", writes("svc.nope", "nope.*")],
+    ["a grant for a scope's name without a field", writes("svc")],
+  ])("to a key with %s a repository looks like one that does not exist", async (_title, grants) => {
     await using t = await startTestDaemon();
     await t.addRepository("id-1");
     const tool = await t.connectWith(grants);
@@ -102,7 +102,7 @@ describe("what a limited key sees of a repository", () => {
     ]);
   });
 
-  test("a key that may write nothing in a repository learns no later error of it", async () => {
+  test("a key that may write nothing in a repository gets no error of a later check", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await breakFile(t, repo);
@@ -114,7 +114,7 @@ describe("what a limited key sees of a repository", () => {
     }
   });
 
-  test("a rule across fields answers yes or no, and does not tell the value of a field it may not read", async () => {
+  test("a rule across fields reveals only whether it holds, not the value of a field it may not read", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     const services = { "hidden-name": service, other: service };
@@ -144,7 +144,7 @@ describe("what a limited key sees of a repository", () => {
     ]);
   });
 
-  test("repo/list by id answers that one alone, if it may be seen", async () => {
+  test("repo/list by id returns only that repository, if it may be seen", async () => {
     await using t = await startTestDaemon();
     for (const id of ["here", "hidden"]) await t.addRepository(id);
     const tool = await t.connectWith([{ repos: ["here"], fields: ["svc.timeout"], right: "read" }]);
@@ -165,7 +165,7 @@ describe("what a limited key sees of a repository", () => {
     expect(result.map(({ id }) => id)).toEqual(["outer"]);
   });
 
-  test("scope/list holds the fields it may read in some repository, and nothing that names another", async () => {
+  test("scope/list contains the fields it may read in some repository, and nothing else", async () => {
     await using t = await startTestDaemon();
     const tool = await t.connectWith([
       { repos: ["some"], fields: ["svc.timeout"], right: "read" },
@@ -180,7 +180,7 @@ describe("what a limited key sees of a repository", () => {
 });
 
 describe("what a limited key sees of events", () => {
-  test("a change holds the fields it may read; without any of them there is no event", async () => {
+  test("a change contains the fields it may read; a change of no such field sends no event", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     const tool = await t.connectWith(reads("svc.timeout"));
@@ -196,7 +196,7 @@ describe("what a limited key sees of events", () => {
     expect(JSON.stringify(tool.events)).not.toMatch(/domain|provider/);
   });
 
-  test("a watch on all is no watch on what it may not see", async () => {
+  test("a watch on everything excludes what it may not see", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("seen");
     await t.addRepository("hidden");
@@ -218,7 +218,7 @@ describe("what a limited key sees of events", () => {
     expect(JSON.stringify(tool.events)).not.toMatch(/hidden|later/);
   });
 
-  test("a problem with a field it may not read is no health event to it", async () => {
+  test("a problem with a field it may not read sends it no health event", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     const tool = await t.connectWith(reads("svc.timeout"));
@@ -230,7 +230,7 @@ describe("what a limited key sees of events", () => {
     expect(tool.events.map(([resource, event]) => `${resource} ${event}`)).toEqual(["config changed"]);
   });
 
-  test("a watch on one repository that it may not see gives 1102, and nothing of the request is watched", async () => {
+  test("a watch that names a repository it may not see gives 1102, and watches nothing of the request", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("seen");
     await t.addRepository("hidden");

@@ -42,7 +42,7 @@ describe("repo/scan", () => {
     ]);
   });
 
-  test("marks those that a repository has already, also one added by the way of a link", async () => {
+  test("marks those that already belong to a repository, also one added through a link", async () => {
     await using above = await temporaryFolder();
     await using t = await startTestDaemon();
     const shop = await makeWorkTree(above.path, "src", "shop");
@@ -60,7 +60,7 @@ describe("repo/scan", () => {
     expect(byLink.result.map(({ repo }) => repo)).toEqual(["two", undefined, "one"]);
   });
 
-  test("does not follow links, so it ends where they lead in a circle", async () => {
+  test("does not follow links, so it ends even if they form a cycle", async () => {
     await using above = await temporaryFolder();
     await using outside = await temporaryFolder();
     await using t = await startTestDaemon();
@@ -74,13 +74,13 @@ describe("repo/scan", () => {
   test.each<[title: string, path: unknown]>([
     ["a relative path", "src"],
     ["a path that begins with a dot", "./src"],
-    ["a person's own shorthand", "~/src"],
+    ["a path that begins with a tilde", "~/src"],
     ["an empty path", ""],
-    ["a NUL in it", "/tmp/\0"],
+    ["a path with NUL", "/tmp/\0"],
     ["no path", undefined],
     ["null", null],
-    ["a path that is no text", 5],
-    ["a folder that is not there", "/nowhere/at/all"],
+    ["a path that is not a string", 5],
+    ["a folder that does not exist", "/nowhere/at/all"],
     ["a file", import.meta.filename],
   ])("%s gets 1101", async (_title, path) => {
     await using t = await startTestDaemon();
@@ -90,13 +90,13 @@ describe("repo/scan", () => {
     });
   });
 
-  test("does not keep a daemon that is to stop: it gets 1113", async () => {
+  test("does not delay a daemon's stop: it gets 1113", async () => {
     await using above = await temporaryFolder();
     await using t = await startTestDaemon();
     const folders = Array.from({ length: 5_000 }, (_, index) => join(above.path, String(index % 50), String(index)));
     await Promise.all(folders.map(folder => mkdir(folder, { recursive: true })));
     const scan = t.owner.call("repo/scan", { path: above.path });
-    // Messages of one connection begin in their order.
+    // Messages of one connection start in order.
     await t.owner.call("key/self");
     await Promise.all([
       expect(scan).resolves.toMatchObject({ result: null, errors: [{ code: 1113 }] }),
@@ -104,7 +104,7 @@ describe("repo/scan", () => {
     ]);
   });
 
-  test("is the owner's alone: any other key gets 1105 and learns nothing of the disk", async () => {
+  test("is for the owner only: any other key gets 1105 and learns nothing of the disk", async () => {
     await using above = await temporaryFolder();
     await using t = await startTestDaemon();
     const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);

@@ -7,19 +7,19 @@ const described = { description: "v and digits.", pattern: "^v[0-9]+$" };
 
 test.each([
   ["an enumeration names its choices", { enum: ["red", "green", 3] }, "blue", `must be "red", "green" or 3`],
-  ["one of a single choice names it", { enum: ["red"] }, "blue", `must be "red"`],
+  ["an enumeration of a single choice names it", { enum: ["red"] }, "blue", `must be "red"`],
   [
-    "a long one counts the rest",
+    "a long enumeration counts the rest",
     { enum: Array.from({ length: 25 }, (_, n) => n) },
     -1,
     /^must be one of 0, 1, .*, 19 and 5 more$/,
   ],
   ["a constant is named", { const: "x" }, "y", `must be "x"`],
-  ["a pattern is told by its description", described, "x", "does not have the right form: v and digits"],
+  ["a pattern's description replaces it", described, "x", "does not have the right form: v and digits"],
   ["also deep in a value", { items: described }, ["v1", "x"], "at /1 does not have the right form: v and digits"],
   ["also behind a reference", { $ref: "#/$defs/tag" }, "x", "does not have the right form: v and digits"],
-  ["without a description the pattern is all there is", { pattern: "^v" }, "x", "must match the pattern ^v"],
-  ["what may not be empty", { minLength: 1 }, "", "must not be empty"],
+  ["a pattern without a description is quoted", { pattern: "^v" }, "x", "must match the pattern ^v"],
+  ["a text that must not be empty", { minLength: 1 }, "", "must not be empty"],
   ["a text that is too long", { maxLength: 2 }, "abc", "must have at most 2 characters"],
   ["a number that is too small", { minimum: 0 }, -1, "must be at least 0"],
   ["a number that is too large", { maximum: 23 }, 24, "must be at most 23"],
@@ -34,7 +34,7 @@ test.each([
     { "": 1 },
     `has a member called "", a name that must not be empty`,
   ],
-])("a refusal says what is wanted: %s", (_, field, value, message) => {
+])("an error says what is expected: %s", (_, field, value, message) => {
   const { enum: [first] = [], const: only } = field as { enum?: readonly unknown[]; const?: unknown };
   const properties = { field: { ...field, default: first ?? only ?? 0 } };
   const schema = { type: "object", $defs: { tag: described }, properties };
@@ -50,7 +50,7 @@ test("no field of svc quotes a pattern", () => {
   expect(fields.get("envvars")?.validate([{ name: "1a", value: "" }])?.message).toContain("Letters, digits and _");
 });
 
-test("arguments of an operation are told the same way", async () => {
+test("errors in an operation's arguments use the same wording", async () => {
   await using t = await startTestDaemon();
   const grants = [{ repos: "*", fields: ["%%"], right: "read" }];
   const { errors } = await t.owner.call("key/create", { name: "tool", grants });
@@ -58,7 +58,7 @@ test("arguments of an operation are told the same way", async () => {
   expect(errors[0]?.message).not.toContain("^");
 });
 
-test("a place with names that nobody reads is told in short, and in full to programs", () => {
+test("a path with unreadably long names is shortened in the message, and complete for programs", () => {
   const scope = compileScope("a", {
     type: "object",
     properties: { a: { additionalProperties: { type: "object" }, default: {} } },

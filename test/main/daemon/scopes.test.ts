@@ -58,7 +58,7 @@ describe("a scope's file", () => {
     });
   });
 
-  test("spec 4.1, rule 3: a field whose name has a dot is split at the first dot alone", async () => {
+  test("spec 4.1, rule 3: a field whose name has a dot is split at the first dot only", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await put(t, "deploy", deploy);
@@ -69,7 +69,7 @@ describe("a scope's file", () => {
     expect(whole.result).toEqual(expected);
   });
 
-  test("there from the start is used from the start, and known to editors", async () => {
+  test("that exists at the start is used from the start, and known to editors", async () => {
     await using t = await startTestDaemon();
     await put(t, "deploy", deploy);
     await t.restart();
@@ -78,7 +78,7 @@ describe("a scope's file", () => {
     expect(Object.keys(editors.properties.config.properties)).toEqual(["svc", "deploy"]);
   });
 
-  test("is checked by editors as by the daemon: what its references lead to stands elsewhere in the schema for editors", async () => {
+  test("is checked by editors as by the daemon, although referenced parts are moved in the schema for editors", async () => {
     await using t = await startTestDaemon();
     const tree = { type: "object", additionalProperties: { $ref: "#/$defs/tree" } };
     const part = { $id: "part", $defs: { size: { type: "string" } }, $ref: "#/$defs/size" };
@@ -93,7 +93,7 @@ describe("a scope's file", () => {
     await until(async () => (await readFile(path, "utf8")).includes("part"), "the schema for editors");
     const editors = JSON.parse(await readFile(path, "utf8"));
     expect(editors.properties.config.properties.deploy.properties.like.default).toEqual({ $ref: "#/$defs/size" });
-    // What an $id begins is a file of its own to its references, and not every editor knows.
+    // An $id starts a resource of its own for the references in it, which not every editor supports.
     const place = "#/properties/config/properties/deploy/$defs/part";
     expect(editors.properties.config.properties.deploy.$defs.part).toEqual({
       $defs: part.$defs,
@@ -105,7 +105,7 @@ describe("a scope's file", () => {
     for (const wrong of [{ size: "x" }, { tree: { a: { b: 1 } } }]) expect(isGood(wrong)).toBe(false);
   });
 
-  test("reduced to what a key may read names no other field, not even by required", async () => {
+  test("reduced to what a key may read names no other field, not even in required", async () => {
     await using t = await startTestDaemon();
     await put(t, "deploy", deploy);
     await untilScopes(t, "svc", "deploy");
@@ -115,7 +115,7 @@ describe("a scope's file", () => {
     expect(JSON.stringify(result)).not.toMatch(/secret|net\.timeout/);
   });
 
-  test("its event goes to keys that may read something in the scope", async () => {
+  test("sends its event to keys that may read something in the scope", async () => {
     await using t = await startTestDaemon();
     const reader = await t.connectWith([{ repos: "*", fields: ["deploy.color"], right: "read" }]);
     const other = await t.connectWith([{ repos: "*", fields: ["svc.*"], right: "write" }]);
@@ -127,7 +127,7 @@ describe("a scope's file", () => {
     expect(other.events).toEqual([]);
   });
 
-  test("gone, its values stay in the repository's file through further sets, and come back with it", async () => {
+  test("leaves its values in the repository's file when it is removed, through further sets, and serves them again when it returns", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await put(t, "deploy", deploy);
@@ -156,7 +156,7 @@ describe("a scope's file", () => {
     expect(back.result).toEqual({ deploy: { color: "green" } });
   });
 
-  test("a stored null is served where the schema allows it, whatever the default", async () => {
+  test("serves a stored null where the schema allows it, whatever the default", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await put(t, "deploy", { ...deploy, properties: { owner: { type: ["string", "null"], default: "nobody" } } });
@@ -165,7 +165,7 @@ describe("a scope's file", () => {
     expect((await t.owner.call("config/list", { repo, scope: "deploy" })).result).toEqual({ deploy: { owner: null } });
   });
 
-  test("thousands of fields are no more than many, and a field's own dialect counts for nothing", async () => {
+  test("may have thousands of fields, and a field's own dialect is ignored", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     const names = Array.from({ length: 4_000 }, (_, index) => `field_${index}`);
@@ -180,12 +180,12 @@ describe("a scope's file", () => {
     expect(result).toEqual({ wide: { field_3999: 2 } });
   });
 
-  test("gone, it is told of a repository whose file names it without a field, also after sets of others", async () => {
+  test("is reported when it is removed and a repository's file still names it without a field, also after sets of other scopes", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await put(t, "deploy", deploy);
     await untilScopes(t, "svc", "deploy");
-    // Written each: what is set and unset before the file follows leaves nothing in it.
+    // Each is flushed: a set and an unset before the file is written would leave nothing in it.
     await t.owner.call("config/set", { repo, "deploy.color": "green", flush: true });
     await t.owner.call("config/unset", { repo, fields: ["deploy.color"], flush: true });
     await rm(fileOf(t, "deploy"));
@@ -194,7 +194,7 @@ describe("a scope's file", () => {
     expect((await t.owner.call("repo/list", {})).result).toMatchObject([{ health: [{ code: 1011, field: "deploy" }] }]);
   });
 
-  test("changed, it judges what is stored anew: a new default serves, a value it now refuses does not", async () => {
+  test("rechecks stored values when it changes: a new default is served, a value that it now rejects is not", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await put(t, "deploy", deploy);
@@ -212,7 +212,7 @@ describe("a scope's file", () => {
   });
 });
 
-describe("a scope's file that cannot be used", async () => {
+describe("an unusable scope file", async () => {
   const shared = await startTestDaemon();
   afterAll(() => shared[Symbol.asyncDispose]());
   afterEach(async () => {
@@ -223,17 +223,21 @@ describe("a scope's file that cannot be used", async () => {
   });
   const withField = (field: unknown, name = "a") => ({ type: "object", properties: { [name]: field } });
   test.each<[title: string, name: string, schema: unknown]>([
-    ["no JSON", "broken", '{ "type": "object", '],
-    ["no object", "broken", "[]"],
+    ["invalid JSON", "broken", '{ "type": "object", '],
+    ["an array", "broken", "[]"],
     ["no properties", "broken", { type: "object" }],
     ["another type", "broken", { type: "array", properties: {} }],
     ["a field without a default", "broken", withField({ type: "string" })],
-    ["a default that its schema refuses", "broken", withField({ type: "string", default: 5 })],
-    ["a default that is no key as x-keyOf asks", "broken", withField({ type: "string", default: "x", "x-keyOf": "a" })],
-    ["x-keyOf of a field that is not there", "broken", withField({ type: "string", default: "", "x-keyOf": "b" })],
-    ["a field that is no schema", "broken", withField(true)],
+    ["a default that its schema rejects", "broken", withField({ type: "string", default: 5 })],
+    [
+      "a default that is not a key as x-keyOf requires",
+      "broken",
+      withField({ type: "string", default: "x", "x-keyOf": "a" }),
+    ],
+    ["x-keyOf of a missing field", "broken", withField({ type: "string", default: "", "x-keyOf": "b" })],
+    ["a field that is not an object", "broken", withField(true)],
     ["an unknown type", "broken", withField({ type: "text", default: "" })],
-    ["a pattern that is none", "broken", withField({ type: "string", pattern: "(", default: "" })],
+    ["an invalid pattern", "broken", withField({ type: "string", pattern: "(", default: "" })],
     ["a $ref to the web", "broken", withField({ $ref: "https://example.com/a.json", default: "" })],
     ["a $ref to another file", "broken", withField({ $ref: "../keys.json", default: "" })],
     ["a $ref to another scope", "broken", withField({ $ref: "svc.schema.json#/properties/timeout", default: 5 })],
@@ -243,16 +247,16 @@ describe("a scope's file that cannot be used", async () => {
       "broken",
       withField({ $ref: svcSchema.$schema, default: {} }),
     ],
-    ["a $ref to nothing", "broken", withField({ $ref: "#/$defs/none", default: "" })],
+    ["a $ref to a missing definition", "broken", withField({ $ref: "#/$defs/none", default: "" })],
     ["a file of more than 4,000,000 bytes", "broken", withField({ default: "", description: "d".repeat(4_000_000) })],
     ["a field called __proto__", "broken", '{ "type": "object", "properties": { "__proto__": { "default": 1 } } }'],
     ["a field's name with a space", "broken", withField({ type: "string", default: "" }, "a b")],
-    ["a name that is no scope's", "9broken", withField({ type: "string", default: "" })],
+    ["an invalid scope name", "9broken", withField({ type: "string", default: "" })],
     ["a name with a dot", "bro.ken", withField({ type: "string", default: "" })],
     ["the name of the built-in scope", "svc", withField({ type: "string", default: "" })],
   ])("%s is reported with its path, and not used", async (_title, name, schema) => {
     await put(shared, name, schema);
-    // Both are seen by the same reading of the folder.
+    // The daemon sees both in the same read of the folder.
     await put(shared, "marker", withField({ type: "string", default: "" }));
     await until(async () => (await scopeNames(shared)).includes("marker"), "the marker");
     expect(await problemsOf(shared)).toEqual([expect.stringContaining(fileOf(shared, name))]);
@@ -262,7 +266,7 @@ describe("a scope's file that cannot be used", async () => {
     expect(result[0]?.schema).toEqual(svcSchema);
   });
 
-  test("a report of broken JSON names line and column", async () => {
+  test("a report of invalid JSON names line and column", async () => {
     await using t = await startTestDaemon();
     await put(t, "broken", '{\n  "type": nonsense\n}');
     await until(async () => (await problemsOf(t)).length > 0, "the report");
@@ -272,7 +276,7 @@ describe("a scope's file that cannot be used", async () => {
     expect(await problemsOf(t)).toEqual([]);
   });
 
-  test("files with another ending are none of its business", async () => {
+  test("files with another extension are ignored", async () => {
     await using t = await startTestDaemon();
     await writeFile(join(t.homeFolder, "scopes", "notes.json"), JSON.stringify(deploy));
     await writeFile(join(t.homeFolder, "scopes", "deploy.schema.json~"), "no JSON");

@@ -6,7 +6,7 @@ import { followLink } from "../../helpers/open-socket.ts";
 import { pollingHandshake, type RawAnswer, rawRequest } from "../../helpers/raw-http.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-/** A screen as a build leaves it, with what must not get out beside it and in it. */
+/** A built screen, with files beside it and in it that must not be served. */
 async function makeScreen() {
   const folder = await temporaryFolder();
   const screen = join(folder.path, "screen");
@@ -33,7 +33,7 @@ afterAll(async () => {
 interface Get {
   readonly daemon?: TestDaemon;
   readonly method?: string;
-  /** Left out: the screen's. */
+  /** The screen's host if left out. */
   readonly host?: string;
   readonly headers?: readonly string[];
 }
@@ -51,8 +51,8 @@ function expectSafeHeaders({ headers }: RawAnswer): void {
   expect(headers.get("access-control-allow-origin")).toBeUndefined();
 }
 
-/** What no build made is answered with words that tell nothing. */
-async function expectNothing(path: string): Promise<void> {
+/** What is not part of the build gets a 404 that reveals nothing. */
+async function expectNotFound(path: string): Promise<void> {
   const answer = await get(path);
   expect(answer.status).toBe(404);
   expect(answer.body).toBe("Not found.\n");
@@ -60,7 +60,7 @@ async function expectNothing(path: string): Promise<void> {
 }
 
 describe("the page", () => {
-  test("comes with the policy of the screen, its nonce the same in header and page", async () => {
+  test("is served with the screen's policy, with the same nonce in header and page", async () => {
     const answer = await get("/");
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -86,15 +86,15 @@ describe("the page", () => {
     );
   });
 
-  test("has a fresh nonce at each load", async () => {
+  test("has a new nonce on each load", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => get("/")));
     const nonces = answers.map(({ body }) => /nonce="([^"]*)"/.exec(body)?.[1]);
     expect(new Set(nonces).size).toBe(20);
   });
 
-  test("is the same with a query, and index.html is no second one", async () => {
+  test("is also served with a query, but not as index.html", async () => {
     expect((await get("/?repo=shop")).headers.get("content-type")).toBe("text/html; charset=utf-8");
-    await expectNothing("/index.html");
+    await expectNotFound("/index.html");
   });
 });
 
@@ -102,17 +102,20 @@ describe("the built files", () => {
   test.each([
     ["/assets/index-Ab12.js", "text/javascript; charset=utf-8", "// the screen", "public, max-age=31536000, immutable"],
     ["/assets/index-Cd34.css", "text/css; charset=utf-8", "p {}", "public, max-age=31536000, immutable"],
-    // Its name stays when it changes.
+    // Its name does not change with its content.
     ["/icon.svg", "image/svg+xml", "<svg/>", "no-cache"],
-  ])("%s comes with its type, and is kept as long as its name tells its content", async (path, type, body, cache) => {
-    const answer = await get(path);
-    expect(answer.status).toBe(200);
-    expect(answer.body).toBe(body);
-    expect(answer.headers.get("content-type")).toBe(type);
-    expect(answer.headers.get("cache-control")).toBe(cache);
-    expect(answer.headers.get("cross-origin-resource-policy")).toBe("same-origin");
-    expectSafeHeaders(answer);
-  });
+  ])(
+    "%s is served with its type, and cached for good only if its name identifies its content",
+    async (path, type, body, cache) => {
+      const answer = await get(path);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toBe(body);
+      expect(answer.headers.get("content-type")).toBe(type);
+      expect(answer.headers.get("cache-control")).toBe(cache);
+      expect(answer.headers.get("cross-origin-resource-policy")).toBe("same-origin");
+      expectSafeHeaders(answer);
+    },
+  );
 
   test.each(["/", "/icon.svg", "/assets/index-Ab12.js", "/nothing"])(
     "HEAD of %s has the headers of GET and no body",
@@ -149,7 +152,7 @@ describe("the built files", () => {
     "/constructor",
     "/owner.key",
     "/daemon.json",
-  ])("%s is not among them", path => expectNothing(path));
+  ])("%s is not served", path => expectNotFound(path));
 
   test.each([
     "/../secret.json",
@@ -168,7 +171,7 @@ describe("the built files", () => {
     "/C:/secret.json",
     "/file:///etc/passwd",
     "http://evil.example/secret.json",
-  ])("no way leads out of the folder: %s", path => expectNothing(path));
+  ])("no path leads out of the folder: %s", path => expectNotFound(path));
 });
 
 describe("the guard", () => {
@@ -177,8 +180,8 @@ describe("the guard", () => {
     ["another port", ["Host: SCREEN:1"]],
     ["the screen's name without its port", ["Host: SCREEN"]],
     ["the screen's name in capitals", ["Host: CAPITALS:PORT"]],
-    ["a name that is guessed", [`Host: ${"0".repeat(32)}.localhost:PORT`]],
-    ["a name below the screen's", ["Host: x.SCREEN:PORT"]],
+    ["a guessed name", [`Host: ${"0".repeat(32)}.localhost:PORT`]],
+    ["a subdomain of the screen's name", ["Host: x.SCREEN:PORT"]],
     ["a foreign Origin", ["Host: SCREEN:PORT", "Origin: http://evil.example"]],
     ["the Origin of a page on the daemon's address", ["Host: SCREEN:PORT", "Origin: http://127.0.0.1:PORT"]],
     ["the Origin of a page on localhost", ["Host: SCREEN:PORT", "Origin: http://localhost:PORT"]],
@@ -189,7 +192,7 @@ describe("the guard", () => {
     ],
   ] as const;
 
-  test.each(evil)("turns %s away from the page, its files and a connection", async (_title, headers) => {
+  test.each(evil)("refuses %s for the page, its files and a connection", async (_title, headers) => {
     const [name = "", port = ""] = t.screenHost.split(":");
     const filled = headers.map(line =>
       line.replace("PORT", port).replace("SCREEN", name).replace("CAPITALS", name.toUpperCase()),
@@ -201,14 +204,14 @@ describe("the guard", () => {
     }
   });
 
-  test("lets in who follows a link from elsewhere", async () => {
+  test("allows following a link from another site", async () => {
     const headers = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"];
     expect((await get("/", { headers })).status).toBe(200);
   });
 });
 
 describe("the screen's own host", () => {
-  test("is new at each start, and told by its link alone", async () => {
+  test("is new on each start, and known only from its link", async () => {
     await using daemon = await startTestDaemon({ screenFolder: screen.folder });
     const hosts = [daemon.screenHost];
     const answers = await Promise.all(
@@ -225,7 +228,7 @@ describe("the screen's own host", () => {
     expect((await get("/", { daemon, host: hosts[0] ?? "" })).status).toBe(403);
   });
 
-  test.each(["127.0.0.1", "localhost", "[::1]"])("%s has no page and none of its files", async name => {
+  test.each(["127.0.0.1", "localhost", "[::1]"])("%s serves neither the page nor its files", async name => {
     const host = `${name}:${new URL(t.url).port}`;
     const front = await get("/", { host });
     expect(front.headers.get("content-type")).toBe("text/plain; charset=utf-8");
@@ -233,12 +236,12 @@ describe("the screen's own host", () => {
     for (const path of ["/icon.svg", "/assets/index-Ab12.js"]) expect((await get(path, { host })).status).toBe(404);
   });
 
-  test("has nothing but the screen", async () => {
+  test("serves nothing but the screen", async () => {
     for (const path of ["/livez", "/readyz", "/metrics", `/identity?nonce=${"0".repeat(64)}`])
-      await expectNothing(path);
+      await expectNotFound(path);
   });
 
-  test("lets its own page connect, and no other page by that name", async () => {
+  test("accepts connections from its own page, but not from pages on 127.0.0.1 or localhost", async () => {
     const { port } = new URL(t.url);
     const connect = async (host: string, origin: string) =>
       (await get(pollingHandshake, { host, headers: [`Origin: http://${origin}`] })).status;
@@ -248,8 +251,8 @@ describe("the screen's own host", () => {
   });
 });
 
-describe("the screen by address, for browsers that do not find its name", () => {
-  test("is on a port of its own, that serves the page, lets it connect, and refuses every other Host and Origin", async () => {
+describe("the screen by address, for browsers that cannot resolve its name", () => {
+  test("has its own port, which serves the page, lets it connect, and refuses every other Host and Origin", async () => {
     await using daemon = await startTestDaemon({ screenFolder: screen.folder });
     const linkOf = async () => (await daemon.owner.call("session/link", { byAddress: true })).result.url;
     const link = await linkOf();
@@ -267,13 +270,13 @@ describe("the screen by address, for browsers that do not find its name", () => 
       expect((await ask("/", `Host: ${other}`)).status).toBe(403);
     for (const other of [`http://${daemon.screenHost}`, daemon.url, `http://localhost:${port}`])
       expect((await ask(pollingHandshake, `Host: ${host}`, `Origin: ${other}`)).status).toBe(403);
-    // The session is one as any other.
+    // The session is like any other.
     const session = await followLink(link);
     const window = await daemon.connect(session);
     expect((await window.call("key/self")).result).toMatchObject({ name: "owner (browser)" });
   });
 
-  test("is not there before it is asked for, and gone with the daemon", async () => {
+  test("is not available before it is requested, and stops with the daemon", async () => {
     await using daemon = await startTestDaemon({ screenFolder: screen.folder });
     const { url } = (await daemon.owner.call("session/link", { byAddress: true })).result;
     await daemon.restart();
@@ -284,9 +287,9 @@ describe("the screen by address, for browsers that do not find its name", () => 
 describe("a daemon without a built screen", () => {
   test.each<[title: string, folder: (above: string) => string | undefined]>([
     ["no folder is named", () => undefined],
-    ["the folder is not there", above => join(above, "nowhere")],
+    ["the folder does not exist", above => join(above, "nowhere")],
     ["the folder is empty", above => above],
-  ])("says so in words, and serves nothing else: %s", async (_title, folder) => {
+  ])("says so in plain text, and serves nothing else: %s", async (_title, folder) => {
     await using above = await temporaryFolder();
     const screenFolder = folder(above.path);
     await using daemon: TestDaemon = await startTestDaemon(screenFolder === undefined ? {} : { screenFolder });

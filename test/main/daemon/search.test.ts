@@ -76,26 +76,26 @@ describe("config/search finds", () => {
     ["a plugin's field by its title", "paint", ["a plugin.colour", "b plugin.colour", "c plugin.colour"]],
     ["a field by its value", "1234", ["a svc.timeout", "b svc.timeout"]],
     ["a value whatever the case", "crimson", ["a plugin.colour"]],
-    ["a default that serves", "green", ["b plugin.colour", "c plugin.colour"]],
+    ["a default in effect", "green", ["b plugin.colour", "c plugin.colour"]],
     ["a text inside a value", "nginx", ["a svc.services"]],
     ["a name inside a value", "web", ["a svc.services"]],
     ["a path with backslashes, as a person types it", "c:\\work\\shop", ["a svc.application_path"]],
     ["a text with quotes, as a person types it", '"http://localhost"', ["a svc.services"]],
     ["a switch as the screen shows it", "shop proxy_https_redirect off", ["a svc.proxy_https_redirect"]],
     ["a number by its name", "attic sunday", ["c svc.refresh_day"]],
-    ["a number with what it counts", "shop 1234 seconds", ["a svc.timeout"]],
-    ["nothing for what is nowhere", "nowhere", []],
+    ["a number with its unit", "shop 1234 seconds", ["a svc.timeout"]],
+    ["nothing for an unknown word", "nowhere", []],
     ["all words, in any order and anywhere in a field", "1234 timeout", ["a svc.timeout", "b svc.timeout"]],
-    ["only what has every word", "timeout nowhere", []],
+    ["only what contains every word", "timeout nowhere", []],
     ["a field of one repository, by both their names", "shop refresh_hour", ["a svc.refresh_hour"]],
     ["the fields of a repository by scope", "attic plugin", ["c plugin.colour", "c plugin.token", "c plugin.login"]],
-    ["every repository for nothing", "", ["a", "b", "c"]],
-    ["every repository for blanks", " \t ", ["a", "b", "c"]],
+    ["every repository for an empty query", "", ["a", "b", "c"]],
+    ["every repository for a blank query", " \t ", ["a", "b", "c"]],
   ])("%s", async (_title, query, expected) => {
     expect(await places(query)).toEqual(expected);
   });
 
-  test("a repository and its fields beside each other, the repository first", async () => {
+  test("a repository together with its fields, the repository first", async () => {
     expect(await places("shop")).toEqual(["a", "a svc.application_path", "a svc.domain"]);
   });
 
@@ -128,7 +128,7 @@ describe("@modified and @broken", () => {
     expect(await places("@modified refresh_hour")).toEqual([]);
   });
 
-  test("@broken finds the repositories with a problem, and words their fields", async () => {
+  test("@broken finds the repositories with a problem, and with words their fields", async () => {
     expect(await places("@broken")).toEqual(["b"]);
     expect(await places("@broken attic")).toEqual([]);
     expect(await places("timeout @BROKEN")).toEqual(["b svc.timeout"]);
@@ -146,13 +146,13 @@ describe("@modified and @broken", () => {
   });
 });
 
-describe("the language", () => {
+describe("the query language", () => {
   const quoted = (begin: string, text: string) => `${begin}"${text.replaceAll('"', '""')}"`;
   test.each<[title: string, query: string, expected: readonly string[]]>([
-    ["a field by its whole name", "field:svc.timeout", ["a svc.timeout", "b svc.timeout", "c svc.timeout"]],
-    ["no field by a part of a name with a dot", "field:svc.timeou", []],
+    ["a field by its full name", "field:svc.timeout", ["a svc.timeout", "b svc.timeout", "c svc.timeout"]],
+    ["no field by part of a name with a dot", "field:svc.timeou", []],
     [
-      "fields by a part of their name",
+      "fields by part of their name",
       "field:refresh_h",
       ["a svc.refresh_hour", "b svc.refresh_hour", "c svc.refresh_hour"],
     ],
@@ -164,9 +164,9 @@ describe("the language", () => {
     ["an empty value", 'field:svc.provider="" repo:a', ["a svc.provider"]],
     ["a switch as it is shown", "field:svc.proxy_https=off repo:a", ["a svc.proxy_https"]],
     ["a switch as JSON", "field:svc.proxy_https=false repo:a", ["a svc.proxy_https"]],
-    ["no switch that is not so", "field:svc.proxy_https=on", []],
+    ["no switch with another value", "field:svc.proxy_https=on", []],
     ["a number by its name", "field:svc.refresh_day=sunday repo:c", ["c svc.refresh_day"]],
-    ["a number with what it counts", 'field:svc.timeout="1234 seconds"', ["a svc.timeout", "b svc.timeout"]],
+    ["a number with its unit", 'field:svc.timeout="1234 seconds"', ["a svc.timeout", "b svc.timeout"]],
     [
       "an object, however its members are ordered",
       quoted("field:svc.services=", '{"web":{"image":"nginx:1.27","ready":"curl -f \\"http://localhost\\""}}'),
@@ -175,23 +175,23 @@ describe("the language", () => {
     ["an object by a pattern of its JSON", 'field:svc.services={"web":{"image":"nginx:1.27",*', ["a svc.services"]],
     ["all but a field's value", "field:svc.timeout -field:svc.timeout=1234", ["c svc.timeout"]],
     ["repositories by a pattern of name or id", "repo:*o*", ["a", "b"]],
-    ["no repository by a part of its name", "repo:sho", []],
-    ["a repository by its whole id", "repo:b", ["b"]],
+    ["no repository by part of its name", "repo:sho", []],
+    ["a repository by its full id", "repo:b", ["b"]],
     ["all repositories but some", "-repo:shop", ["b", "c"]],
     ["words in quotes", 'repo:a "curl -f"', ["a svc.services"]],
-    ["not what bears a word, repository or field", "timeout -shop -blog", ["c svc.timeout"]],
-    ["fields without a word", "shop -domain -path", ["a"]],
-    ["modified without the sign", "modified timeout", ["a svc.timeout", "b svc.timeout"]],
+    ["nothing that matches an excluded word, in repository or field", "timeout -shop -blog", ["c svc.timeout"]],
+    ["only what matches no excluded word", "shop -domain -path", ["a"]],
+    ["modified without the @", "modified timeout", ["a svc.timeout", "b svc.timeout"]],
     ["what is not modified", "-modified field:svc.timeout", ["c svc.timeout"]],
-    ["the word modified", '"modified"', []],
-    ["broken without the sign", "broken", ["b"]],
+    ["modified in quotes only as a word", '"modified"', []],
+    ["broken without the @", "broken", ["b"]],
     ["what is not broken", "-broken", ["a", "c"]],
-    ["a word of the repository beside what is said of fields", "shop field:svc.timeout", ["a svc.timeout"]],
+    ["fields by a word of the repository and a field filter", "shop field:svc.timeout", ["a svc.timeout"]],
   ])("finds %s", async (_title, query, expected) => {
     expect(await places(query)).toEqual(expected);
   });
 
-  test("that cannot be read is refused, with the place and what to write", async () => {
+  test("refuses a query that cannot be parsed, with the place and a correction", async () => {
     const { result, errors } = await t.owner.call("config/search", { query: 'shop "half' });
     expect(result).toBeNull();
     expect(errors).toMatchObject([{ code: 1101, details: { at: 5, length: 5, instead: '"half"' } }]);
@@ -215,7 +215,7 @@ describe("who changed a field last, and when", () => {
     return daemon;
   }
 
-  test("are asked for by name and by time", async () => {
+  test("can be searched by name and by time", async () => {
     await using daemon = await startChanged();
     const found = (query: string) => places(query, daemon.owner);
     expect(await found("by:ci")).toEqual(["one svc.domain"]);
@@ -227,7 +227,7 @@ describe("who changed a field last, and when", () => {
     expect(await found("since:90m -since:30m")).toEqual(["one svc.timeout", "two svc.timeout"]);
     expect(await found("field:svc.timeout by:ci")).toEqual([]);
     expect(await found("modified -by:ci repo:one")).toEqual(["one svc.timeout"]);
-    // What never changed was changed by nobody.
+    // A field that never changed was changed by nobody.
     expect(await found("field:svc.application -by:ci")).toEqual(["one svc.application", "two svc.application"]);
     const session = await daemon.owner.call("session/create", { label: "browser" });
     const window = await daemon.connect(session.result);
@@ -236,7 +236,7 @@ describe("who changed a field last, and when", () => {
     expect(await found('by:"owner (browser)"')).toEqual(["two svc.domain"]);
   });
 
-  test("are asked by the names that the key is told, and of fields that it may read", async () => {
+  test("are searched by the names that the key may see, in fields that it may read", async () => {
     await using daemon = await startChanged();
     const tool = await daemon.connectWith(read("svc.timeout"));
     for (const query of ["by:ci", "by:*bot*", "by:owner"]) expect(await places(query, tool)).toEqual([]);
@@ -244,7 +244,7 @@ describe("who changed a field last, and when", () => {
     expect(await places("since:30m", tool)).toEqual([]);
   });
 
-  test("are looked for in 1,000 repositories for a page, which may be empty and has a next", async () => {
+  test("are searched in 1,000 repositories per page, which may be empty and still has a next", async () => {
     await using home = await temporaryFolder();
     await mkdir(join(home.path, "repos"));
     const ids = Array.from({ length: 1_001 }, (_, index) => `r${1_000 + index}`);
@@ -261,10 +261,10 @@ describe("who changed a field last, and when", () => {
 
 describe("masked values", () => {
   test.each(["field:svc.envvars=*hunter2*", 'field:plugin.token="topsecret"', "field:plugin.token=*"])(
-    "are compared with nothing: %s",
+    "match no comparison: %s",
     async query => {
       expect(await places(query)).toEqual([]);
-      // Nor is that they differ told.
+      // Nor does the negation reveal that they differ.
       expect(await places(`repo:a ${query.slice(0, query.indexOf("="))} -${query}`)).toHaveLength(1);
     },
   );
@@ -273,7 +273,7 @@ describe("masked values", () => {
     expect(await places(query)).toEqual([]);
   });
 
-  test("are not told where the field is found by its name", async () => {
+  test("are not shown when the field is found by its name", async () => {
     for (const query of ["envvars", "plugin.token", "plugin.login", "@modified"]) {
       const text = JSON.stringify(await find(query));
       expect(text).toMatch(/envvars|token|login/);
@@ -284,7 +284,7 @@ describe("masked values", () => {
 });
 
 describe("pages", () => {
-  test("end between two repositories, go on after the last, and together are the whole", async () => {
+  test("end between two repositories, continue after the last one, and together are complete", async () => {
     const whole = await find("svc");
     const pages: SearchHit[][] = [];
     let after: string | undefined;
@@ -308,7 +308,7 @@ describe("pages", () => {
 describe("what a key may not read", () => {
   const read = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "read" }];
 
-  test("is not found by a limited key, neither by name, nor by value, nor by title", async () => {
+  test("is not found by a limited key, whether by name, value or title", async () => {
     const tool = await t.connectWith(read("*", "svc.timeout"));
     for (const query of [
       "domain",
@@ -326,7 +326,7 @@ describe("what a key may not read", () => {
     expect(await places("@modified", tool)).toEqual(["a svc.timeout", "b svc.timeout"]);
   });
 
-  test("a repository in which it may read nothing is not there, by name or path or id", async () => {
+  test("a repository in which it may read nothing is not found by name, path or id", async () => {
     const tool = await t.connectWith(read(["c"], "*"));
     for (const query of ["shop", "blog", "ann", "@broken", "1234", "@modified"])
       expect(await places(query, tool)).toEqual([]);
@@ -334,14 +334,14 @@ describe("what a key may not read", () => {
     expect(await places("", await t.connectWith([]))).toEqual([]);
   });
 
-  test("a repository that is modified only where it may not read is not modified to it", async () => {
+  test("a repository that is modified only where the key may not read does not count as modified", async () => {
     const tool = await t.connectWith(read("*", "svc.refresh_hour"));
     expect(await places("@modified", tool)).toEqual([]);
     expect(await places("@modified shop", tool)).toEqual([]);
     expect(await places("shop", tool)).toEqual(["a"]);
   });
 
-  test("a problem of a field that it may not read makes no repository broken to it", async () => {
+  test("a problem with a field that the key may not read does not make a repository broken for it", async () => {
     await using daemon = await startTestDaemon();
     await daemon.addRepository("x");
     const text = JSON.stringify({ name: "x", config: { svc: { timeout: "long", domain: "d" } } });
@@ -356,7 +356,7 @@ describe("what a key may not read", () => {
     expect(await places("@broken", seeing)).toEqual(["x"]);
   });
 
-  test("a limited key's hits are the owner's, less what it may not read, in every query", async () => {
+  test("a limited key's hits are the owner's minus what it may not read, for every query", async () => {
     const grants: Grants = [
       { repos: ["a"], fields: ["svc.d*", "plugin.*"], right: "read" },
       { repos: ["b"], fields: ["svc.timeout"], right: "write" },
@@ -381,7 +381,7 @@ describe("what a key may not read", () => {
       expect({ query, hits: await find(query, tool) }).toEqual({ query, hits: (await find(query)).filter(may) });
   });
 
-  test("pages of a limited key tell of no repository between those that it sees", async () => {
+  test("pages of a limited key reveal no repository between those that it sees", async () => {
     const tool = await t.connectWith(read(["a", "c"], "svc.timeout"));
     const { result, next } = await tool.call("config/search", { query: "timeout", limit: 1 });
     expect(result.map(({ repo }) => repo)).toEqual(["a"]);

@@ -28,7 +28,7 @@ async function newSession(t: TestDaemon, label = "desktop"): Promise<TestSession
 const sessionNames = async (t: TestDaemon) => (await t.owner.call("key/list")).result.map(({ name }) => name);
 
 describe("session/create and session/link", () => {
-  test("session/create answers id and secret of a session that may what the owner may; keys.json knows nothing of it", async () => {
+  test("session/create returns the id and secret of a session with the owner's rights, which keys.json does not contain", async () => {
     await using t = await startTestDaemon();
     const { result, errors } = await t.owner.call("session/create", { label: "desktop" });
     expect(errors).toEqual([]);
@@ -41,20 +41,20 @@ describe("session/create and session/link", () => {
     expect((await session.call("config/set", { repo: "shop", "svc.timeout": 5 })).errors).toEqual([]);
     expect((await session.call("key/create", { name: "tool", grants: [] })).errors).toEqual([]);
     expect((await session.call("daemon/status")).result.home).toBe(t.homeFolder);
-    // Written since, with the tool's key in it.
+    // Written since then, with the tool's key in it.
     const text = await readFile(join(t.homeFolder, "keys.json"), "utf8");
     expect(text).toContain("tool");
     for (const part of [result.id, result.secret, "session", "owner ("]) expect(text).not.toContain(part);
   });
 
-  test("session/link answers a link to the screen's own host with the code behind the #, where it is never sent", async () => {
+  test("session/link returns a link to the screen's own host with the code after the #, so that it is never sent", async () => {
     const link = new URL(await newLink(shared));
     expect(link.host).toMatch(new RegExp(`^[0-9a-f]{32}\\.localhost:${new URL(shared.url).port}$`));
     expect(link.pathname + link.search).toBe("/");
     expect(link.hash).toMatch(/^#code=[0-9a-f]{12}\.[0-9a-f]{64}$/);
   });
 
-  test("a session may make further sessions, as the owner may, and each ends on its own", async () => {
+  test("a session may create further sessions, like the owner, and each ends on its own", async () => {
     await using t = await startTestDaemon();
     const first = await t.connect(await newSession(t));
     const second = await t.connect((await first.call("session/create", { label: "browser" })).result);
@@ -65,7 +65,7 @@ describe("session/create and session/link", () => {
   });
 
   test.each(["session/create", "session/link"] as const)(
-    "%s gets 1105 with any other key, whatever its grants, and makes nothing",
+    "%s gets 1105 with any other key, whatever its grants, and creates nothing",
     async name => {
       const tool = await shared.connectWith(everything);
       const before = await shared.owner.call("key/list");
@@ -86,7 +86,7 @@ describe("session/create and session/link", () => {
 });
 
 describe("the code of a link", () => {
-  test("becomes a session of the owner's (browser) at the connection that proves it", async () => {
+  test("becomes a session of the owner (browser) on the connection that proves it", async () => {
     await using t = await startTestDaemon();
     const session = await followLink(await newLink(t));
     const window = await t.connect(session);
@@ -97,7 +97,7 @@ describe("the code of a link", () => {
     });
   });
 
-  test("is good once, also when it is used several times at once", async () => {
+  test("works only once, even if used several times at once", async () => {
     await using t = await startTestDaemon();
     const link = await newLink(t);
     const tries = await Promise.allSettled([followLink(link), followLink(link), followLink(link)]);
@@ -108,25 +108,25 @@ describe("the code of a link", () => {
     await expect(followLink(link)).rejects.toMatchObject(refused);
   });
 
-  test("is as good in the link that the daemon prints", async () => {
+  test("also works in the link that the daemon prints", async () => {
     await using t = await startTestDaemon();
     const window = await t.connect(await followLink(t.daemon.createLink(60_000)));
     expect((await window.call("key/self")).errors).toEqual([]);
   });
 
-  test("is not used up by a wrong proof, and no such proof gets in", async () => {
+  test("is not used up by a wrong proof, which is refused", async () => {
     await using t = await startTestDaemon();
     const link = await newLink(t);
     const { id, secret } = codeOf(link);
     for (const wrong of [`${secret.slice(0, -1)}${secret.endsWith("0") ? "1" : "0"}`, "0".repeat(64)])
       await expect(openSocket(t.url, { id, secret: wrong })).rejects.toMatchObject(refused);
-    // Nor is it a key that could be shown.
+    // Nor does it work as a key.
     await expect(openSocket(t.url, `${id}.${secret}`)).rejects.toMatchObject(refused);
     expect(await sessionNames(t)).toEqual([]);
     await followLink(link);
   });
 
-  test("ends with its time, by the clock", async () => {
+  test("expires after its time, by the clock", async () => {
     const clock = new TestClock({ timers: "run" });
     await using t = await startTestDaemon({ clock });
     const [short, long] = [t.daemon.createLink(60_000), t.daemon.createLink(600_000)];
@@ -147,8 +147,8 @@ describe("the code of a link", () => {
   });
 });
 
-describe("the secret of a session that a link became", () => {
-  test("is not the link's: who has the link and not what both sides drew cannot come back as the session", async () => {
+describe("the secret of a session that came from a link", () => {
+  test("is not the link's: the link alone, without the random values of both sides, cannot resume the session", async () => {
     await using t = await startTestDaemon();
     const link = await newLink(t);
     const session = await followLink(link);
@@ -157,12 +157,12 @@ describe("the secret of a session that a link became", () => {
     await t.connect(session);
   });
 
-  test("is of that one connection: from the same link another one would have come", () => {
+  test("depends on that one connection: another one would have derived another secret from the same link", () => {
     const handshakeOf = (engineId: string, nonce: string): Handshake => ({ url: "http://x", engineId, nonce });
     const [nonce, other] = ["1".repeat(64), "2".repeat(64)];
     const derived = (handshake: Handshake) => {
       const sessions = new Sessions({ now: () => 0 });
-      // A code that is known, as of a link that somebody else saw.
+      // A known code, as if somebody else had seen the link.
       const [id = "", secret = ""] = sessions.createCode(60_000).split(".");
       const code = Buffer.from(secret, "hex");
       sessions.prove({ keyId: id, nonce: handshake.nonce, proof: sign(code, clientText(handshake)) }, handshake);
@@ -197,7 +197,7 @@ describe("a session's life", () => {
     expect(await sessionNames(t)).toEqual([]);
   });
 
-  test("sessions that an earlier version kept in keys.json are not applied, and gone with the next write", async () => {
+  test("sessions that an earlier version kept in keys.json are ignored, and removed by the next write", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("key/create", { name: "tool", grants: [] });
     const file = join(t.homeFolder, "keys.json");
@@ -210,7 +210,7 @@ describe("a session's life", () => {
     expect(await readFile(file, "utf8")).not.toContain("owner (browser)");
   });
 
-  test("key/self and key/list say that it is a session; the list says when it was made and used, and never its secret", async () => {
+  test("key/self and key/list identify it as a session; the list shows when it was created and used, and never its secret", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("key/create", { name: "tool", grants: [] });
     const session = await newSession(t);
@@ -227,7 +227,7 @@ describe("a session's life", () => {
     expect(JSON.stringify(list)).not.toContain(session.secret);
   });
 
-  test("the owner's other windows hear of a new session and of its end", async () => {
+  test("the owner's other windows get an event when a session begins and when it ends", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("config/watch");
     const heard = () => t.owner.events.filter(([resource]) => resource === "key").length;
@@ -239,7 +239,7 @@ describe("a session's life", () => {
     await until(() => heard() === 3, "the third event");
   });
 
-  test("a revoke closes all of its sockets at once, and it does not come back", async () => {
+  test("revoking it closes all of its sockets immediately, and it cannot reconnect", async () => {
     await using t = await startTestDaemon();
     const session = await newSession(t);
     const windows = [await t.connect(session), await t.connect(session)];
@@ -251,7 +251,7 @@ describe("a session's life", () => {
     expect((await t.owner.call("key/revoke", { id: session.id })).errors).toMatchObject([{ code: 1112 }]);
   });
 
-  test("what happens after a revoke is told to no window of it", async () => {
+  test("its windows receive no events after it is revoked", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
     const session = await newSession(t);
@@ -264,7 +264,7 @@ describe("a session's life", () => {
     expect(window.events.slice(before).filter(([resource]) => resource === "config")).toEqual([]);
   });
 
-  test("a session that ends itself gets its answer, and then its sockets close", async () => {
+  test("a session that ends itself gets its reply before its sockets close", async () => {
     await using t = await startTestDaemon();
     const session = await newSession(t);
     const [one, other] = [await t.connect(session), await t.connect(session)];
@@ -298,7 +298,7 @@ describe("a session's life", () => {
     expect(await history()).toEqual(before);
   });
 
-  test("no secret of it is in the log, whatever was asked", async () => {
+  test("the log contains no secret of it, whatever is requested", async () => {
     await using t = await startTestDaemon();
     const link = await newLink(t);
     const session = await followLink(link);
@@ -315,8 +315,8 @@ describe("a session's life", () => {
   });
 });
 
-describe("a session that no person uses", () => {
-  test("ends after 12 hours: it is listed no more, does nothing more, and is disconnected", async () => {
+describe("a session that nobody uses", () => {
+  test("ends after 12 hours: it is no longer listed, can do nothing more, and is disconnected", async () => {
     const clock = new TestClock({ timers: "run" });
     await using t = await startTestDaemon({ clock, rescanInterval: 20 });
     const session = await newSession(t);
@@ -325,12 +325,12 @@ describe("a session that no person uses", () => {
     expect((await asking.call("repo/list")).errors).toEqual([]);
     clock.advance(1);
     expect(await sessionNames(t)).toEqual([]);
-    // Neither asks anything more.
+    // Neither sends another request.
     await until(() => !idle.socket.connected && !asking.socket.connected, "the end of both sockets");
     await expect(connectClient(t.url, session)).rejects.toMatchObject(refused);
   });
 
-  test("goes on for 12 hours from each session/touch, and no other request counts", async () => {
+  test("lasts 12 hours from each session/touch, and no other request extends it", async () => {
     const clock = new TestClock({ timers: "run" });
     await using t = await startTestDaemon({ clock, rescanInterval: 1_000_000 });
     const session = await newSession(t);
@@ -353,7 +353,7 @@ describe("a session that no person uses", () => {
     expect(await shared.owner.call("session/touch")).toEqual({ result: {}, errors: [] });
   });
 
-  test("keeps a daemon that leaves when idle until it has ended", async () => {
+  test("keeps a daemon that stops when idle running until it ends", async () => {
     const clock = new TestClock();
     let stops = 0;
     await using t = await startTestDaemon({ clock, idleTimeout: hour, onStop: () => void stops++ });

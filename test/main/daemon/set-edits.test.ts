@@ -43,7 +43,7 @@ const edit = (repo: string | readonly string[], ...edits: readonly ValueEdit[]) 
   t.owner.call("config/set", { repo, edits });
 
 describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
-  test("a place inside a value changes, and the answer has the whole field", async () => {
+  test("changes a place inside a value, and the reply has the whole field", async () => {
     const repo = await withServices();
     const reply = await edit(repo, { field: "svc.services", path: "/web/image", op: "set", value: "node:25" });
     const services = { web: { ready: "true", image: "node:25" } };
@@ -53,7 +53,7 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
     expect(await storedAt(repo, "svc")).toEqual({ services });
   });
 
-  test("two at once both count, however many there are", async () => {
+  test("concurrent edits all count, however many there are", async () => {
     const repo = await t.addRepository();
     const names = Array.from({ length: 50 }, (_, index) => `a${index}.test`);
     const add = (name: string) => edit(repo, { field: "svc.proxy_aliases", op: "add", value: name });
@@ -62,7 +62,7 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
     expect(await storedAt(repo, "svc")).toEqual({ proxy_aliases: names });
   });
 
-  test("a field that stores nothing begins with its default", async () => {
+  test("an edit of a field that stores nothing starts from its default", async () => {
     const repo = await t.addRepository();
     await edit(repo, { field: "open.list", op: "add", value: "second" });
     expect(await storedAt(repo, "open")).toEqual({ list: ["first", "second"] });
@@ -70,13 +70,13 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
     expect(await storedAt(repo, "open")).toEqual({ list: ["second"] });
   });
 
-  test("what is as wanted already is a success without a new revision", async () => {
+  test("an edit that changes nothing succeeds without a new revision", async () => {
     const repo = await withServices();
     const reply = await edit(repo, { field: "svc.services", path: "/web/image", op: "set", value: "node:24" });
     expect(reply).toMatchObject({ result: [{ revision: 2 }], errors: [] });
   });
 
-  test("several of one field go on from each other, beside fields that are set and unset, in one revision", async () => {
+  test("several edits of one field build on each other, beside fields that are set and unset, in one revision", async () => {
     const repo = await withServices();
     await t.owner.call("config/set", { repo, "svc.domain": "d" });
     const reply = await t.owner.call("config/set", {
@@ -95,7 +95,7 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
     expect(await storedAt(repo, "svc")).toEqual({ services, timeout: 5, proxy_aliases: ["a.test"] });
   });
 
-  test("what the value does not allow is 1103 at its place, and the rest is set", async () => {
+  test("an edit that does not fit the value gives 1103 at its place, and the rest is set", async () => {
     const repo = await withServices();
     const reply = await edit(
       repo,
@@ -115,14 +115,14 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
     expect(await storedAt(repo, "svc")).toEqual({ services: { web }, proxy_aliases: ["a.test"] });
   });
 
-  test("the outcome is judged by the field's schema", async () => {
+  test("the result is checked against the field's schema", async () => {
     const repo = await withServices();
     const { result, errors } = await edit(repo, { field: "svc.services", path: "/db/image", op: "set", value: "x" });
     expect(result).toEqual([]);
     expect(errors).toMatchObject([{ code: 1103, field: "svc.services", details: { path: "/db", rule: "required" } }]);
   });
 
-  test("over several repositories each goes on from its own value", async () => {
+  test("in several repositories each edit starts from that repository's own value", async () => {
     const repos = [await withServices(), await t.addRepository()];
     const { result } = await edit(repos, { field: "svc.services", path: "/db", op: "set", value: web });
     expect(result.map(({ config }) => Object.keys(Object(config["svc"]?.["services"]?.value)))).toEqual([
@@ -132,15 +132,15 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
   });
 
   test.each<readonly [string, readonly object[], number]>([
-    ["a field that is not there", [{ field: "svc.nope", op: "add", value: 1 }], 1007],
-    ["a name that is none", [{ field: "nope", op: "add", value: 1 }], 1008],
+    ["a field that does not exist", [{ field: "svc.nope", op: "add", value: 1 }], 1007],
+    ["a name without a dot", [{ field: "nope", op: "add", value: 1 }], 1008],
     ["no operation", [{ field: "svc.services", value: 1 }], 1101],
     ["no value", [{ field: "svc.services", op: "set" }], 1101],
-    ["a value of what goes", [{ field: "svc.services", op: "unset", value: 1 }], 1101],
-    ["a path that is no pointer", [{ field: "svc.services", path: "web", op: "unset" }], 1101],
+    ["a value with an unset", [{ field: "svc.services", op: "unset", value: 1 }], 1101],
+    ["a path that is not a JSON pointer", [{ field: "svc.services", path: "web", op: "unset" }], 1101],
     ["a wrong escape", [{ field: "svc.services", path: "/~2", op: "unset" }], 1101],
     [
-      "too many",
+      "too many edits",
       Array.from({ length: limits.editsPerSet + 1 }, () => ({
         field: "svc.proxy_aliases",
         op: "add",
@@ -169,7 +169,7 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
     expect(await add("svc.services")).toMatchObject({ result: [], errors: [{ code: 1007, field: "svc.services" }] });
   });
 
-  test("a value grows to the limits of one that is set, and no further", async () => {
+  test("a value can grow to the limits of a set value, and no further", async () => {
     const repo = await t.addRepository();
     const deep = "/a".repeat(200_000);
     expect(await edit(repo, { field: "open.any", path: deep, op: "set", value: 1 })).toMatchObject({
@@ -185,7 +185,7 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
     expect(await storedAt(repo, "open")).toEqual({ any: { a: large } });
   });
 
-  test("a dry run says what would be", async () => {
+  test("a dry run returns what would be", async () => {
     const repo = await withServices();
     const edits = [{ field: "svc.services", path: "/web", op: "unset" }] as const;
     const reply = await t.owner.call("config/set", { repo, dryRun: true, edits });

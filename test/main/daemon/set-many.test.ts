@@ -62,7 +62,7 @@ describe("config/set of several repositories", () => {
     expect(result).toHaveLength(2);
   });
 
-  test("each repository is a set of its own: what one refuses the other takes", async () => {
+  test("each repository is a separate set: what one rejects the other accepts", async () => {
     const [one, two] = await twoRepositories();
     const service = { ready: "true", image: "web:1" };
     await t.owner.call("config/set", { repo: two, "svc.services": { web: service } });
@@ -71,7 +71,7 @@ describe("config/set of several repositories", () => {
     expect(errors).toMatchObject([{ code: 1103, repo: one, field: "svc.default" }]);
   });
 
-  test("a broken file keeps its own repository out (1106) and no other", async () => {
+  test("a broken file excludes its own repository (1106) and no other", async () => {
     const [one, two] = await twoRepositories();
     await breakFile(t, one);
     const { result, errors } = await t.owner.call("config/set", { repo: [one, two], "svc.timeout": 5 });
@@ -88,7 +88,7 @@ describe("config/set of several repositories", () => {
     expect(errors).toMatchObject([{ code: 1104, repo: two, details: { current: 1 } }]);
   });
 
-  test("of many compare-and-sets on one revision exactly one wins", async () => {
+  test("exactly one of many compare-and-sets on one revision wins", async () => {
     const repo = await t.addRepository();
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, index) => t.owner.call("config/set", { repo, revision: 1, "svc.timeout": index })),
@@ -116,11 +116,11 @@ describe("config/set with atomic", () => {
     ["an unknown repository", 1007, (one, two) => ({ repo: [one, two, "nowhere"] })],
     ["an unknown field", 1007, (one, two) => ({ repo: [one, two], "svc.nope": 5 })],
     ["a name without a dot", 1007, (one, two) => ({ repo: [one, two], nope: 5 })],
-    ["a refused value", 1103, (one, two) => ({ repo: [one, two], "svc.refresh_day": 7 })],
+    ["a rejected value", 1103, (one, two) => ({ repo: [one, two], "svc.refresh_day": 7 })],
     ["a broken rule across fields", 1103, (one, two) => ({ repo: [one, two], "svc.default": "only-in-one" })],
     ["another revision of one", 1104, (one, two) => ({ repo: [one, two], revision: { [one]: 2, [two]: 9 } })],
-    ["a refused value in a single repository", 1103, (_one, two) => ({ repo: two, "svc.refresh_day": 7 })],
-  ])("%s and nothing is set anywhere", async (_title, code, args) => {
+    ["a rejected value in a single repository", 1103, (_one, two) => ({ repo: two, "svc.refresh_day": 7 })],
+  ])("%s: nothing is set anywhere", async (_title, code, args) => {
     const [one, two] = await twoRepositories();
     const services = { "only-in-one": { ready: "true", image: "web:1" } };
     await t.owner.call("config/set", { repo: one, "svc.services": services });
@@ -135,7 +135,7 @@ describe("config/set with atomic", () => {
     ]);
   });
 
-  test("a broken file and nothing is set anywhere", async () => {
+  test("a broken file: nothing is set anywhere", async () => {
     const [one, two] = await twoRepositories();
     await breakFile(t, two);
     const reply = await t.owner.call("config/set", { repo: [one, two], atomic: true, "svc.timeout": 5 });
@@ -143,7 +143,7 @@ describe("config/set with atomic", () => {
     expect(await timeoutOf(one)).toEqual([900, 1]);
   });
 
-  test("every error is named, not the first alone", async () => {
+  test("every error is reported, not only the first", async () => {
     const [one, two] = await twoRepositories();
     const set = { repo: [one, "no", two], revision: { [two]: 9 }, atomic: true, "svc.timeout": "x", "svc.nope": 1 };
     const { errors } = await t.owner.call("config/set", set);
@@ -158,7 +158,7 @@ describe("config/set with atomic", () => {
     expect(errors).toHaveLength(4);
   });
 
-  test("two atomic sets over the same repositories, named in either order, both end", async () => {
+  test("two atomic sets over the same repositories, named in either order, both finish", async () => {
     const [one, two] = await twoRepositories();
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, index) => {
@@ -172,7 +172,7 @@ describe("config/set with atomic", () => {
 });
 
 describe("config/set with dryRun", () => {
-  test("answers as if, and writes nothing", async () => {
+  test("replies as if it had set, and writes nothing", async () => {
     const repo = await t.addRepository();
     const text = await t.readRepository(repo);
     const set = { repo, "svc.timeout": 5, "svc.refresh_day": 7, "svc.nope": 1 };
@@ -183,20 +183,20 @@ describe("config/set with dryRun", () => {
     expect(await t.owner.call("config/set", set)).toEqual(dry);
   });
 
-  test("of values already there answers the revision they are at", async () => {
+  test("of values already stored returns their current revision", async () => {
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.timeout": 5 });
     const { result } = await t.owner.call("config/set", { repo, dryRun: true, "svc.timeout": 5 });
     expect(result).toMatchObject([{ repo, revision: 2 }]);
   });
 
-  test("with atomic answers as if, and writes nothing", async () => {
+  test("with atomic replies as if it had set, and writes nothing", async () => {
     const repos = [await t.addRepository("later"), await t.addRepository("earlier")];
     const set = { repo: repos, atomic: true, "svc.timeout": 5 };
     const dry = await t.owner.call("config/set", { ...set, dryRun: true });
     for (const repo of repos) expect(await timeoutOf(repo)).toEqual([900, 1]);
     expect(dry).toMatchObject({ result: [{ revision: 2 }, { revision: 2 }], errors: [] });
-    // What was only tried is no batch.
+    // A dry run has no batch.
     const done = dry.result.map(one => ({ ...one, batch: expect.stringMatching(/^[0-9a-f]{24}$/) }));
     expect(await t.owner.call("config/set", set)).toEqual({ ...dry, result: done });
   });

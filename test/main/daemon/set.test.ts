@@ -13,8 +13,8 @@ async function storedValues(repo: string): Promise<unknown> {
   return (await t.owner.call("config/list", { repo, stored: true })).result["svc"] ?? {};
 }
 
-describe("config/set: what it answers", () => {
-  test("spec 4.2: the fields set are answered with value and description, in an array with their repository and its revision", async () => {
+describe("config/set: its reply", () => {
+  test("spec 4.2: the fields set are returned with value and description, in an array with their repository and its revision", async () => {
     const repo = await t.addRepository();
     const reply = await t.owner.call("config/set", { repo, "svc.timeout": 30, "svc.domain": "example.org" });
     expect(reply).toEqual({
@@ -138,7 +138,7 @@ describe("config/set: the order of its checks", () => {
     expect(errors).toMatchObject([{ code: 1101, message: expect.stringContaining(name) }]);
   });
 
-  test("options that are null count as left out", async () => {
+  test("null options count as omitted", async () => {
     const repo = await t.addRepository();
     const args = { repo, revision: null, atomic: null, dryRun: null, reason: null, "svc.timeout": 5 };
     expect(await t.owner.call("config/set", args)).toMatchObject({ result: [{ repo, revision: 2 }], errors: [] });
@@ -161,7 +161,7 @@ describe("config/set: the order of its checks", () => {
     expect(errors).toHaveLength(1);
   });
 
-  test("for a field, a value its schema refuses gives 1103 with path, rule and given type; the rest is set", async () => {
+  test("for a field, a value its schema rejects gives 1103 with path, rule and given type; the rest is set", async () => {
     const repo = await t.addRepository();
     const { result, errors } = await t.owner.call("config/set", {
       repo,
@@ -188,14 +188,14 @@ describe("config/set: the order of its checks", () => {
     expect(await storedValues(repo)).toEqual({ domain: "d" });
   });
 
-  test("null is a value like any other, and none that a field of svc takes", async () => {
+  test("null is a value like any other, which no field of svc accepts", async () => {
     const repo = await t.addRepository();
     const { errors } = await t.owner.call("config/set", { repo, "svc.domain": null });
     expect(errors).toMatchObject([{ code: 1103, field: "svc.domain", details: { given: "null" } }]);
   });
 });
 
-describe("config/set: rules across fields hold for the outcome of the whole set", () => {
+describe("config/set: rules across fields apply to the result of the whole set", () => {
   test.each(["svc.default", "svc.application"])("%s must be a key of svc.services", async field => {
     const repo = await t.addRepository();
     const { result, errors } = await t.owner.call("config/set", { repo, [field]: "web", "svc.timeout": 5 });
@@ -214,7 +214,7 @@ describe("config/set: rules across fields hold for the outcome of the whole set"
     expect(await storedValues(repo)).toEqual({ default: "web", services: { web: service }, application: "web" });
   });
 
-  test("a set that removes a named service is refused, and one that unnames it too is not", async () => {
+  test("removing a named service is refused, unless the same set removes its name too", async () => {
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.services": { web: service }, "svc.default": "web" });
     const refused = await t.owner.call("config/set", { repo, "svc.services": {}, "svc.timeout": 5 });
@@ -224,7 +224,7 @@ describe("config/set: rules across fields hold for the outcome of the whole set"
     expect(taken).toMatchObject({ result: [{ revision: 4 }], errors: [] });
   });
 
-  test("a service whose value is refused cannot be named in the same set", async () => {
+  test("a service whose value is rejected cannot be named in the same set", async () => {
     const repo = await t.addRepository();
     const set = { repo, "svc.services": { web: "web:1" }, "svc.default": "web" };
     const { result, errors } = await t.owner.call("config/set", set);
@@ -235,7 +235,7 @@ describe("config/set: rules across fields hold for the outcome of the whole set"
     expect(result).toEqual([]);
   });
 
-  test.each(["constructor", "__proto__", "toString"])("what every object inherits is no service: %s", async name => {
+  test.each(["constructor", "__proto__", "toString"])("an inherited name is not a service: %s", async name => {
     const repo = await t.addRepository();
     const { errors } = await t.owner.call("config/set", { repo, "svc.default": name });
     expect(errors).toMatchObject([{ code: 1103, field: "svc.default" }]);
@@ -243,7 +243,7 @@ describe("config/set: rules across fields hold for the outcome of the whole set"
 });
 
 describe("config/set: what counts as a change", () => {
-  test("a value already stored is success and no new revision", async () => {
+  test("a value already stored succeeds without a new revision", async () => {
     const repo = await t.addRepository();
     const services = { web: { ready: "true", image: "web:1" } };
     await t.owner.call("config/set", { repo, "svc.timeout": 5, "svc.services": services });
@@ -255,7 +255,7 @@ describe("config/set: what counts as a change", () => {
     expect(await t.readRepository(repo)).toBe(text);
   });
 
-  test("a value equal to the default is stored, and that is a new revision", async () => {
+  test("a value equal to the default is stored, as a new revision", async () => {
     const repo = await t.addRepository();
     const { result } = await t.owner.call("config/set", { repo, "svc.timeout": 900 });
     expect(result).toMatchObject([{ revision: 2 }]);

@@ -22,7 +22,7 @@ async function openSettings(text?: string) {
     clock,
     problems,
     settings,
-    /** Lets the pauses pass until the file is believed. */
+    /** Lets the pauses pass until the file is accepted. */
     finish: async (reload: Promise<void>) => {
       let isDone = false;
       const done = reload.finally(() => {
@@ -38,7 +38,7 @@ async function openSettings(text?: string) {
   };
 }
 
-test("settings that an editor deletes or writes in steps while it saves are waited for, and nothing is reported", async () => {
+test("a reload waits for settings that an editor deletes or writes in steps while it saves, and reports nothing", async () => {
   await using t = await openSettings(listed);
   for (const unfinished of [undefined, "", other.slice(0, 10)]) {
     await writeFile(t.file, listed);
@@ -55,7 +55,7 @@ test("settings that an editor deletes or writes in steps while it saves are wait
   expect([t.problems, t.settings.problem]).toEqual([[], undefined]);
 });
 
-test("settings that stay missing or invalid are believed: defaults for a missing file, else the last valid ones", async () => {
+test("settings that stay missing or invalid are accepted as such: defaults for a missing file, else the last valid ones", async () => {
   await using t = await openSettings(listed);
   await writeFile(t.file, "{ half");
   await t.finish(t.settings.reload());
@@ -69,7 +69,7 @@ test("settings that stay missing or invalid are believed: defaults for a missing
   expect(t.settings.problem).toBeUndefined();
 });
 
-test("a start without settings waits for none", async () => {
+test("a start without settings does not wait", async () => {
   // This clock stands still: a pause would never end.
   await using t = await openSettings();
   expect(t.settings.values).toEqual({});

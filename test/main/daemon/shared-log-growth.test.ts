@@ -15,7 +15,7 @@ import { openStreamLog } from "../../helpers/stream-log.ts";
 import { messagesOf } from "../../helpers/stream-messages.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-/** The least that the settings allow. */
+/** The minimum that the settings allow. */
 const short = { bytes: 65_536 };
 
 function isProblem(line: string): boolean {
@@ -23,7 +23,7 @@ function isProblem(line: string): boolean {
   return level >= 40;
 }
 
-/** Empty while it cannot be told. */
+/** Empty while it cannot be listed. */
 async function historyOf({ owner }: TestDaemon, repo: string) {
   return (await owner.call("history/list", { repo, limit: 1_000 })).result ?? [];
 }
@@ -32,7 +32,7 @@ async function forget({ owner }: TestDaemon, repo: string, field: string): Promi
   expect((await owner.call("history/forget", { repo, field })).errors).toEqual([]);
 }
 
-/** A server that does all but remove messages, until it starts again after `allow`. */
+/** A server that refuses to remove messages until it restarts after `allow`. */
 function refusedPurges() {
   let configuration = `
 authorization {
@@ -48,7 +48,7 @@ no_auth_user: one
   };
 }
 
-/** Adds a repository whose domain was a secret once, and asks for that to be forgotten. */
+/** Adds a repository whose domain was once a secret, and requests that it be forgotten. */
 async function forgetSecret({ owner, addRepository }: TestDaemon) {
   await addRepository("shop");
   await owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
@@ -61,7 +61,7 @@ async function secretIsRemoved(world: SharedWorld): Promise<void> {
   await until(isRemoved, "the value to be removed");
 }
 
-/** Long values by their lengths: a test that fails would show all of each. */
+/** Replaces long values by their lengths, as a failing test would print them in full. */
 function inShort(config: Config): unknown {
   return JSON.parse(
     JSON.stringify(config, (_, value: unknown) =>
@@ -80,7 +80,7 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
 }
 
 describeWithNats("a shared log that grows", () => {
-  test("begins later once, and who joins then has values, histories and positions as the others", async () => {
+  test("drops its beginning, and a machine that joins then has the same values, histories and positions as the others", async () => {
     await using world = await makeSharedWorld({ ...short });
     await using laptop = await world.start("laptop");
     await laptop.addRepository("shop");
@@ -104,7 +104,7 @@ describeWithNats("a shared log that grows", () => {
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ timeout: 7 });
   });
 
-  test("is applied by a daemon that was away: changes, removals, what was added anew; its hand edits stay", async () => {
+  test("is applied by a daemon that was away: changes, removals and repositories added again; its edits by hand stay", async () => {
     await using world = await makeSharedWorld({ ...short });
     await using laptop = await world.start("laptop");
     {
@@ -130,7 +130,7 @@ describeWithNats("a shared log that grows", () => {
     }, "the edit on the other machine");
     expect((await desk.owner.call("repo/list")).result.map(({ id }) => id).sort()).toEqual(["again", "shop", "site"]);
     expect(await timeoutOf(desk, "again")).toBe(2);
-    // The one that was here is not the one that was added since.
+    // The repository here is not the one that was added since.
     await until(async () => {
       const removed = await readdir(join(world.home("desk"), "removed"));
       const ids = removed.map(name => name.split(".")[0]);
@@ -141,7 +141,7 @@ describeWithNats("a shared log that grows", () => {
       expect((await historyOf(desk, repo)).slice(0, 50)).toEqual((await historyOf(laptop, repo)).slice(0, 50));
   });
 
-  test("is shortened by one of several at a time, and no set is lost", async () => {
+  test("is shortened by one machine at a time, and no set is lost", async () => {
     await using world = await makeSharedWorld({ ...short });
     const machines = ["laptop", "desk", "board"];
     await using stack = new AsyncDisposableStack();
@@ -156,7 +156,7 @@ describeWithNats("a shared log that grows", () => {
     await Promise.all(
       daemons.map(async (daemon, index) => {
         for (let round = 1; round <= rounds; round++) {
-          // Its own, and one that all of them change.
+          // Its own repository, and one that all of them change.
           await set(daemon, machines[index] ?? "", round, "x".repeat(200));
           const { errors } = await daemon.owner.call("config/set", {
             repo: "common",
@@ -178,7 +178,7 @@ describeWithNats("a shared log that grows", () => {
     for (const { log } of [...daemons, joined]) expect(log.filter(isProblem)).toEqual([]);
   });
 
-  test("brings a daemon that could not reach it all it needs, while it runs", async () => {
+  test("brings a running daemon that could not reach it up to date", async () => {
     await using world = await makeSharedWorld({ ...short });
     await using line = await openServerLine(world.server.port);
     await using laptop = await world.start("laptop");
@@ -202,7 +202,7 @@ describeWithNats("a shared log that grows", () => {
     await sees(laptop, "shop", 1);
   });
 
-  test("keeps no more of a history than its machines, and values of any size; who was away for longer has those, and his edits", async () => {
+  test("keeps no more of a history than its machines do, and values of any size; a machine that was away for longer gets both, and keeps its edits", async () => {
     await using world = await makeSharedWorld({ ...short });
     const settings = { history: { revisions: 20 } };
     const names = Array.from({ length: 30 }, (_, index) => `field${index}`);
@@ -226,7 +226,7 @@ describeWithNats("a shared log that grows", () => {
     const timeout = 40;
     for (let count = 1; count <= timeout; count++) await set(laptop, "shop", count);
     const kept = await historyOf(laptop, "shop");
-    // Of a field that never was: a snapshot is written at once.
+    // Forgetting a field that never existed: a snapshot is written immediately.
     await forget(laptop, "shop", "svc.none");
     await using board = await world.start("board", {}, settings);
     await using desk = await world.start("desk", {}, settings);
@@ -248,7 +248,7 @@ describeWithNats("a shared log that grows", () => {
 });
 
 describeWithNats("a home that was copied into a shared log", () => {
-  test("has the same repositories as the others: who was away across a snapshot of it keeps its files", async () => {
+  test("has the same repositories as the others: a machine that was away during a snapshot of it keeps its files", async () => {
     await using world = await makeSharedWorld();
     const home = world.home("laptop");
     await mkdir(home, { recursive: true });
@@ -274,7 +274,7 @@ describeWithNats("a home that was copied into a shared log", () => {
 });
 
 describeWithNats("a repository's name in a shared log", () => {
-  test("is the same on every machine: on one that was there, was away across a snapshot, or joins", async () => {
+  test("is the same on every machine: on one that was present, was away during a snapshot, or joins", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using board = await world.start("board");
@@ -303,7 +303,7 @@ describeWithNats("a repository's name in a shared log", () => {
 });
 
 describeWithNats("forgetting in a shared log", () => {
-  test("takes a value out of every message and of every machine's history", async () => {
+  test("removes a value from every message and from every machine's history", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -331,7 +331,7 @@ describeWithNats("forgetting in a shared log", () => {
     await sees(laptop, "shop", 9);
   });
 
-  test("reaches a machine that was away, and what it has of the past", async () => {
+  test("reaches a machine that was away, including its stored history", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     const setDomain = async ({ owner }: TestDaemon, domain: string) =>
@@ -361,7 +361,7 @@ describeWithNats("forgetting in a shared log", () => {
     });
   });
 
-  test("is finished by another machine where what came before could not be removed", async () => {
+  test("is finished by another machine if earlier messages could not be removed", async () => {
     const permissions = refusedPurges();
     await using world = await makeSharedWorld({}, permissions.arguments);
     await using desk = await world.start("desk");
@@ -380,7 +380,7 @@ describeWithNats("forgetting in a shared log", () => {
     await sees(laptop, "shop", 5);
   });
 
-  test("is finished by the machine itself after its end, where it is alone", async () => {
+  test("is finished by the machine itself after a restart, if it is alone", async () => {
     const permissions = refusedPurges();
     await using world = await makeSharedWorld({}, permissions.arguments);
     {
@@ -396,9 +396,9 @@ describeWithNats("forgetting in a shared log", () => {
     expect(await timeoutOf(laptop, "shop")).toBe(4);
   });
 
-  test("is seen to by another machine where the one that asked for it died, and a snapshot that nobody ends is none", async () => {
+  test("is taken over by another machine if the one that requested it died, and an unfinished snapshot is ignored", async () => {
     await using world = await makeSharedWorld();
-    // What is waited for as long as this comes soon.
+    // Long timeouts fire soon.
     const schedule: Clock["schedule"] = (milliseconds, task) =>
       systemClock.schedule(milliseconds >= 20_000 ? 100 : milliseconds, task);
     await using laptop = await world.start("laptop", { clock: { ...systemClock, schedule } });

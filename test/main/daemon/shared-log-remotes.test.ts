@@ -8,7 +8,7 @@ import { describeWithNats } from "../../helpers/nats-server.ts";
 import { makeSharedWorld, outgrow, type SharedWorld, sees, set, timeoutOf } from "../../helpers/shared-world.ts";
 import { messagesOf } from "../../helpers/stream-messages.ts";
 
-/** A folder of a machine that is a clone, as git makes them; undefined: of nothing. */
+/** A folder on a machine that is a clone, as git creates it; without a URL it has no remote. */
 async function clone(world: SharedWorld, machine: string, name: string, url?: string): Promise<string> {
   const folder = join(world.home(machine), "..", `${machine}-work`, name);
   await mkdir(join(folder, ".git"), { recursive: true });
@@ -26,7 +26,7 @@ async function hasRepositories({ owner }: TestDaemon, count: number): Promise<vo
 }
 
 describeWithNats("clones on machines that share a log", () => {
-  test("of one remote are one repository, which has a folder on each machine, however its address is written", async () => {
+  test("of one remote are one repository with a folder on each machine, however the remote's address is written", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -53,7 +53,7 @@ describeWithNats("clones on machines that share a log", () => {
     expect(texts.join()).not.toMatch(/s3cr3t|somebody/);
   });
 
-  test("of another remote, of none, with an id of its own, or a second one on a machine are other repositories", async () => {
+  test("of another remote, without one, with an id of its own, or a second one on a machine are separate repositories", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -74,14 +74,14 @@ describeWithNats("clones on machines that share a log", () => {
     await hasRepositories(laptop, 6);
   });
 
-  test("of which there are several are refused by name, until a person says which one it is", async () => {
+  test("that match several repositories are refused with their names, until a person chooses one", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
     const url = "https://example.org/acme/shop";
     for (const id of ["one", "two"]) await add(laptop, await clone(world, "laptop", id, url), { id });
     await hasRepositories(desk, 2);
-    // Listed a moment before its file has been read, which says what its remote is.
+    // A repository is listed shortly before its file has been read, which names its remote.
     for (const repo of ["one", "two"]) await desk.owner.call("file/read", { repo });
     const here = await clone(world, "desk", "shop", url);
     const { errors } = await add(desk, here);
@@ -89,12 +89,12 @@ describeWithNats("clones on machines that share a log", () => {
     for (const text of ["example.org/acme/shop", "(one)", "(two)", "--id"]) expect(errors[0]?.message).toContain(text);
     expect((await desk.owner.call("repo/list")).result.map(({ path }) => path)).toEqual([undefined, undefined]);
     await desk.owner.call("repo/update", { repo: "two", path: here });
-    // Of those that are left there is one.
+    // Only one is left.
     const again = await add(desk, await clone(world, "desk", "again", url));
     expect(again.result).toMatchObject({ id: "one", recognized: true });
   });
 
-  test("are recognized after starts, by a machine that joins with a snapshot, and of a home that was copied into the log", async () => {
+  test("are recognized after restarts, by a machine that joins with a snapshot, and from a home that was copied into the log", async () => {
     await using world = await makeSharedWorld({ bytes: 65_536 });
     const home = world.home("laptop");
     await mkdir(home, { recursive: true });
@@ -123,7 +123,7 @@ describeWithNats("clones on machines that share a log", () => {
     expect((await messagesOf(world)).texts.join()).not.toContain("s3cr3t");
   });
 
-  test("are nothing to a home with a log of its own: its files say nothing of remotes", async () => {
+  test("are ignored by a home with a log of its own: its files name no remotes", async () => {
     await using world = await makeSharedWorld();
     await using own = await startTestDaemon();
     const url = "https://example.org/acme/shop";

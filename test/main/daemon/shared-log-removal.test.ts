@@ -6,7 +6,7 @@ import { watchFileSystem } from "../../helpers/file-system.ts";
 import { describeWithNats } from "../../helpers/nats-server.ts";
 import { makeSharedWorld, type SharedWorld } from "../../helpers/shared-world.ts";
 
-/** Two machines with the repositories `shop` and `site`, of which one takes nothing in from when `hold` is called until `release` is. */
+/** Two machines with the repositories `shop` and `site`; the laptop applies nothing between `hold` and `release`. */
 async function makeRace(world: SharedWorld) {
   const stack = new AsyncDisposableStack();
   const fileSystem = watchFileSystem();
@@ -23,7 +23,7 @@ async function makeRace(world: SharedWorld) {
   return {
     laptop,
     desk,
-    /** What another machine adds is taken in once its file is written. */
+    /** What another machine adds is applied once its file is written. */
     hold: async () => {
       const { promise: isHeld, resolve } = Promise.withResolvers<void>();
       fileSystem.before = async ({ path }) => {
@@ -34,7 +34,7 @@ async function makeRace(world: SharedWorld) {
       await desk.addRepository("held");
       await isHeld;
     },
-    /** All that is in the stream has been sent to both of them. */
+    /** Waits until everything in the stream has been sent to both of them. */
     untilDelivered: () =>
       until(async () => {
         const { state } = await streams.info("team");
@@ -47,24 +47,24 @@ async function makeRace(world: SharedWorld) {
   };
 }
 
-/** Requests that were sent before these have been begun when they are answered. */
+/** Once these are answered, requests sent before them have started. */
 async function askOften({ owner }: TestDaemon): Promise<void> {
   for (let count = 0; count < 20; count++) await owner.call("daemon/status");
 }
 
-describeWithNats("a repository that another machine removes and adds again at this moment", () => {
+describeWithNats("a repository that another machine removes and adds again at the same time", () => {
   test.each([
     { what: "a removal", operation: "repo/remove", args: {}, code: 1102 },
     { what: "a set", operation: "config/set", args: { "svc.timeout": 42 }, code: 1007 },
     {
-      what: "a set of several",
+      what: "a set of several repositories",
       operation: "config/set",
       args: { repo: ["shop", "site"], atomic: true, "svc.timeout": 42 },
       code: 1007,
     },
     { what: "a new name", operation: "repo/update", args: { name: "Shop" }, code: 1102 },
-    { what: "an erasing", operation: "history/forget", args: { field: "svc.timeout" }, code: 1102 },
-  ] as const)("is another one: $what of the earlier one is refused, and the new one stays as it is", async row => {
+    { what: "a forget", operation: "history/forget", args: { field: "svc.timeout" }, code: 1102 },
+  ] as const)("is a new one: $what of the earlier one is refused, and the new one stays unchanged", async row => {
     await using world = await makeSharedWorld();
     await using race = await makeRace(world);
     const { laptop, desk } = race;

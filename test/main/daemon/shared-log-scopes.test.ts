@@ -28,7 +28,7 @@ function readScope(world: SharedWorld, machine: string, scope: string): Promise<
   return readFile(scopeFile(world, machine, scope), "utf8").catch(() => undefined);
 }
 
-/** By scope, what its field may be at most. */
+/** The maximum of the field, by scope. */
 async function scopesOf({ owner }: TestDaemon): Promise<{ [scope: string]: unknown }> {
   const { result } = await owner.call("scope/list");
   const own = result.filter(({ scope }) => scope !== "svc");
@@ -43,7 +43,7 @@ async function uses(daemon: TestDaemon, scopes: { [scope: string]: number }): Pr
   await until(isSo, `the scopes ${JSON.stringify(scopes)}`);
 }
 
-/** What was kept of scopes that gave way, by name. */
+/** The kept texts of scopes that were superseded, by name. */
 async function keptScopes(world: SharedWorld, machine: string): Promise<{ [scope: string]: string }> {
   const folder = join(world.home(machine), "removed");
   const names = (await readdir(folder)).filter(name => name.includes(".schema."));
@@ -62,7 +62,7 @@ async function countShared(world: SharedWorld): Promise<number> {
 }
 
 describeWithNats("scopes of daemons that share a log", () => {
-  test("reach a machine that joins, and those that run: what a person adds, edits and deletes", async () => {
+  test("reach a machine that joins and those that run, when a person adds, edits or deletes them", async () => {
     await using world = await makeSharedWorld();
     await writeScope(world, "laptop", "own", schemaText(100));
     await using laptop = await world.start("laptop");
@@ -88,7 +88,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     for (const daemon of [laptop, desk]) expect(await problemsOf(daemon)).toBe("");
   });
 
-  test("are told to clients and to editors on every machine", async () => {
+  test("are published to clients and editors on every machine", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -105,7 +105,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     expect(await problemsOf(laptop)).toBe("");
   });
 
-  test("that are not valid stay where they are, and the others keep what they had", async () => {
+  test("that are invalid stay on their machine, and the others keep the last valid ones", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -115,14 +115,14 @@ describeWithNats("scopes of daemons that share a log", () => {
     await until(async () => (await problemsOf(laptop)).includes("own.schema.json"), "the problem");
     await writeScope(world, "laptop", "more", schemaText(5));
     await uses(desk, { own: 100, more: 5 });
-    // The one that is broken was checked before that.
+    // The broken one was checked before that.
     expect(await readScope(world, "desk", "own")).toBe(schemaText(100));
     expect(await problemsOf(desk)).toBe("");
     await writeScope(world, "laptop", "own", schemaText(7));
     await uses(desk, { own: 7, more: 5 });
   });
 
-  test("come to a daemon that was away, with what a person changed there meanwhile; no start repeats any of it", async () => {
+  test("reach a daemon that was away, along with what a person changed there meanwhile; no restart repeats any of it", async () => {
     await using world = await makeSharedWorld();
     for (const scope of ["one", "two", "three", "four"]) await writeScope(world, "laptop", scope, schemaText(1));
     await using laptop = await world.start("laptop");
@@ -150,7 +150,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     for (const machine of ["laptop", "desk"]) expect(await keptScopes(world, machine)).toEqual({});
   });
 
-  test("that were changed on two machines are what the log has first; the other text is kept and told", async () => {
+  test("that were changed on two machines take the text that is first in the log; the other one is kept and reported", async () => {
     await using world = await makeSharedWorld();
     for (const scope of ["own", "gone", "back"]) await writeScope(world, "laptop", scope, schemaText(1));
     await using laptop = await world.start("laptop");
@@ -171,14 +171,14 @@ describeWithNats("scopes of daemons that share a log", () => {
     const problems = await problemsOf(desk);
     for (const scope of ["own", "gone", "back"]) expect(problems).toContain(`${scope}.schema.json`);
     expect(await problemsOf(laptop)).toBe("");
-    // A person who edits it again has seen what came first.
+    // A person who edits it again has seen the first one.
     await writeScope(world, "desk", "own", schemaText(3));
     await uses(laptop, { own: 3, back: 2 });
     expect(await problemsOf(desk)).not.toContain("own.schema.json");
     expect(await keptScopes(world, "laptop")).toEqual({});
   });
 
-  test("that are changed everywhere while the server is away are the same everywhere once it is back, and no text is lost", async () => {
+  test("that are changed everywhere while the server is down are the same everywhere once it is back, and no text is lost", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -211,7 +211,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     expect(await countShared(world)).toBe(2);
   });
 
-  test("that are added on two machines at once are one of the two everywhere, and the other text is kept once", async () => {
+  test("that are added on two machines at once have the same one of the two texts everywhere, and the other one is kept once", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -232,7 +232,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     expect(count).toBe(2 * names.length);
   });
 
-  test("come with a snapshot: to one that joins, and to one that was away, who loses those that were deleted", async () => {
+  test("come with a snapshot to a machine that joins and to one that was away, which drops the deleted ones", async () => {
     await using world = await makeSharedWorld({ bytes: 65_536 });
     for (const scope of ["own", "old", "hers"]) await writeScope(world, "laptop", scope, schemaText(1));
     await using laptop = await world.start("laptop");
@@ -257,13 +257,13 @@ describeWithNats("scopes of daemons that share a log", () => {
       expect(result).toEqual({ own: { size: 40 } });
     }
     for (const machine of ["laptop", "desk", "board"]) expect(await keptScopes(world, machine)).toEqual({});
-    // As long as anybody lives, also after a snapshot of one that joined with one.
+    // Even after another snapshot, by a machine that joined with one.
     await outgrow(world, board, "shop");
     await using late = await world.start("late");
     await uses(late, { own: 50, hers: 3, new: 4 });
   });
 
-  test("that change take values as a change of a file did: all machines have the same revisions, and the same values", async () => {
+  test("that change affect values like a changed file: all machines have the same revisions and the same values", async () => {
     await using world = await makeSharedWorld();
     await writeScope(world, "laptop", "own", schemaText(100));
     await using laptop = await world.start("laptop");
@@ -278,9 +278,9 @@ describeWithNats("scopes of daemons that share a log", () => {
       await until(async () => {
         const { result } = await daemon.owner.call("repo/list");
         return result[0]?.health.some(({ code }) => code === 1103) === true;
-      }, "the value to be judged anew");
+      }, "the value to be checked again");
       const { result } = await daemon.owner.call("config/list", { repo: "shop", scope: "own" });
-      // By the rules of now it has none.
+      // Under the current schema only the default is left.
       expect(result).toEqual({ own: { size: 1 } });
     }
     await set(laptop, "shop", 4);
@@ -306,7 +306,7 @@ describeWithNats("scopes of daemons that share a log", () => {
       }, "the value in the file");
   });
 
-  test("that went while a daemon was away take their values out of service there, those that came before it too", async () => {
+  test("that were deleted while a daemon was away take their values out of service there, including earlier ones", async () => {
     await using world = await makeSharedWorld();
     await writeScope(world, "laptop", "own", schemaText(100));
     await using laptop = await world.start("laptop");
@@ -323,10 +323,10 @@ describeWithNats("scopes of daemons that share a log", () => {
     await until(async () => {
       const { result } = await desk.owner.call("repo/list");
       return result[0]?.health.some(({ code }) => code === 1011) === true;
-    }, "the value to be judged anew");
+    }, "the value to be checked again");
   });
 
-  test("that come again after a start are passed over, and one whose file could not be written comes again", async () => {
+  test("that are redelivered after a restart are skipped, and one whose file could not be written is redelivered", async () => {
     await using world = await makeSharedWorld();
     await writeScope(world, "laptop", "own", schemaText(1));
     await using laptop = await world.start("laptop");
@@ -341,7 +341,7 @@ describeWithNats("scopes of daemons that share a log", () => {
       await writeScope(world, "desk", "own", schemaText(3));
       await uses(laptop, { own: 3 });
     }
-    // As one that was killed before it could note how far it had come.
+    // As if it had been killed before it could record its position.
     await writeFile(place, before);
     const fileSystem = watchFileSystem();
     {
@@ -354,7 +354,7 @@ describeWithNats("scopes of daemons that share a log", () => {
       };
       await writeScope(world, "laptop", "own", schemaText(4));
       await until(() => desk.log.some(line => line.includes("cannot write the scopes")), "the failure");
-      // What came later is in its files.
+      // Later changes are in its files.
       await laptop.addRepository("shop");
       await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
       await desk.readRepository("shop");
@@ -365,7 +365,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     expect(await countShared(world)).toBe(4);
   });
 
-  test("that no message can hold stay on their machine, which says so, and do not change values back and forth", async () => {
+  test("that no message can hold stay on their machine, which reports it, and do not switch values back and forth", async () => {
     await using world = await makeSharedWorld(
       {},
       configured(() => "max_payload: 65536\n"),
@@ -380,7 +380,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     await laptop.addRepository("shop");
     await laptop.owner.call("config/set", { repo: "shop", "own.size": 80 });
     await until(async () => (await desk.owner.call("repo/list")).result[0]?.revision === 2, "the set");
-    // A look judges it by the rules of this machine.
+    // A scan checks it against this machine's schema.
     const file = JSON.parse(await desk.readRepository("shop"));
     file.config.svc = { timeout: 7 };
     await desk.writeRepository("shop", JSON.stringify(file));
@@ -393,7 +393,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     expect(revisions).toEqual([15, 15]);
   });
 
-  test("stay with a home that goes back to a log of its own, where nothing is shared any more", async () => {
+  test("stay with a home that returns to a log of its own, where nothing is shared any more", async () => {
     await using world = await makeSharedWorld();
     await writeScope(world, "laptop", "own", schemaText(1));
     {

@@ -9,12 +9,12 @@ import { addLoadScope } from "../../helpers/load-scope.ts";
 import { configured, describeWithNats } from "../../helpers/nats-server.ts";
 import { makeSharedWorld, sees, timeoutOf } from "../../helpers/shared-world.ts";
 
-/** For a server: how many bytes a message may have. */
+/** Arguments of a server: the maximum size of a message. */
 function maximum(bytes: number): (folder: string) => readonly string[] {
   return configured(() => `max_payload: ${bytes}\n`);
 }
 
-/** With two values, which its file has. */
+/** Adds `shop` with two values, and waits until its file has them. */
 async function addShop({ owner, addRepository, readRepository }: TestDaemon): Promise<void> {
   await addRepository("shop");
   await owner.call("config/set", { repo: "shop", "svc.timeout": 41, "svc.domain": "one.test" });
@@ -44,7 +44,7 @@ describeWithNats("daemons that share a log", () => {
     }
   });
 
-  test("tell watchers of what others changed, as it was told there", async () => {
+  test("notify watchers of what others changed, exactly as there", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -59,7 +59,7 @@ describeWithNats("daemons that share a log", () => {
     expect(there).toMatchObject({ machine: "laptop", revision: 2, changes: { svc: { timeout: { value: 41 } } } });
   });
 
-  test("merge edits by hand on two machines as two edits on one", async () => {
+  test("merge edits by hand on two machines like two edits on one", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -85,7 +85,7 @@ describeWithNats("daemons that share a log", () => {
     }
   });
 
-  test("decide one after the other: no set at the same revision is lost or believed twice", async () => {
+  test("decide one after the other: no set at the same revision is lost or accepted twice", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -113,7 +113,7 @@ describeWithNats("daemons that share a log", () => {
     const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
     let isWaiting = false;
     await using desk = await world.start("desk", { fileSystem });
-    // Behind the rename: the file is there, and its folder is to be synced.
+    // After the rename: the file exists, and its folder is about to be synced.
     fileSystem.before = ({ operation, path }) => {
       if (operation !== "open" || !path.endsWith("/repos")) return undefined;
       isWaiting = true;
@@ -122,7 +122,7 @@ describeWithNats("daemons that share a log", () => {
     await laptop.addRepository("shop");
     await until(() => isWaiting, "the file to be written");
     const set = desk.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
-    // The set gets as far as it can.
+    // Let the set get as far as it can.
     for (let round = 0; round < 100; round++) await desk.owner.call("key/self");
     release();
     expect((await set).errors).toEqual([]);
@@ -130,7 +130,7 @@ describeWithNats("daemons that share a log", () => {
     expect(JSON.parse(await desk.readRepository("shop")).config.svc.timeout).toBe(41);
   });
 
-  test("take two sets of one field at once one after the other, and have the same value in the end", async () => {
+  test("apply two concurrent sets of one field one after the other, and end up with the same value", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -154,7 +154,7 @@ describeWithNats("daemons that share a log", () => {
     expect(await timeoutOf(laptop, "shop")).toBe(await timeoutOf(desk, "shop"));
   });
 
-  test("with clocks that differ keep the order of the log, and tell the time of the machine that made a change", async () => {
+  test("with different clocks keep the order of the log, and report the time of the machine that made a change", async () => {
     await using world = await makeSharedWorld();
     const hour = 3_600_000;
     const behind = { ...systemClock, now: () => systemClock.now() - hour };
@@ -178,7 +178,7 @@ describeWithNats("daemons that share a log", () => {
     }
   });
 
-  test("refuse a set of several repositories that no message of the server holds, and take each of many that fit", async () => {
+  test("refuse a set of several repositories that no message of the server holds, and accept each of many that fit", async () => {
     await using world = await makeSharedWorld({}, maximum(65_536));
     for (const machine of ["laptop", "desk"]) {
       await mkdir(world.home(machine), { recursive: true });
@@ -195,7 +195,7 @@ describeWithNats("daemons that share a log", () => {
     expect(together.errors[0]?.message).toContain("max_payload");
     const apart = await laptop.owner.call("config/set", { repo, "load.a": text });
     expect(apart.errors).toEqual([]);
-    // What waits for one repository is one group.
+    // Everything that waits for one repository forms one group.
     const waiting = Array.from({ length: 8 }, (_, index) =>
       laptop.owner.call("config/set", { repo: "one", "load.b": `${index}${text}` }),
     );
@@ -206,7 +206,7 @@ describeWithNats("daemons that share a log", () => {
     }, "all sets");
   });
 
-  test("take what came while one of them was away, and remove what others removed", async () => {
+  test("apply what happened while one of them was away, including removals", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     {
@@ -223,7 +223,7 @@ describeWithNats("daemons that share a log", () => {
     expect(await timeoutOf(desk, "shop")).toBe(41);
   });
 
-  test("commit a set of several repositories whole, on every machine", async () => {
+  test("commit a set of several repositories as a whole on every machine", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -254,7 +254,7 @@ describeWithNats("daemons that share a log", () => {
     expect(histories.size).toBe(1);
   });
 
-  test("serve what they have while the server is away, refuse sets, keep edits by hand, and lose nothing", async () => {
+  test("serve what they have while the server is down, refuse sets, keep edits by hand, and lose nothing", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -281,7 +281,7 @@ describeWithNats("daemons that share a log", () => {
     await sees(desk, "shop", 43);
   });
 
-  test("start without the server, serve the values that they had, and go on when it is there", async () => {
+  test("start without the server, serve the values that they had, and continue once it is there", async () => {
     await using world = await makeSharedWorld();
     {
       await using laptop = await world.start("laptop");
@@ -299,7 +299,7 @@ describeWithNats("daemons that share a log", () => {
     expect((await laptop.owner.call("daemon/status")).result.problems).toEqual([]);
   });
 
-  test("serve no edit by hand before it is in the log, also not after a start, and merge it with what others set meanwhile", async () => {
+  test("serve no edit by hand before it is in the log, not even after a restart, and merge it with what others set meanwhile", async () => {
     await using world = await makeSharedWorld();
     {
       await using laptop = await world.start("laptop");
@@ -328,7 +328,7 @@ describeWithNats("daemons that share a log", () => {
     { title: "others edited theirs", name: undefined },
     { title: "another machine has the same name", name: "debian" },
   ])(
-    "take of a file that was edited while its daemon did not run only what the person changed, also where $title",
+    "apply only what the person changed in a file that was edited while its daemon did not run, also where $title",
     async ({ name }) => {
       await using world = await makeSharedWorld(name === undefined ? {} : { machine: name });
       {
@@ -356,7 +356,7 @@ describeWithNats("daemons that share a log", () => {
     },
   );
 
-  test("take of a file that was edited while its history could not be read only what the person changed, beside another machine's edit by hand", async () => {
+  test("apply only what the person changed in a file that was edited while its history could not be read, beside another machine's edit by hand", async () => {
     await using world = await makeSharedWorld();
     {
       await using laptop = await world.start("laptop");
@@ -378,7 +378,7 @@ describeWithNats("daemons that share a log", () => {
     };
     await edit(desk, "provider", "here");
     await until(async () => (await desk.owner.call("repo/list")).result[0]?.revision === 3, "the edit");
-    // Behind it in the log: when this is there, so is the edit.
+    // After it in the log: once this is there, so is the edit.
     await desk.addRepository("later");
     await until(async () => (await laptop.owner.call("repo/list")).result.length === 2, "what came");
     await edit(laptop, "timeout", 51);
@@ -390,13 +390,13 @@ describeWithNats("daemons that share a log", () => {
     }
   });
 
-  test("have after a crash what was acknowledged and no history or file had yet", async () => {
+  test("have after a crash what was acknowledged but in no history or file yet", async () => {
     await using world = await makeSharedWorld();
     const fileSystem = watchFileSystem();
     {
       await using laptop = await world.start("laptop", { fileSystem });
       await laptop.addRepository("shop");
-      // Nothing of the home is written any more, as of a process that is about to be killed.
+      // Nothing more is written to the home, as by a process that is about to be killed.
       fileSystem.before = ({ operation }) => {
         if (operation === "write" || operation === "rename" || operation === "writeFile") throw systemError("EIO");
       };
@@ -410,7 +410,7 @@ describeWithNats("daemons that share a log", () => {
     expect(result.map(({ revision }) => revision)).toEqual([2, 1]);
   });
 
-  test("pass over what comes again after a start, also that a repository was removed before it was added again", async () => {
+  test("skip what is redelivered after a restart, even the removal of a repository that was added again", async () => {
     await using world = await makeSharedWorld();
     const place = join(world.home("laptop"), "log/stream.json");
     let before = "";
@@ -423,7 +423,7 @@ describeWithNats("daemons that share a log", () => {
       await laptop.addRepository("shop");
       for (const timeout of [42, 43]) await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
     }
-    // As one that was killed before it could note how far it had come.
+    // As if it had been killed before it could record its position.
     await writeFile(place, before);
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
@@ -432,18 +432,18 @@ describeWithNats("daemons that share a log", () => {
       expect((await daemon.owner.call("repo/list")).result[0]?.revision).toBe(5);
       expect(JSON.parse(await daemon.readRepository("shop")).config.svc).toEqual({ timeout: 43 });
     }
-    // That of the removal, and no other.
+    // The file of the removal, and no other.
     expect(await readdir(join(world.home("laptop"), "removed"))).toHaveLength(1);
   });
 
-  test("keep a home to the log that it has", async () => {
+  test("refuse a home whose log is not the configured one", async () => {
     await using world = await makeSharedWorld();
     {
       await using laptop = await world.start("laptop");
       await laptop.addRepository("shop");
     }
     const home = world.home("laptop");
-    // A version that knows no such log refuses it.
+    // A version without shared logs refuses it.
     expect(await readFile(join(home, "format"), "utf8")).toBe(`${sharedHomeFormat}\n`);
     await rm(join(home, "settings.json"));
     await expect(startTestDaemon({ home })).rejects.toThrow("uses a shared log");

@@ -20,7 +20,7 @@ const watcher = `${connecting}
 socket.on("connect", () => socket.emit("svc", "config", "watch", {}, () => process.send("watching")));
 `;
 
-test("a watcher that reads no more is disconnected, with a reason in the log, and does not fill the memory", async () => {
+test("a watcher that stops reading is disconnected, with a reason in the log, and does not fill the memory", async () => {
   await using t = await startTestDaemon();
   await using folder = await temporaryFolder();
   const repo = await t.addRepository();
@@ -51,7 +51,7 @@ socket.on("connect", () => {
 });
 `;
 
-test("a client that asks and does not read the replies is disconnected, also if the replies are prepared", async () => {
+test("a client that does not read its replies is disconnected, even if the replies are prepared", async () => {
   await using t = await startTestDaemon();
   await using folder = await temporaryFolder();
   const repo = await t.addRepository();

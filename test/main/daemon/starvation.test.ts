@@ -16,7 +16,7 @@ const socketsPerKey = 64;
 const pageBytes = 1_000_000;
 const everything = [{ repos: "*", fields: ["*"], right: "write" }] as const;
 
-/** Sets the services of a repository to so many bytes, so many times. */
+/** Sets the services of a repository to values of the given size, the given number of times. */
 async function setLarge(t: TestDaemon, repo: string, times: number, bytes: number): Promise<void> {
   for (let count = 0; count < times; count++) {
     const services = { web: { ready: String(count), image: "x".repeat(bytes) } };
@@ -28,7 +28,7 @@ async function keyOf(t: TestDaemon, name = "tool"): Promise<string> {
   return (await t.owner.call("key/create", { name, grants: everything })).result.key;
 }
 
-test("65 connections of one key: the last one gets 1107 until another has gone, and the owner gets in", async () => {
+test("65 connections of one key: the last one gets 1107 until another closes, and the owner still connects", async () => {
   await using t = await startTestDaemon();
   const key = await keyOf(t);
   const sids: string[] = [];
@@ -56,7 +56,7 @@ test("65 connections of one key: the last one gets 1107 until another has gone, 
   );
 });
 
-describe("a reply has so many bytes and no more", () => {
+describe("a reply has a maximum size", () => {
   test("a page of the history ends early, and all pages together are the history", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
@@ -113,12 +113,12 @@ describe("a reply has so many bytes and no more", () => {
   });
 });
 
-/** As often as the event loop has to come round for all that can begin. */
+/** Lets the event loop turn until everything that can start has started. */
 async function rounds(): Promise<void> {
   for (let count = 0; count < 20; count++) await new Promise(setImmediate);
 }
 
-/** What the dispatch needs of a daemon; if `isHeld`, every operation waits to be ended. */
+/** What the dispatch needs of a daemon; if `isHeld`, every operation waits until the test ends it. */
 function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = true) {
   const running: string[] = [];
   const ends: (() => void)[] = [];
@@ -158,7 +158,7 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
   return { connect, ask, running, ends, replies, yielding };
 }
 
-describe("what reads much", () => {
+describe("an expensive request", () => {
   test.each<[operation: string, args: object]>([
     ["history/list", { repo: "shop" }],
     ["history/search", { query: "x" }],
@@ -171,7 +171,7 @@ describe("what reads much", () => {
     ["config/watch", { repo: "shop", since: 1 }],
     ["config/watch", { position: "p" }],
     ["repo/list", {}],
-  ])("%s %j runs twice at once for a key, and the owner's waits for none of them", async (operation, args) => {
+  ])("%s %j runs at most twice at once for a key, and the owner's waits for none of them", async (operation, args) => {
     const { connect, ask, running } = startHeld();
     const [tool, owner] = [connect("tool"), connect("owner", true)];
     for (let count = 0; count < 10; count++) void ask(tool, operation, args);
@@ -183,7 +183,7 @@ describe("what reads much", () => {
     expect(running.slice(2).sort()).toEqual([operation, "key/self"].sort());
   });
 
-  test("64 sets at once begin at once", async () => {
+  test("64 concurrent sets start immediately", async () => {
     const { connect, ask, running } = startHeld();
     const tool = connect("tool");
     for (let count = 0; count < 64; count++) void ask(tool, "config/set", { repo: "shop", "svc.timeout": count });
@@ -191,7 +191,7 @@ describe("what reads much", () => {
     expect(running.length).toBe(64);
   });
 
-  test("a set of a megabyte on many repositories counts for as much as it makes the daemon do", async () => {
+  test("a set of a megabyte on many repositories counts by the work that it causes", async () => {
     const { connect, ask, running } = startHeld();
     const tool = connect("tool");
     const args = { repo: Array.from({ length: 100 }, (_, index) => `r${index}`), "svc.domain": "x".repeat(30_000) };
@@ -201,7 +201,7 @@ describe("what reads much", () => {
   });
 
   test.each(["history/list", "key/self"])(
-    "what waited for its turn is refused where its key has ended meanwhile: %s",
+    "a request that waited for its turn is refused if its key has ended meanwhile: %s",
     async operation => {
       let hasEnded = false;
       const { connect, ask, running, ends, replies } = startHeld(() => {
@@ -221,7 +221,7 @@ describe("what reads much", () => {
   );
 });
 
-test("what reads much and waited for others begins when the event loop has come round, each in its own turn", async () => {
+test("expensive requests that waited for others start after a round of the event loop, each in its own turn", async () => {
   const { connect, ask, replies, yielding } = startHeld(() => {}, false);
   const tool = connect("tool");
   for (let count = 0; count < 50; count++) void ask(tool, "config/explain", { repo: "shop", field: "svc.timeout" });
@@ -229,7 +229,7 @@ test("what reads much and waited for others begins when the event loop has come 
   expect(yielding.yields).toBe(50);
 });
 
-test("what a client asked for that has left is not read, but for what changes something", async () => {
+test("requests of a client that has left are dropped, except those that change something", async () => {
   const { connect, ask, running, ends } = startHeld();
   const tool = connect("tool");
   for (const operation of ["history/list", "history/list", "history/list", "history/restore"])
@@ -241,14 +241,14 @@ test("what a client asked for that has left is not read, but for what changes so
   expect(running).toEqual(["history/list", "history/list", "history/restore"]);
 });
 
-describe("long work lets others go on", () => {
-  /** As the daemon counts it. */
+describe("long work yields to other requests", () => {
+  /** The number of yields, as the daemon counts them. */
   async function yieldsOf(t: TestDaemon): Promise<number> {
     const answer = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${t.ownerKey}` } });
     return Number(/^repoconf_yields_total (\d+)$/m.exec(await answer.text())?.[1]);
   }
 
-  /** With so much of everything that one step after the other, each in its own turn, takes a while. */
+  /** With enough of everything that the steps, each in its own turn, take a while. */
   async function startWithMuch(): Promise<TestDaemon> {
     const t = await startTestDaemon({ clock: new SteppingClock() });
     await t.addRepository("shop");
@@ -279,7 +279,7 @@ describe("long work lets others go on", () => {
     ["a watch of all", 40, client => client.call("config/watch")],
     [
       "a watch of all, from a position on",
-      // Once for each where the position comes from, twice where it goes to.
+      // Once per repository for the watch that returns the position, twice for the watch that resumes from it.
       120,
       async client => {
         const { position = "" } = (await client.call("config/watch")).result;
@@ -318,7 +318,7 @@ describe("config/explain", () => {
   const explain = async (client: TestClient, field: string) =>
     (await client.call("config/explain", { repo: "shop", field })).result;
 
-  test("reads the history once, and knows each change that comes after", async () => {
+  test("reads the history once, and follows each later change", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
     await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1, reason: "why" });
@@ -337,7 +337,7 @@ describe("config/explain", () => {
     });
   });
 
-  test("tells the same after values were forgotten, and after a restart", async () => {
+  test("returns the same after values were forgotten, and after a restart", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
     for (const domain of ["secret.test", "public.test"])
@@ -351,7 +351,7 @@ describe("config/explain", () => {
     expect(await explain(t.owner, "svc.domain")).toEqual(before);
   });
 
-  test("tells another key no names, from the same index", async () => {
+  test("reveals no names to another key, from the same index", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
     const one = await t.connect(await keyOf(t, "one"));
@@ -367,7 +367,7 @@ describe("the words of a search", () => {
   const search = async (t: TestDaemon, query: string) => t.owner.call("config/search", { query });
   const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
 
-  test("are 20 different ones at most, each of 256 characters; the same one again counts once", async () => {
+  test("are 20 different ones at most, each of up to 256 characters; a repeated one counts once", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
     expect((await search(t, words(20))).errors).toEqual([]);

@@ -7,7 +7,7 @@ import { openRawWebSocket } from "../../helpers/raw-websocket.ts";
 const transportBytes = 4_000_000;
 const sockets = 1_000;
 
-/** A neighbour that asks all the while; `finish` tells how often it was answered. Fails if it is ever cut off. */
+/** A neighbour that keeps asking; `finish` returns how often it was answered. Fails if it is ever disconnected. */
 async function startNeighbour(t: TestDaemon): Promise<{ finish(): Promise<number> }> {
   const { socket, call } = await t.connect();
   let answers = 0;
@@ -28,14 +28,14 @@ async function startNeighbour(t: TestDaemon): Promise<{ finish(): Promise<number
   };
 }
 
-/** The text of an event of exactly so many bytes, with its packet types and an id of one digit before it. */
+/** The text of an event of exactly the given size, including the packet types and one-digit id before it. */
 function eventOf(bytes: number): string {
   const event = (padding: string) => `["svc","config","list",{"padding":"${padding}"}]`;
   return event("x".repeat(bytes - event("").length - "421".length));
 }
 
 describe("a packet", () => {
-  test("of 4 MB is still answered (1107), and one byte more ends that connection and only that", async () => {
+  test("of 4 MB is still answered (1107), and one byte more closes that connection and no other", async () => {
     await using t = await startTestDaemon();
     const neighbour = await startNeighbour(t);
     using large = await openRawWebSocket(t.url, t.ownerKey);
@@ -46,7 +46,7 @@ describe("a packet", () => {
     expect(await neighbour.finish()).toBeGreaterThan(0);
   });
 
-  test("of more than 4 MB does not keep its client from coming back by itself", async () => {
+  test("of more than 4 MB does not keep its client from reconnecting automatically", async () => {
     await using t = await startTestDaemon();
     const neighbour = await startNeighbour(t);
     const client = io(t.url, { auth: { apiKey: t.ownerKey }, reconnectionDelay: 10, transports: ["websocket"] });
@@ -99,7 +99,7 @@ describe("1,000,000 levels of [", () => {
     ["never closed", `421["svc","config","list",${"[".repeat(levels)}`],
     ["around an attachment", `451-["svc","config","list",${deep}]`, new Uint8Array([1])],
     ["in a second CONNECT", `40{"apiKey":${deep}}`],
-    ["as an answer to nothing", `431${deep}`],
+    ["as an acknowledgement of nothing", `431${deep}`],
   ])("harm at most the connection that sends them: %s", async (_, ...packets) => {
     await using t = await startTestDaemon();
     const neighbour = await startNeighbour(t);
@@ -113,7 +113,7 @@ describe("1,000,000 levels of [", () => {
   });
 });
 
-/** A session by polling; with a key one that has come in. */
+/** A session by polling; with a key, an authenticated one. */
 async function openPolling(url: string, key?: string): Promise<{ sid: string; close(): Promise<unknown> }> {
   const opened = await (await fetch(url + pollingHandshake)).text();
   const { sid }: { sid: string } = JSON.parse(opened.slice(1));
@@ -122,11 +122,11 @@ async function openPolling(url: string, key?: string): Promise<{ sid: string; cl
   return { sid, close: async () => (await post("1")).text() };
 }
 
-test("1,000 sockets get in, the next one gets 1107 with the number, is counted, and gets in once one has gone", async () => {
+test("1,000 sockets are accepted; the next one gets 1107 with the limit, is counted, and is accepted once another closes", async () => {
   await using t = await startTestDaemon();
   const { url, ownerKey } = t;
   const others: Awaited<ReturnType<typeof openPolling>>[] = [];
-  // The fixture's own client is the first, and the last is to be a real one.
+  // The fixture's own client is the first, and the last must be a real one.
   const open = async () => {
     while (others.length + waiting < sockets - 2) {
       waiting++;
@@ -145,7 +145,7 @@ test("1,000 sockets get in, the next one gets 1107 with the number, is counted, 
   expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ limit: 1 });
   await others.pop()?.close();
   await until(async () => (await t.owner.call("daemon/status")).result.sockets === sockets - 1, "one to go");
-  // The one that was refused may still be on its way out.
+  // The refused one may still be disconnecting.
   await until(
     () =>
       t.connect().then(

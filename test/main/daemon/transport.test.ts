@@ -18,7 +18,7 @@ beforeEach(() => {
   disconnects = [];
 });
 
-/** Whatever came, the daemon goes on: it runs in this process, so what it does not catch fails the run by itself. */
+/** The daemon survives every input: it runs in this process, so anything it does not catch fails the run by itself. */
 afterEach(async () => {
   const wanted = { result: { svc: { timeout: 900 } }, errors: [] };
   expect(await neighbour.call("config/list", { repo, field: "svc.timeout" })).toMatchObject(wanted);
@@ -31,20 +31,20 @@ const ask = `["svc","key","self",{}]`;
 const placeholder = (num: string) => `["svc","key","self",{"a":{"_placeholder":true,"num":${num}}}]`;
 const bytes = new Uint8Array([1, 2, 3]);
 
-describe("a connection that sends what is no packet of Socket.IO ends, and only that", () => {
+describe("a connection that sends an invalid Socket.IO packet is closed, and no other", () => {
   test.each<[string, ...(string | Uint8Array<ArrayBuffer>)[]]>([
     ["nothing at all", ""],
-    ["an unknown type of Engine.IO", "x"],
-    ["a number that is no type of Engine.IO", "9"],
-    ["a message without a type of Socket.IO", "4"],
-    ["an unknown type of Socket.IO", "49"],
+    ["an unknown Engine.IO type", "x"],
+    ["a number that is not an Engine.IO type", "9"],
+    ["a message without a Socket.IO type", "4"],
+    ["an unknown Socket.IO type", "49"],
     ["NULs", `4${"\0".repeat(100)}`],
     ["an event without a payload that is an array", "42{}"],
-    ["an event with nothing in it", "42[]"],
-    ["an event whose name is no text", "42[{}]"],
-    ["an event that is cut off", `42["svc","key"`],
-    ["an event with a name that is reserved", `42["disconnect"]`],
-    ["another that would be a listener of Node", `42["newListener","x"]`],
+    ["an empty event", "42[]"],
+    ["an event whose name is not a string", "42[{}]"],
+    ["a truncated event", `42["svc","key"`],
+    ["an event with a reserved name", `42["disconnect"]`],
+    ["an event with a name reserved by Node", `42["newListener","x"]`],
     ["an event of a namespace that nobody joined", `42/admin,${ask}`],
     ["a second CONNECT", `40{"apiKey":"other"}`],
     ["an error, which only a server sends", `44{"message":"x"}`],
@@ -53,8 +53,8 @@ describe("a connection that sends what is no packet of Socket.IO ends, and only 
     ["a binary event with no attachments", `450-${placeholder("0")}`],
     ["a binary event with too many attachments", `451000-${placeholder("0")}`],
     ["a binary event whose attachment never comes", `451-${placeholder("0")}`, `42${ask}`],
-    ["a binary event that names an attachment that is not there", `451-${placeholder("7")}`, bytes],
-    ["a binary event that names an attachment by a text", `451-${placeholder(`"__proto__"`)}`, bytes],
+    ["a binary event that names a missing attachment", `451-${placeholder("7")}`, bytes],
+    ["a binary event that names an attachment by a string", `451-${placeholder(`"__proto__"`)}`, bytes],
     ["an attachment nobody announced", bytes],
   ])("%s", async (_, ...packets) => {
     using hostile = await openRawWebSocket(t.url, t.ownerKey);
@@ -64,26 +64,26 @@ describe("a connection that sends what is no packet of Socket.IO ends, and only 
   });
 });
 
-describe("a connection that sends what is odd and yet a packet", () => {
+describe("a connection that sends an odd but valid packet", () => {
   test.each<[string, string]>([
-    ["an answer to nothing", `43999["x"]`],
-    ["an answer without an id", "43[]"],
+    ["an acknowledgement of nothing", `43999["x"]`],
+    ["an acknowledgement without an id", "43[]"],
     ["a namespace that does not exist", "40/admin,"],
-    ["a namespace that objects have already", "40/__proto__,{}"],
-    ["a ping's answer too many", "3"],
+    ["a namespace that objects inherit", "40/__proto__,{}"],
+    ["an extra pong", "3"],
     ["Engine.IO's noop", "6"],
-    ["Engine.IO's goodbye, with which a websocket does not end", "1"],
+    ["Engine.IO's close, which does not end a WebSocket", "1"],
     ["an event whose name is a number", "42[7]"],
     ["an event whose name is `error`", `42["error",{"message":"x"}]`],
     ["an id of 400 digits", `42${"9".repeat(400)}${ask}`],
-    ["an attachment's place holder where none was announced", `42${placeholder("0")}`],
-  ])("may go on: %s", async (_, packet) => {
+    ["an attachment's placeholder where none was announced", `42${placeholder("0")}`],
+  ])("may continue: %s", async (_, packet) => {
     using odd = await openRawWebSocket(t.url, t.ownerKey);
     odd.socket.send(packet);
     expect(await odd.ask(ask)).toMatchObject({ result: { name: "owner" } });
   });
 
-  test("may leave, and nothing more is answered", async () => {
+  test("may disconnect, and nothing more is answered", async () => {
     const sockets = async () => (await t.owner.call("daemon/status")).result.sockets;
     using leaving = await openRawWebSocket(t.url, t.ownerKey);
     const before = (await sockets()) ?? 0;
@@ -100,9 +100,9 @@ describe("before CONNECT", () => {
     ["an event", `421${ask}`],
     ["a set", `421["svc","repo","add",{"name":"x","id":"planted"}]`],
     ["an event of another namespace", `42/svc,1${ask}`],
-    ["an answer", "431[]"],
-    ["a goodbye", "41"],
-  ])("%s is not taken, and the connection ends", async (_, packet) => {
+    ["an acknowledgement", "431[]"],
+    ["a disconnect", "41"],
+  ])("%s is ignored, and the connection is closed", async (_, packet) => {
     using stranger = await openRawWebSocket(t.url);
     stranger.socket.send(packet);
     await until(() => stranger.closed, "the connection to end");
@@ -111,17 +111,17 @@ describe("before CONNECT", () => {
   });
 
   test.each([
-    ["none", "40"],
+    ["no key", "40"],
     ["an empty one", `40{"apiKey":""}`],
     ["a number", `40{"apiKey":7}`],
     ["an object", `40{"apiKey":{"toString":"x","length":9}}`],
     ["an array of one", `40{"apiKey":["KEY"]}`],
     ["one by a prototype", `40{"__proto__":{"apiKey":"KEY"}}`],
-    ["by another name", `40{"apikey":"KEY"}`],
-    ["of the right form", `40{"apiKey":"repoconf_0123456789ab_${"A".repeat(43)}"}`],
+    ["one by another name", `40{"apikey":"KEY"}`],
+    ["one of the right form", `40{"apiKey":"repoconf_0123456789ab_${"A".repeat(43)}"}`],
     ["one with a line end", `40{"apiKey":"KEY\\n"}`],
     ["a long one", `40{"apiKey":"${"A".repeat(500_000)}"}`],
-  ])("a key that is none gets 1100: %s", async (_, packet) => {
+  ])("an invalid key gets 1100: %s", async (_, packet) => {
     using stranger = await openRawWebSocket(t.url);
     stranger.socket.send(packet.replace("KEY", t.ownerKey));
     await until(() => stranger.received.length > 1 || stranger.closed, "an answer");
@@ -137,8 +137,8 @@ describe("by polling", () => {
 
   test.each([
     ["an unknown session", `${pollingHandshake}&sid=unknown`],
-    ["a session that objects have already", `${pollingHandshake}&sid=__proto__`],
-    ["another", `${pollingHandshake}&sid=constructor`],
+    ["a session that objects inherit", `${pollingHandshake}&sid=__proto__`],
+    ["another such session", `${pollingHandshake}&sid=constructor`],
     ["two sessions", `${pollingHandshake}&sid=a&sid=b`],
     ["an unknown transport", "/socket.io/?EIO=4&transport=constructor"],
     ["a transport that is not offered", "/socket.io/?EIO=4&transport=webtransport"],
@@ -159,14 +159,14 @@ describe("by polling", () => {
 
   test.each([
     ["nothing", ""],
-    ["no packet", "x"],
-    ["separators alone", "\u001e".repeat(1000)],
-    ["base64 that is none", "b????"],
+    ["an invalid packet", "x"],
+    ["only separators", "\u001e".repeat(1000)],
+    ["invalid base64", "b????"],
     ["an attachment nobody announced", "bAQID"],
     ["an event before CONNECT", `421${ask}`],
-    ["an event that is cut off", `42["svc"`],
+    ["a truncated event", `42["svc"`],
     ["many at once", Array(1000).fill("42[7]").join("\u001e")],
-  ])("a session that posts %s is answered and harms nobody", async (_, body) => {
+  ])("a session that posts %s is answered and harms no other", async (_, body) => {
     const { body: opened } = await rawRequest(t.url, pollingHandshake, { headers: [host()] });
     const sid: string = JSON.parse(opened.slice(opened.indexOf("{"), opened.lastIndexOf("}") + 1)).sid;
     const headers = [host(), "Content-Type: text/plain;charset=UTF-8"];
@@ -176,7 +176,7 @@ describe("by polling", () => {
   });
 });
 
-describe("bytes that are no HTTP", () => {
+describe("bytes that are not HTTP", () => {
   const upgrade = () =>
     [`GET ${waysIn[2].target} HTTP/1.1`, `Host: ${new URL(t.url).host}`, ...waysIn[2].headers, "", ""].join("\r\n");
 
@@ -199,8 +199,8 @@ describe("bytes that are no HTTP", () => {
     ["a frame without a mask", "810141"],
     ["a length of 2^63", "81ffffffffffffffffff00000000"],
     ["a continuation of nothing", "808000000000"],
-    ["text that is no UTF-8", "818200000000c328"],
-  ])("after an upgrade end that connection: %s", async (_, hex) => {
+    ["text that is not UTF-8", "818200000000c328"],
+  ])("after an upgrade close that connection: %s", async (_, hex) => {
     const answer = await sendBytes(t.url, Buffer.concat([Buffer.from(upgrade()), Buffer.from(hex, "hex")]));
     expect(answer).toMatch(/^HTTP\/1\.1 101/);
   });

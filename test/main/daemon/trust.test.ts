@@ -16,7 +16,7 @@ interface Tree extends AsyncDisposable {
   readonly t: TestDaemon;
   readonly home: string;
   readonly folder: string;
-  /** Writes the work tree's file as git does, and waits until the daemon has taken it up. */
+  /** Writes the work tree's file as git does, and waits until the daemon has read it. */
   pull(svc: { readonly [field: string]: JsonValue }): Promise<void>;
   served(field?: string): Promise<JsonValue | undefined>;
   waiting(): Promise<readonly { readonly field: string; readonly value: JsonValue; readonly hash: string }[]>;
@@ -24,7 +24,7 @@ interface Tree extends AsyncDisposable {
   set(fields: { readonly [path: string]: JsonValue }): Promise<readonly { readonly code: number }[]>;
 }
 
-/** A daemon with the in-tree repository `site`, whose file says this when it is added. */
+/** A daemon with the in-tree repository `site`, whose file has these values when it is added. */
 async function startTree(
   svc: { readonly [field: string]: JsonValue } = {},
   options: TestDaemonOptions = {},
@@ -58,8 +58,8 @@ async function startTree(
   };
 }
 
-describe("a value that runs as a command and comes with a work tree's file", () => {
-  test("waits, told in the health, while what comes beside it is active; the last valid one serves", async () => {
+describe("a command value from a work tree's file", () => {
+  test("waits, reported in the health, while the values beside it are active; its last valid value is served", async () => {
     await using tree = await startTree({ timeout: 30 });
     await tree.set({ "svc.services": good });
     await tree.pull({ timeout: 40, services: evil });
@@ -77,7 +77,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
       origin: "lastGood",
       value: good,
     });
-    // A set beside it leaves both as they are.
+    // A set of another field leaves both unchanged.
     await tree.set({ "svc.timeout": 50 });
     for (const restart of [async () => {}, tree.t.restart]) {
       await restart();
@@ -86,7 +86,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     }
   });
 
-  test("waits from the first on, with the default serving; accepted it is active as a change by hand", async () => {
+  test("waits from the start, with the default served; once accepted it is active like a change by hand", async () => {
     await using tree = await startTree({ services: evil, envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] });
     expect(await tree.served()).toEqual({});
     expect(await tree.served("envvars")).toEqual([]);
@@ -104,25 +104,25 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     });
     expect(await tree.served()).toEqual(evil);
     expect((await tree.waiting()).map(({ field }) => field)).toEqual(["svc.envvars"]);
-    // Twice is once.
+    // Accepting it twice changes nothing.
     expect(await tree.accept(evil)).toEqual([]);
     await tree.t.restart();
     expect(await tree.served()).toEqual(evil);
     expect(await tree.served("envvars")).toEqual([]);
   });
 
-  test("is accepted by the hash that was shown: for another value than the file's it is 1104", async () => {
+  test("is accepted by the hash that was shown: a hash of another value than the file's gives 1104", async () => {
     await using tree = await startTree();
     await tree.pull({ services: evil });
     await tree.pull({ services: other });
     expect(await tree.accept(evil)).toMatchObject([{ code: 1104 }]);
     expect(await tree.served()).toEqual({});
-    // Nor is it trusted for later.
+    // Nor is it trusted later.
     await tree.pull({ services: evil });
     expect(await tree.served()).toEqual({});
   });
 
-  test("is asked for once: branches switch back and forth, also over a restart, whatever the order of members", async () => {
+  test("needs to be accepted once: branches switch back and forth, even across a restart, whatever the order of members", async () => {
     await using tree = await startTree();
     await tree.set({ "svc.services": good });
     await tree.pull({ services: evil });
@@ -140,7 +140,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     expect(await tree.served()).toEqual(good);
   });
 
-  test("is trusted in its own field and repository alone", async () => {
+  test("is trusted only in its own field and repository", async () => {
     const properties = {
       run: { type: "string", "x-command": true, default: "" },
       stop: { type: "string", "x-command": true, default: "" },
@@ -163,7 +163,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     expect(result.map(({ repo, field }) => `${repo} ${field}`)).toEqual(["site tasks.stop", "twin tasks.run"]);
   });
 
-  test("waits also where it becomes a variable of the environment, whatever x-command says", async () => {
+  test("also waits if it becomes an environment variable, whatever x-command says", async () => {
     const properties = {
       options: { type: "string", "x-env": "NODE_OPTIONS", default: "" },
       path: { type: "string", "x-env": "PATH", "x-command": false, default: "" },
@@ -180,7 +180,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     });
   });
 
-  test("a set of the very value trusts it; a dry run does not, nor does a set that is refused", async () => {
+  test("is trusted by a set of the same value, but not by a dry run or a refused set", async () => {
     await using tree = await startTree();
     await tree.pull({ services: evil });
     await tree.t.owner.call("config/set", { repo: "site", "svc.services": evil, dryRun: true });
@@ -195,13 +195,13 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     expect(await tree.served()).toEqual(evil);
   });
 
-  test("undo and restore give no trust: a value of then that nobody trusted is 1114, and the rest is restored", async () => {
+  test("is not trusted by undo or restore: an old value that nobody trusted gives 1114, and the rest is restored", async () => {
     await using tree = await startTree();
     await tree.pull({ services: evil, timeout: 40 });
     await tree.accept(evil);
     const { revision } = await tree.t.owner.call("config/list", { repo: "site" });
     await tree.set({ "svc.services": good, "svc.timeout": 50 });
-    // As in a history of before there was trust.
+    // As in a history from before trust existed.
     await tree.t.daemon.close();
     await unlink(join(tree.home, "trust.json"));
     await tree.t.restart();
@@ -212,13 +212,13 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     expect(await tree.served("timeout")).toBe(40);
     expect(await tree.served()).toEqual(good);
     expect(await readFile(join(tree.folder, ".repoconf.json"), "utf8")).not.toContain("evil");
-    // What is active when trust begins stays trusted.
+    // What is active when trust is introduced stays trusted.
     await tree.pull({});
     await tree.pull({ services: good });
     expect(await tree.served()).toEqual(good);
   });
 
-  test("of an earlier repository with the same id counts for nothing", async () => {
+  test("is not trusted because of an earlier repository with the same id", async () => {
     await using tree = await startTree({});
     await tree.set({ "svc.services": evil });
     await tree.t.owner.call("repo/remove", { repo: "site" });
@@ -227,7 +227,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     expect(await tree.waiting()).toHaveLength(1);
   });
 
-  test("whose values are to be forgotten leaves no hash of them", async () => {
+  test("leaves no hash once it is forgotten", async () => {
     await using tree = await startTree({});
     await tree.set({ "svc.services": evil });
     await tree.set({ "svc.services": good });
@@ -238,7 +238,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
   });
 });
 
-test("a file of the home is the person's own: nothing waits there", async () => {
+test("a file in the home is the person's own: nothing in it waits", async () => {
   await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
   await t.addRepository("shop");
   await t.writeRepository("shop", JSON.stringify({ name: "shop", config: { svc: { services: evil } } }));
@@ -247,11 +247,11 @@ test("a file of the home is the person's own: nothing waits there", async () => 
   expect((await t.owner.call("trust/list")).result).toEqual([]);
 });
 
-test("what was active before values had to be trusted stays so, with a history and without one", async () => {
+test("what was active before values had to be trusted stays active, with or without a history", async () => {
   await using tree = await startTree({});
   await tree.set({ "svc.services": good });
   await tree.t.daemon.close();
-  // Of a home before there was a journal, nor a file of trust.
+  // As in a home from before the journal and trust.json existed.
   const twin = join(tree.folder, "twin");
   await mkdir(twin);
   await writeFile(join(twin, ".repoconf.json"), textOf({ services: other }));
@@ -262,7 +262,7 @@ test("what was active before values had to be trusted stays so, with a history a
   const services = async (repo: string) =>
     (await tree.t.owner.call("config/list", { repo })).result["svc"]?.["services"];
   expect([await services("site"), await services("twin")]).toEqual([good, other]);
-  // Once: one that comes later is asked for.
+  // Only once: a later one must be accepted.
   const third = join(tree.folder, "third");
   await mkdir(third);
   await writeFile(join(third, ".repoconf.json"), textOf({ services: other }));
@@ -273,7 +273,7 @@ test("what was active before values had to be trusted stays so, with a history a
 });
 
 describe("trust/*", () => {
-  test("is the owner's alone, and says what is wrong with the arguments", async () => {
+  test("is for the owner only, and reports what is wrong with the arguments", async () => {
     await using tree = await startTree({ services: evil });
     const limited = await tree.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
     const args = { repo: "site", field: "svc.services", hash: hashOfValue(evil) };
@@ -295,7 +295,7 @@ describe("trust/*", () => {
     expect(await tree.served()).toEqual(evil);
   });
 
-  test("a disk that refuses keeps what was accepted out of service, with 1108", async () => {
+  test("a failing disk keeps an accepted value out of service, with 1108", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree({ services: evil }, { fileSystem });
     let isFull = true;
@@ -310,7 +310,7 @@ describe("trust/*", () => {
     expect(await tree.served()).toEqual(evil);
   });
 
-  test("trust.json is closed to others, and a damaged one trusts nothing but what is active", async () => {
+  test("trust.json is private to its user, and a damaged one trusts only what is active", async () => {
     await using tree = await startTree({});
     await tree.set({ "svc.services": evil });
     await tree.set({ "svc.services": good });
@@ -328,7 +328,7 @@ describe("trust/*", () => {
     if (process.platform !== "win32") expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  test("a schema whose x-command is neither true nor false is not used", async () => {
+  test("a schema whose x-command is neither true nor false is rejected", async () => {
     await using t = await startTestDaemon();
     const properties = { run: { type: "string", "x-command": "true", default: "" } };
     await writeFile(join(t.homeFolder, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));

@@ -18,7 +18,7 @@ async function storedValues(repo: string): Promise<unknown> {
 }
 
 describe("config/unset", () => {
-  test("removes stored values, and answers as set does with the default as value", async () => {
+  test("removes stored values, and replies like set with the default as value", async () => {
     const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d", "svc.provider": "p" });
     const reply = await t.owner.call("config/unset", { repo, fields: ["svc.timeout", "svc.domain"] });
     expect(reply).toEqual({
@@ -40,14 +40,14 @@ describe("config/unset", () => {
     expect(JSON.parse(await t.readRepository(repo))).toMatchObject({ config: { svc: { provider: "p" } } });
   });
 
-  test("a stored value equal to the default goes too, and that is a new revision", async () => {
+  test("removes a stored value equal to the default too, as a new revision", async () => {
     const repo = await repositoryWith({ "svc.timeout": 900 });
     const { result } = await t.owner.call("config/unset", { repo, fields: ["svc.timeout"] });
     expect(result).toMatchObject([{ revision: 3 }]);
     expect(await storedValues(repo)).toEqual({});
   });
 
-  test("of a field that is not stored is success and no new revision", async () => {
+  test("of a field that is not stored succeeds without a new revision", async () => {
     const repo = await t.addRepository();
     const text = await t.readRepository(repo);
     const { result, errors } = await t.owner.call("config/unset", { repo, fields: ["svc.timeout"] });
@@ -73,21 +73,21 @@ describe("config/unset", () => {
     expect(errors.map(error => error.code)).toEqual([code]);
   });
 
-  test("spec 7, 1007: a field that does not exist is told beside what was unset", async () => {
+  test("spec 7, 1007: a field that does not exist is reported beside what was unset", async () => {
     const repo = await repositoryWith({ "svc.timeout": 5 });
     const { result, errors } = await t.owner.call("config/unset", { repo, fields: ["svc.nope", "svc.timeout"] });
     expect(errors).toMatchObject([{ code: 1007, field: "svc.nope" }]);
     expect(result).toMatchObject([{ repo, revision: 3, config: { svc: { timeout: { value: 900 } } } }]);
   });
 
-  test("arguments that unset does not know are ignored, also one that looks like a field", async () => {
+  test("unknown arguments are ignored, even one that looks like a field", async () => {
     const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d" });
     const args = { repo, fields: ["svc.timeout"], nonsense: 1, "svc.domain": "e" };
     expect((await t.owner.call("config/unset", args)).errors).toEqual([]);
     expect(await storedValues(repo)).toEqual({ domain: "d" });
   });
 
-  test("rules across fields hold: a named service stays, unless its name goes in the same request", async () => {
+  test("rules across fields apply: a named service stays, unless its name is removed in the same request", async () => {
     const services = { web: { ready: "true", image: "web:1" } };
     const repo = await repositoryWith({ "svc.services": services, "svc.default": "web" });
     const refused = await t.owner.call("config/unset", { repo, fields: ["svc.services"] });
@@ -97,7 +97,7 @@ describe("config/unset", () => {
     expect(await storedValues(repo)).toEqual({});
   });
 
-  test("takes the options of set: revision, atomic, dryRun, and several repositories", async () => {
+  test("supports the options of set: revision, atomic, dryRun, and several repositories", async () => {
     const [one, two] = [await repositoryWith({ "svc.timeout": 1 }), await repositoryWith({ "svc.timeout": 2 })];
     const all = { repo: [one, two], fields: ["svc.timeout"] };
     const conflict = await t.owner.call("config/unset", { ...all, atomic: true, revision: { [one]: 2, [two]: 1 } });
@@ -105,7 +105,7 @@ describe("config/unset", () => {
     const dry = await t.owner.call("config/unset", { ...all, dryRun: true });
     expect(dry).toMatchObject({ result: [{ revision: 3 }, { revision: 3 }], errors: [] });
     expect([await storedValues(one), await storedValues(two)]).toEqual([{ timeout: 1 }, { timeout: 2 }]);
-    // What was only tried is no batch.
+    // A dry run has no batch.
     const done = dry.result.map(one => ({ ...one, batch: expect.stringMatching(/^[0-9a-f]{24}$/) }));
     expect(await t.owner.call("config/unset", all)).toEqual({ ...dry, result: done });
     expect([await storedValues(one), await storedValues(two)]).toEqual([{}, {}]);
@@ -113,7 +113,7 @@ describe("config/unset", () => {
 });
 
 describe("config/set with unset", () => {
-  test("sets and unsets as one revision, and answers both", async () => {
+  test("sets and unsets in one revision, and returns both", async () => {
     const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d", "svc.provider": "p" });
     await t.owner.call("config/watch", { repo });
     const reply = await t.owner.call("config/set", { repo, "svc.domain": "e", unset: ["svc.timeout", "svc.provider"] });
@@ -168,7 +168,7 @@ describe("config/set with unset", () => {
     expect(await t.readRepository(repo)).toBe(text);
   });
 
-  test("a field that does not exist is told (1007) beside what was set and unset", async () => {
+  test("a field that does not exist is reported (1007) beside what was set and unset", async () => {
     const repo = await repositoryWith({ "svc.timeout": 5 });
     const unset = ["svc.nope", "svc.timeout", "__proto__.x", "svc.__proto__"];
     const { result, errors } = await t.owner.call("config/set", { repo, "svc.domain": "d", unset });
@@ -195,7 +195,7 @@ describe("config/set with unset", () => {
     expect(await storedValues(repo)).toEqual({ timeout: 5 });
   });
 
-  test("rules across fields hold for the outcome of both", async () => {
+  test("rules across fields apply to the result of both", async () => {
     const services = { web: { ready: "true", image: "web:1" }, api: { ready: "true", image: "api:1" } };
     const repo = await repositoryWith({ "svc.services": services, "svc.default": "web", "svc.application": "api" });
     const refused = await t.owner.call("config/set", { repo, "svc.default": "api", unset: ["svc.services"] });
@@ -219,7 +219,7 @@ describe("config/set with unset", () => {
     expect((await storedValues(repo)) as object).toEqual({ application: "" });
   });
 
-  test("takes the options of set: dryRun, revision, several repositories", async () => {
+  test("supports the options of set: dryRun, revision, several repositories", async () => {
     const [one, two] = [await repositoryWith({ "svc.timeout": 1 }), await repositoryWith({ "svc.timeout": 2 })];
     const all = { repo: [one, two], "svc.domain": "d", unset: ["svc.timeout"] };
     const dry = await t.owner.call("config/set", { ...all, dryRun: true });
@@ -232,7 +232,7 @@ describe("config/set with unset", () => {
     expect(again).toMatchObject({ result: [{ revision: 3 }], errors: [] });
   });
 
-  test("comments beside what it touches stay", async () => {
+  test("comments beside what it changes stay", async () => {
     const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d" });
     const text = (await t.readRepository(repo)).replace(`"domain"`, `// ours\n      "domain"`);
     await t.writeRepository(repo, text);

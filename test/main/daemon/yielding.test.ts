@@ -1,54 +1,54 @@
 import { expect, test } from "vitest";
 import { Yielding } from "../../../main/daemon/yielding.ts";
 
-/** A clock and an event loop that go on when they are told to. */
+/** A clock and an event loop that the test advances. */
 function startLoop() {
   let [now, soon]: [number, (() => void)[]] = [0, []];
   const yielding = new Yielding({ monotonic: () => now }, task => void soon.push(task));
-  const comesRound = async () => {
+  const runRound = async () => {
     const tasks = soon;
     soon = [];
     for (const task of tasks) task();
-    // What goes on does so until it waits again.
+    // Whatever resumes runs until it waits again.
     await new Promise(setImmediate);
   };
-  const takes = (milliseconds: number) => {
+  const advance = (milliseconds: number) => {
     now += milliseconds;
   };
-  return { yielding, comesRound, takes };
+  return { yielding, runRound, advance };
 }
 
-test("work goes on for 10 ms each time the event loop comes round", async () => {
-  const { yielding, comesRound, takes } = startLoop();
+test("work runs for 10 ms in each round of the event loop", async () => {
+  const { yielding, runRound, advance } = startLoop();
   let steps = 0;
   void (async () => {
     const turn = yielding.begin("key");
     for (; steps < 100; steps++) {
       if (turn.isOver) await turn.pass();
-      takes(1);
+      advance(1);
     }
   })();
   expect([steps, yielding.yields]).toEqual([0, 1]);
   for (let round = 1; round <= 9; round++) {
-    await comesRound();
+    await runRound();
     expect([steps, yielding.yields]).toEqual([10 * round, round + 1]);
   }
 });
 
-test("one piece of work goes on at a time, and keys take turns however much one has", async () => {
-  const { yielding, comesRound, takes } = startLoop();
+test("one piece of work runs at a time, and keys take turns however much work one has", async () => {
+  const { yielding, runRound, advance } = startLoop();
   const done: string[] = [];
   const work = async (key: string) => {
     const turn = yielding.begin(key);
     for (let step = 0; step < 2; step++) {
       if (turn.isOver) await turn.pass();
       done.push(key);
-      takes(10);
+      advance(10);
     }
   };
   for (const key of ["many", "many", "many", "one"]) void work(key);
   for (let round = 1; round <= 8; round++) {
-    await comesRound();
+    await runRound();
     expect(done.length).toBe(round);
   }
   expect(done.indexOf("one")).toBe(1);

@@ -12,7 +12,7 @@ function fileIn(folder: string, fileSystem: FileSystem) {
   return { path, file: new DurableTextFile(options) };
 }
 
-test("a temporary file that somebody tidied away is written once more", async () => {
+test("a temporary file that was tidied away is written again", async () => {
   await using folder = await temporaryFolder();
   const fileSystem = watchFileSystem();
   const { file, path } = fileIn(folder.path, fileSystem);
@@ -27,7 +27,7 @@ test("a temporary file that somebody tidied away is written once more", async ()
   expect(await readFile(path, "utf8")).toBe("text\n");
 });
 
-test("a file whose folder cannot be synced is what it was: what is told as not written may not be there", async () => {
+test("a file whose folder cannot be synced keeps its old text: a write that is reported as failed must not take effect", async () => {
   await using folder = await temporaryFolder();
   const fileSystem = watchFileSystem();
   const { file, path } = fileIn(folder.path, fileSystem);

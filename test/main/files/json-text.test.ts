@@ -76,7 +76,7 @@ describe("parseJsonText names what is wrong, and where:", () => {
     ["single quotes", "{ 'a': 1 }", 1, 3, /expected a value or a name/],
     ["an unknown word", '{ "a": yes }', 1, 8, /expected a value or a name/],
     ["text after the end", "{}\n{}", 2, 1, /only comments may follow/],
-    ["a brace too many", "{}\n}", 2, 1, /there is nothing to close/],
+    ["an extra brace", "{}\n}", 2, 1, /there is nothing to close/],
     ["a closing brace for a bracket", '{ "a": [1 }', 1, 11, /a ] is missing before this }/],
     [
       "a merge conflict",
@@ -98,13 +98,13 @@ describe("parseJsonText names what is wrong, and where:", () => {
     ["a number that is too large", '{ "a": 1e999 }', 1, 8, /too large/],
     ["an array at the root", "// x\n  []", 2, 3, /outermost value must be an object/],
     ["a scalar at the root", "null", 1, 1, /outermost value must be an object/],
-    ["a name twice", '{\n  "a": 1,\n  "b": 2,\n  "a": 3\n}', 4, 3, /"a" is a duplicate/],
-    ["a name twice in an inner object", '{ "x": [{ "a": 1, "\\u0061": 1 }] }', 1, 19, /"a" is a duplicate/],
+    ["a duplicate name", '{\n  "a": 1,\n  "b": 2,\n  "a": 3\n}', 4, 3, /"a" is a duplicate/],
+    ["a duplicate name in an inner object", '{ "x": [{ "a": 1, "\\u0061": 1 }] }', 1, 19, /"a" is a duplicate/],
     ["a member called __proto__", '{\n  "a": { "__proto__": {} } }', 2, 10, /__proto__/],
     ["a second BOM", `${bom}${bom}{}`, 1, 1, /expected a value or a name/],
     ["a BOM that does not count as a column", `${bom}{ a }`, 1, 3, /expected a value or a name/],
-    ["line breaks of CRLF", '{\r\n  "a": 1\r\n  "b": 2\r\n}', 3, 3, /a comma is missing/],
-    ["line breaks of lone CR", '{\r  "a": 1\r  "b": 2\r}', 3, 3, /a comma is missing/],
+    ["CRLF line breaks", '{\r\n  "a": 1\r\n  "b": 2\r\n}', 3, 3, /a comma is missing/],
+    ["lone CR line breaks", '{\r  "a": 1\r  "b": 2\r}', 3, 3, /a comma is missing/],
     ["65 levels", `${'{"a":'.repeat(64)}{}${"}".repeat(64)}`, 1, 321, /more than 64 levels/],
     ["4 MB of opening brackets", "[".repeat(4_000_000), 1, 65, /more than 64 levels/],
     ["brackets that jsonc-parser would still nest", "[},".repeat(100_000), 1, 2, /a ] is missing/],
@@ -442,12 +442,12 @@ describe("rewriteJsonText", () => {
   test.each([
     ["a member called __proto__", JSON.parse('{ "a": { "__proto__": 1 } }')],
     ["more than 64 levels", nested(64, {})],
-  ])("throws rather than to write %s", (_title, next) => {
+  ])("throws rather than write %s", (_title, next) => {
     expect(() => rewrite("{}", next)).toThrow(/about to be written/);
     expect(() => formatJsonText(next)).toThrow(/about to be written/);
   });
 
-  test("a line that begins with very many blanks does not make all that is written as wide", () => {
+  test("a line with very deep indentation does not make everything that is written as wide", () => {
     const text = `${" ".repeat(100_000)}{ "config": {} }`;
     const items = Array.from({ length: 50 }, (_, index) => ({ name: `N${index}`, value: "v".repeat(80) }));
     const next = { config: { svc: { envvars: items } } };
@@ -479,11 +479,11 @@ describe("rewriteJsonText", () => {
   test.each<[title: string, value: JsonObject, next: JsonObject]>([
     ["members", Object.fromEntries(many.map(index => [`m${index}`, 1])), { m7: 2, added: 3 }],
     ["items", { items: many.map(index => [index]) }, { items: many.map(index => [index === 7 ? 2 : index]) }],
-  ])("compares thousands of %s in parts, with turns of the event loop between them", async (_title, value, next) => {
+  ])("compares thousands of %s in parts, yielding to the event loop between them", async (_title, value, next) => {
     const current = parseJsonText(JSON.stringify(value));
     await using rounds = countingRounds();
     const { text } = await rewriteJsonInParts(current, { ...value, ...next });
-    // Two a turn: some turns for the walks through the text, and one for each 2,000.
+    // Two rounds a turn: some turns to scan the text, and one for each 2,000.
     expect(rounds.count).toBeGreaterThanOrEqual(40);
     expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify({ ...value, ...next }));
   });
@@ -493,7 +493,7 @@ describe("a text of 1 MB", () => {
   const text = `{"first":1,${"//\n".repeat(300_000)}"last":2}`;
   const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`m${index}`, 1])));
 
-  test("is walked through in parts", () => {
+  test("is scanned in parts", () => {
     expect(inParts(scanningValidText(text)).parts).toBeGreaterThanOrEqual(9);
   });
 
@@ -506,7 +506,7 @@ describe("a text of 1 MB", () => {
   test.each([
     ["comments", text, { first: 1, last: 3 }, 100],
     ["members", wide, { ...JSON.parse(wide), m7: 3 }, 119],
-  ])("is compared with what is written in parts: %s", async (_title, before, next, least) => {
+  ])("is compared with the next value in parts: %s", async (_title, before, next, least) => {
     await using rounds = countingRounds();
     const { value } = await rewriteJsonInParts(parseJsonText(before), next);
     expect(value).toEqual(next);
@@ -558,7 +558,7 @@ describe("formatJsonText writes", () => {
 describe("for any text and any next value", () => {
   const seed = 20_260_101;
 
-  test("the new text reads as next, keeps all comments outside of what goes, and all members that stay", () => {
+  test("the new text reads as next, keeps all comments outside removed values, and all members that stay", () => {
     fc.assert(
       fc.property(sources, objects, picks, ({ text, comments, value }, other, pick) => {
         const next = mix(value, other, cycle(pick));
@@ -576,7 +576,7 @@ describe("for any text and any next value", () => {
     );
   });
 
-  test("the text stays as it is when nothing differs", () => {
+  test("the text stays unchanged when nothing differs", () => {
     fc.assert(
       fc.property(sources, ({ text, value }) => {
         const read = parseJsonText(text);
@@ -596,7 +596,7 @@ describe("for any text and any next value", () => {
     );
   });
 
-  test("a damaged text is read or gets a JsonTextError with a place in it", () => {
+  test("a damaged text is read or throws a JsonTextError with a place in it", () => {
     fc.assert(
       fc.property(sources, damages, ({ text }, changes) => {
         const damaged = changes.reduce(damage, text);
@@ -611,7 +611,7 @@ describe("for any text and any next value", () => {
     );
   });
 
-  test("any bytes are read or get a JsonTextError", () => {
+  test("any bytes are read or throw a JsonTextError", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), bytes => {
         problemOf(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
@@ -637,7 +637,7 @@ describe("for any text and any next value", () => {
   });
 });
 
-/** An object in an object in an object ... around `inner`. */
+/** `inner` wrapped in this many objects. */
 function nested(levels: number, inner: JsonObject): JsonObject {
   let value = inner;
   for (let level = 0; level < levels; level += 1) value = { a: value };
@@ -674,7 +674,7 @@ const objects: fc.Arbitrary<JsonObject> = fc.letrec<{ value: JsonValue; object: 
 
 const picks = fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 12 });
 
-/** What stands between two tokens; `#` becomes the number of the comment, so that each is found again. */
+/** What stands between two tokens; `#` becomes the number of the comment, so that each can be found again. */
 const gaps = fc.array(
   fc.constantFrom(
     "",
@@ -700,7 +700,7 @@ const gaps = fc.array(
 interface Source {
   text: string;
   value: JsonObject;
-  /** Each comment with the path of the innermost value in whose text it stands. */
+  /** Each comment with the path of the innermost value that contains it. */
   comments: { text: string; path: string[] }[];
 }
 
@@ -752,7 +752,7 @@ function cycle<Item>(items: readonly Item[]): () => Item {
   };
 }
 
-/** The old value with members and elements kept, changed, removed and added, as the picks say. */
+/** The old value with members and elements kept, changed, removed and added, according to the picks. */
 function mix(old: JsonValue, other: JsonValue, pick: () => number): JsonValue {
   if (isJsonObject(old) && isJsonObject(other)) {
     const result: Record<string, JsonValue> = {};
@@ -770,7 +770,7 @@ function mix(old: JsonValue, other: JsonValue, pick: () => number): JsonValue {
   return pick() > 2 ? old : other;
 }
 
-/** Whether the value at the path was removed or replaced, or one around it. */
+/** Whether the value at the path, or one around it, was removed or replaced. */
 function isLost(old: JsonValue, next: JsonValue | undefined, path: readonly string[]): boolean {
   if (next === undefined) return true;
   if (isJsonObject(old) !== isJsonObject(next) || Array.isArray(old) !== Array.isArray(next)) return true;
@@ -807,7 +807,7 @@ function commentsOf(text: string): string[] {
   return comments;
 }
 
-/** All members of the root that read the same in both texts are written the same in both, in the same order. */
+/** Expects root members with the same value in both texts to be written the same in both, in the same order. */
 function expectSameText(before: string, after: string): void {
   const newMembers = membersOfRoot(after);
   let previous = -1;
