@@ -9,7 +9,7 @@ export const mutants: readonly Mutant[] = [
     find: "return change && { ...change, actor: actorName(caller, change.actor) };",
     replace: `return change && { ...change, actor: change.actor.kind === "key" ? change.actor.name : "file" };`,
     test: "test/main/daemon/search.test.ts",
-    name: "are searched by the names that the key may see",
+    name: "is found by the names that the key may see",
   },
   {
     promise: "queries",
@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
     find: "histories === historiesOfPage",
     replace: "histories < 0",
     test: "test/main/daemon/search.test.ts",
-    name: "are searched in 1,000 repositories per page",
+    name: "is searched for in 1,000 repositories per page",
   },
   {
     promise: "queries",

@@ -4,7 +4,7 @@ import { argumentSchemas, grantsSchema } from "../../../main/daemon/argument-sch
 import { settingsSchema } from "../../../main/daemon/settings.ts";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
 
-// The daemon leaves this out at its start, as these are parts of the program (own-schemas.ts).
+// The daemon skips this check at startup, as these schemas are part of the program (own-schemas.ts).
 const schemas = {
   "of the settings": settingsSchema,
   "of grants": grantsSchema,

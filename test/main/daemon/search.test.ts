@@ -198,7 +198,7 @@ describe("the query language", () => {
   });
 });
 
-describe("who changed a field last, and when", () => {
+describe("the last change of a field, by whom and when", () => {
   const clock = new TestClock({ timers: "run" });
   const read = (...fields: string[]): Grants => [{ repos: "*", fields, right: "read" }];
 
@@ -215,7 +215,7 @@ describe("who changed a field last, and when", () => {
     return daemon;
   }
 
-  test("can be searched by name and by time", async () => {
+  test("is found by name and by time", async () => {
     await using daemon = await startChanged();
     const found = (query: string) => places(query, daemon.owner);
     expect(await found("by:ci")).toEqual(["one svc.domain"]);
@@ -236,7 +236,7 @@ describe("who changed a field last, and when", () => {
     expect(await found('by:"owner (browser)"')).toEqual(["two svc.domain"]);
   });
 
-  test("are searched by the names that the key may see, in fields that it may read", async () => {
+  test("is found by the names that the key may see, in fields that it may read", async () => {
     await using daemon = await startChanged();
     const tool = await daemon.connectWith(read("svc.timeout"));
     for (const query of ["by:ci", "by:*bot*", "by:owner"]) expect(await places(query, tool)).toEqual([]);
@@ -244,7 +244,7 @@ describe("who changed a field last, and when", () => {
     expect(await places("since:30m", tool)).toEqual([]);
   });
 
-  test("are searched in 1,000 repositories per page, which may be empty and still has a next", async () => {
+  test("is searched for in 1,000 repositories per page, which may be empty and still have a next", async () => {
     await using home = await temporaryFolder();
     await mkdir(join(home.path, "repos"));
     const ids = Array.from({ length: 1_001 }, (_, index) => `r${1_000 + index}`);
