@@ -483,9 +483,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "memory",
-    removed: "limiting the young generation before the start",
+    removed: "collecting garbage early during startup",
     file: "main/cli/daemon.ts",
-    find: "  limitYoungGeneration();\n",
+    find: "  collectGarbageEarly();\n",
     replace: "",
     test: "test/e2e/daemon-memory.test.ts",
     name: "memory used during startup is freed",
