@@ -62,11 +62,11 @@ export interface LogPlace extends AsyncDisposable {
 
 /** What every implementation of `CommitLog` must fulfil. */
 export function describeCommitLog(name: string, makePlace: () => Promise<LogPlace>): void {
-  describe(`${name}, as every log`, () => commitLogTests(makePlace));
+  describe(`${name}, like every log`, () => commitLogTests(makePlace));
 }
 
 function commitLogTests(makePlace: () => Promise<LogPlace>): void {
-  test("is empty at first, and gives back what was appended, in order, after each start", async () => {
+  test("is empty at first, and returns what was appended, in order, after each start", async () => {
     await using place = await makePlace();
     const first = await place.open();
     expect([first.found, first.log.newest]).toEqual([[], 0]);
@@ -84,7 +84,7 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
     await third.log.close();
   });
 
-  test("tells each caller of its commits before it answers, and all in the order of the log", async () => {
+  test("reports its commits to each caller before it answers, and all in the order of the log", async () => {
     await using place = await makePlace();
     const { log, append, committed } = await place.open();
     const answered: number[] = [];
@@ -100,7 +100,7 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
     await log.close();
   });
 
-  test("goes on where telling one caller fails", async () => {
+  test("continues when reporting to one caller fails", async () => {
     await using place = await makePlace();
     const { log, append, committed } = await place.open();
     const failing = () => {
@@ -111,7 +111,7 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
     await log.close();
   });
 
-  test("lets go of what is sealed and released, nothing else, and goes on with its numbers", async () => {
+  test("drops only what is sealed and released, and continues its numbering", async () => {
     await using place = await makePlace();
     let opened = await place.open();
     await opened.append(1, 2, 3);
@@ -132,7 +132,7 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
     await opened.log.close();
   });
 
-  test("is sealed though entries never stop coming", async () => {
+  test("can be sealed although entries never stop arriving", async () => {
     await using place = await makePlace();
     const opened = await place.open();
     let isEnded = false;
@@ -153,7 +153,7 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
     await again.log.close();
   });
 
-  test("refuses what comes once it is closed, and what came before is durable", async () => {
+  test("rejects entries once it is closed, and earlier ones are durable", async () => {
     await using place = await makePlace();
     const first = await place.open();
     const before = first.append(1);
@@ -170,8 +170,8 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
 
 /** What a log without other writers must fulfil in addition. */
 export function describeOwnLog(name: string, makePlace: () => Promise<LogPlace>): void {
-  describe(`${name}, as every log of one home`, () => {
-    test("has a new id once it is renewed, and no start sees what was there before", async () => {
+  describe(`${name}, like every log of one home`, () => {
+    test("has a new id once it is renewed, and no start sees earlier entries", async () => {
       await using place = await makePlace();
       const first = await place.open();
       await first.append(1, 2);

@@ -115,7 +115,7 @@ export const mutants: readonly Mutant[] = [
       "    if (!isFresh) this.held.set(state.id, { at: performance.now(), views: this.#viewsOf(state) });\n" +
       "    const { effective, readable } = isFresh ? held.views : this.#viewsOf(state);\n",
     test: "test/promises/r7-r8-r9-recorded-history.test.ts",
-    name: "R8 what readers see",
+    name: "R8 reads are linearizable",
   },
   {
     promise: "R9",
@@ -292,7 +292,7 @@ export const mutants: readonly Mutant[] = [
     find: "|| frame.number > limit) continue;",
     replace: ") continue;",
     test: "test/main/daemon/store/log/file-log.test.ts",
-    name: "takes an entry or refuses it",
+    name: "accepts or rejects an entry",
   },
   {
     promise: "R3",
@@ -345,7 +345,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (aside !== undefined) linkIfPossible(path, aside);\n",
     replace: "",
     test: "test/main/daemon/store/merging.test.ts",
-    name: "between the last look and the rename",
+    name: "between the last check and the rename",
   },
   {
     promise: "R6",

@@ -420,7 +420,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (changes.length > 0 || begins) {",
     replace: "if (changes.length >= 0) {",
     test: "test/main/daemon/store/hand-edits.test.ts",
-    name: "an edit of comments alone is applied and is no change",
+    name: "an edit of comments only is applied without a change",
   },
   {
     ...s14,
@@ -618,7 +618,7 @@ export const mutants: readonly Mutant[] = [
     find: "const isOwn = isInService || (acknowledged && sameJson(configValue(acknowledged, scopeName, name), value));",
     replace: "const isOwn = false;",
     test: "test/promises/s16-hostile-files.test.ts",
-    name: "what was set is served after a restart",
+    name: "values that were set are served after a restart",
   },
   {
     promise: "S16",
@@ -627,7 +627,7 @@ export const mutants: readonly Mutant[] = [
     find: " || set.has(joinConfigPath(scope, field));",
     replace: ";",
     test: "test/promises/s16-hostile-files.test.ts",
-    name: "what was set is served after a restart",
+    name: "values that were set are served after a restart",
   },
   {
     promise: "S16",
@@ -636,7 +636,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (code !== 1114 && found.length",
     replace: "if (found.length",
     test: "test/promises/s16-hostile-files.test.ts",
-    name: "what is refused in one scope hides nothing",
+    name: "rejected values of one scope hide no problem",
   },
   {
     promise: "S16",
@@ -645,7 +645,7 @@ export const mutants: readonly Mutant[] = [
     find: "const known = this.#refused.get(scope);",
     replace: "const known = [...this.#refused.values()][0];",
     test: "test/promises/s16-hostile-files.test.ts",
-    name: "what is refused in one scope hides nothing",
+    name: "rejected values of one scope hide no problem",
   },
   {
     promise: "S16",
@@ -699,7 +699,7 @@ export const mutants: readonly Mutant[] = [
     find: "problemsOfFile: 100,",
     replace: "problemsOfFile: 1_000_000,",
     test: "test/promises/s16-hostile-files.test.ts",
-    name: "told with 100 problems at most",
+    name: "at most 100 problems are reported",
   },
   {
     promise: "S16",
@@ -744,7 +744,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (steps >= stepsAtOnce) {",
     replace: "if (steps < 0) {",
     test: "test/main/daemon/store/decide-batch.test.ts",
-    name: "checks take long",
+    name: "take long to check",
   },
   {
     promise: "S16",

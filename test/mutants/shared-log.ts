@@ -25,7 +25,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (newest <= after) return undefined;",
     replace: "    if (newest >= 0) return undefined;",
     test: streamTest,
-    name: "refuses what was decided before",
+    name: "rejects a change decided before",
   },
   {
     promise: "shared-log",
@@ -34,7 +34,7 @@ export const mutants: readonly Mutant[] = [
     find: "    this.#outbox.requeue();\n    // `#receive` did not",
     replace: "    // `#receive` did not",
     test: streamTest,
-    name: "tells at once whose message was beaten",
+    name: "reports a conflict immediately",
   },
   {
     promise: "shared-log",
@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (message.id === inFlight?.id) return this.#commitOwn(inFlight, message.sequence);\n",
     replace: "",
     test: streamTest,
-    name: "knows a message by its id",
+    name: "recognizes a message by its id",
   },
   {
     promise: "shared-log",
@@ -52,7 +52,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (session.id !== this.id)",
     replace: "    if (session.id === sequence)",
     test: streamTest,
-    name: "does not go on with a stream that lost",
+    name: "does not continue with a stream that lost",
   },
   {
     promise: "shared-log",
@@ -301,7 +301,7 @@ export const mutants: readonly Mutant[] = [
     find: "field: scopes.newName(scope, field) ?? field };",
     replace: "field };",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "and an edit by hand and a schema before the next start",
+    name: "and a hand edit and a new schema before the next start",
   },
   {
     promise: "R14",
@@ -310,7 +310,7 @@ export const mutants: readonly Mutant[] = [
     find: "sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))))",
     replace: "sameConfig(content.config, stateBefore(await lackingAfter(handEdited)))",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "after an edit by hand that is in the log and says an old name",
+    name: "after a hand edit that is in the log and uses an old name",
   },
   {
     promise: "R14",

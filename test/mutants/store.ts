@@ -9,7 +9,7 @@ export const mutants: readonly Mutant[] = [
     find: "return { number, record: record && { ...record, position }, edits: one.edits };",
     replace: "return { number, record: record && { ...record, position }, edits: one.edits, ...{ after: one.after } };",
     test: "test/main/daemon/store/batching.test.ts",
-    name: "keep their changes in memory",
+    name: "keep only their changes in memory",
   },
   {
     promise: "store",
@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (!isWaiting) this.#dropOldWrites();",
     replace: "this.#dropOldWrites();",
     test: "test/main/daemon/store/stale-edits.test.ts",
-    name: "only after a while",
+    name: "that can be recorded only later",
   },
   {
     promise: "store",
@@ -353,7 +353,7 @@ export const mutants: readonly Mutant[] = [
     find: "sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#inFile, path, scopes))",
     replace: "sameJson(configValue(base, path.scope, path.field), configValue(this.#inFile, path.scope, path.field))",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "of the same field stays",
+    name: "of the same field wins",
   },
   {
     promise: "store",
@@ -362,7 +362,7 @@ export const mutants: readonly Mutant[] = [
     find: "const present = valueByAnyName(base, path, scopes);",
     replace: "const present = configValue(base, path.scope, path.field);",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "and an edit by hand before the next start",
+    name: "and a hand edit before the next start",
   },
   {
     promise: "store",
@@ -371,7 +371,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (known === undefined && byRules.has(",
     replace: "if (known === null && byRules.has(",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "a kill after a schema came",
+    name: "a kill after a schema change",
   },
   {
     promise: "store",
@@ -461,7 +461,7 @@ export const mutants: readonly Mutant[] = [
     find: "const edits = [...(isKnown ? unrecorded : []), ",
     replace: "const edits = [...(isKnown ? [] : []), ",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "leaves a set active, and the file gets the new name alone",
+    name: "leaves a set active, and the file gets only the new name",
   },
   {
     promise: "store",
@@ -470,7 +470,7 @@ export const mutants: readonly Mutant[] = [
     find: "const isAsBefore = isKnown ||",
     replace: "const isAsBefore = true || isKnown ||",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "and an edit by hand before the next start",
+    name: "and a hand edit before the next start",
   },
   {
     promise: "store",
@@ -479,7 +479,7 @@ export const mutants: readonly Mutant[] = [
     find: "...writingNewNames(missing, base, scopes)]",
     replace: "...missing]",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "and a schema that comes before the next start",
+    name: "a change by the old name is served by the new one",
   },
   {
     promise: "memory",

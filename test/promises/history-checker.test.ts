@@ -15,7 +15,7 @@ const second: RecordedSet = {
   expected: 2,
   reply: { ended: 10, revision: 3 },
 };
-/** Its connection was lost, but the set had happened. */
+/** Its connection was lost, but the set happened. */
 const third: RecordedSet = { client: "A", began: 11, changes: { b: "three" } };
 const refused: RecordedSet = {
   client: "C",
@@ -61,14 +61,14 @@ const wrong: readonly [title: string, change: Partial<RecordedHistory>, promise:
     /acknowledged at 3 and is at 2/,
   ],
   [
-    "half a set is there",
+    "half a set took effect",
     { revisions: revisions.map(one => (one.revision === 3 ? { ...one, changes: { a: "two" } } : one)) },
     "linearizable",
     /not all of/,
   ],
   ["a revision is made by nobody", setting(first, second, refused), "linearizable", /nobody made revision 4/],
   [
-    "a revision's number is left out",
+    "a revision's number is skipped",
     { revisions: revisions.map(one => (one.revision === 4 ? { ...one, revision: 5 } : one)) },
     "linearizable",
     /revision 5 stands where 4/,
@@ -94,20 +94,20 @@ const wrong: readonly [title: string, change: Partial<RecordedHistory>, promise:
     /D read .* at revision 3/,
   ],
   [
-    "a read sees what never was",
+    "a read sees a value that never existed",
     { reads: [{ ...read, values: { a: "never", b: "two" } }] },
     "linearizable",
     /D read .*never/,
   ],
   ["a read is of no revision", { reads: [{ ...read, revision: 9 }] }, "linearizable", /at revision 9/],
   [
-    "a read is stale: an acknowledged set is not in it",
+    "a read is stale: it lacks an acknowledged set",
     { reads: [{ ...lateRead, revision: 2, values: { a: "one", b: "" } }] },
     "linearizable",
     /is at 2, after/,
   ],
   [
-    "a read goes back behind another",
+    "a read sees an older state than an earlier read",
     {
       sets: [first, second, { ...third, began: 6 }],
       reads: [
@@ -119,7 +119,7 @@ const wrong: readonly [title: string, change: Partial<RecordedHistory>, promise:
     /E's read of revision 3 is at 3, after D's read/,
   ],
   [
-    "a read goes back behind an event",
+    "a read sees an older state than an earlier event",
     {
       ...watching({ since: 1, events: events.map(event => ({ ...event, seen: event.revision * 10 })) }),
       reads: [{ ...lateRead, began: 41, ended: 42, revision: 3, values: { a: "two", b: "two" } }],
@@ -170,7 +170,7 @@ const wrong: readonly [title: string, change: Partial<RecordedHistory>, promise:
     /though 3 was current/,
   ],
   [
-    "a refusal names a revision that is long past",
+    "a refusal names a revision that is long outdated",
     setting(first, second, third, { ...refused, began: 30, expected: 3, reply: { ended: 31, conflict: 2 } }),
     "linearizable",
     /is at 2, after/,
@@ -196,26 +196,26 @@ const wrong: readonly [title: string, change: Partial<RecordedHistory>, promise:
     /was told .* of 3/,
   ],
   [
-    "an event is of what never was",
+    "an event reports a value that never existed",
     watching({ since: 1, events: [...events, { revision: 5, changes: { a: "x" }, seen: 30 }] }),
     "watch",
     /which never was/,
   ],
   [
-    "what happened between two connections is missing",
+    "a change between two connections is missing",
     watching({ since: 1, events: events.slice(0, 1) }, { since: 2, events: events.slice(2) }),
     "watch",
     /not told of 3/,
   ],
   [
-    "what was seen before a lost connection comes again",
+    "a change seen before a lost connection is repeated",
     watching({ since: 1, events: events.slice(0, 2) }, { since: 3, events: events.slice(1) }),
     "watch",
     /told of 3 twice/,
   ],
 ];
 
-test("R7 R8 R9 the history checker finds nothing wrong with a right history", () => {
+test("R7 R8 R9 the history checker finds nothing wrong in a correct history", () => {
   expect(checkHistory(right)).toEqual([]);
 });
 

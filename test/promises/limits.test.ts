@@ -90,7 +90,7 @@ async function refuseConnections(daemon: SpawnedDaemon): Promise<string[]> {
 
 const megabytes = (bytes: number) => Math.round(bytes / 1_000_000);
 
-test("limits: each is refused by its code with its number, ends at most its connection, and the daemon's memory stays flat", async () => {
+test("limits: exceeding any of them is refused with its code and number, ends at most that connection, and leaves the daemon's memory flat", async () => {
   await using daemon = await spawnDaemon();
   const owner = await connectClient(daemon.url, daemon.ownerKey);
   for (const id of ["shop", "large"]) await owner.call("repo/add", { name: id, id });

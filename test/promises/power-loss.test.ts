@@ -30,7 +30,7 @@ async function textsAfter(loss: PowerLoss, names: readonly string[], which: "all
   return texts;
 }
 
-test("R3 the record of a power loss keeps two files apart that are made side by side", async () => {
+test("R3 the record of a power loss distinguishes two files that are created in parallel", async () => {
   await using home = await temporaryFolder();
   await mkdir(join(home.path, "repos"));
   const loss = new PowerLoss(home.path);
@@ -48,7 +48,7 @@ test("R3 the record of a power loss keeps two files apart that are made side by 
   expect(await textsAfter(loss, names, "acknowledged")).toEqual([["text of repos/one", "text of repos/two"]]);
 });
 
-test("R3 the record of a power loss forgets what no sync covers, and nothing else", async () => {
+test("R3 the record of a power loss loses only what no sync covers", async () => {
   await using home = await temporaryFolder();
   await mkdir(join(home.path, "repos"));
   const loss = new PowerLoss(home.path);

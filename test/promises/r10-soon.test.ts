@@ -109,7 +109,7 @@ function report(what: string, bar: number, { ours, floor }: Latencies): void {
   reportPromise({ row: "R10", tried: ours.length, failed: isMet ? 0 : late, note });
 }
 
-test("R10 changes arrive soon: a set's event, beside a bare durable write and its", async () => {
+test("R10 changes arrive soon: a set's event, compared with a bare durable write and its event", async () => {
   const { shop, events } = await startWatchedShop();
   await using _shop = shop;
   await using bare = await startBareServer();
@@ -129,7 +129,7 @@ test("R10 changes arrive soon: a set's event, beside a bare durable write and it
   expect(at(taken.ours, 0.5) / at(taken.floor, 0.5)).toBeLessThan(generous);
 });
 
-test("R10 changes arrive soon: a hand edit's event, beside the system's bare notice and its", async () => {
+test("R10 changes arrive soon: a hand edit's event, compared with the system's bare notification and its event", async () => {
   const { shop, events } = await startWatchedShop();
   await using _shop = shop;
   await using bare = await startBareServer();

@@ -4,7 +4,7 @@ import { amount, reportPromise } from "../helpers/promise.ts";
 import { shopText, startShop } from "../helpers/shop.ts";
 import { savingStyles } from "../helpers/ways-of-saving.ts";
 
-test("R11 every way of saving is seen", async () => {
+test("R11 every way of saving is noticed", async () => {
   const times = amount(3, 100);
   const missed: string[] = [];
   await Promise.all(

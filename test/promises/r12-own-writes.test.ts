@@ -3,7 +3,7 @@ import { until } from "../helpers/daemon.ts";
 import { amount, reportPromise } from "../helpers/promise.ts";
 import { startShop } from "../helpers/shop.ts";
 
-test("R12 own writes never come back as hand edits", async () => {
+test("R12 the daemon's own writes are never reported as hand edits", async () => {
   const sets = amount(500, 10_000);
   // The folder is rescanned constantly, so that a rescan falls into every step of a write.
   await using shop = await startShop(undefined, { rescanInterval: 5 });

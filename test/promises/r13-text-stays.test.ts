@@ -85,7 +85,7 @@ function rewritten(text: string, changed: Values): string {
   return rewriteJsonText(current, { ...current.value, config: { ...config, svc: { ...config.svc, ...changed } } });
 }
 
-test("R13 comments, order, indentation, line ends, BOM and final newline stay", async () => {
+test("R13 comments, order, indentation, line ends, BOM and final newline are kept", async () => {
   const random = randomNumbers(seed);
   const texts = amount(3_000, 100_000);
   const wrong: { readonly text: string; readonly changed: Values; readonly became: string }[] = [];

@@ -7,7 +7,7 @@ import { projectFolder } from "../helpers/spawned-daemon.ts";
 
 // That a test fails without its fix is shown once, when it is written, and by its mutant if it has one (`npm run mutants`). The
 // linter forbids skipped tests and tests that run alone.
-test("R14 a bug once fixed stays dead: npm test runs every file of test/regression, each holds tests, and none is left for later", async () => {
+test("R14 a fixed bug does not come back: npm test runs every file of test/regression, each contains tests, and none is a todo", async () => {
   const folder = join(projectFolder, "test/regression");
   // The files that Vitest finds with the configuration of npm test.
   const vitest = await createVitest("test", {

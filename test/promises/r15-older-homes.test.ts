@@ -70,7 +70,7 @@ async function lossIn(t: TestDaemon, { files }: StoredHome): Promise<string[]> {
   return lost;
 }
 
-test("R15 an older home opens in this version, and nothing of it is lost", async () => {
+test("R15 an older home opens in this version without losing anything", async () => {
   const lost: string[] = [];
   const formats: number[] = [];
   for (const name of (await readdir(folder)).sort()) {
@@ -153,7 +153,7 @@ async function recordOfSet(home: string): Promise<{ path: string; line: string; 
 }
 
 test.each(crashes)(
-  "R15 a home of format 2 whose daemon died in a set opens whole: $title",
+  "R15 a home of format 2 whose daemon died during a set opens without damage: $title",
   async ({ timeout, leave }) => {
     const home = JSON.parse(await readFile(join(folder, "format-2.json"), "utf8")) as StoredHome;
     await using opened = await temporaryFolder();

@@ -35,7 +35,7 @@ const middle = (numbers: readonly number[]) => numbers.toSorted((one, other) => 
 
 // Memory and handles are read from Linux's /proc.
 test.skipIf(process.platform !== "linux")(
-  "R16 memory, handles and the queue of a slow client stay bounded: many watch, and one never reads",
+  "R16 memory, handles and the queue of a slow client stay bounded while many clients watch and one never reads",
   async () => {
     const clients = amount(100, 500);
     const rounds = amount(12, 360);

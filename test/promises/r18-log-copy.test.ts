@@ -76,7 +76,7 @@ async function copy(home: string, direction: "--to" | "--from", address: string,
 }
 
 describeWithNats("R18 `repoconf log copy`, killed at random moments and run again", () => {
-  test("completes, and home and stream have everything once; a daemon can have the home in between", async () => {
+  test("completes with everything once in home and stream; a daemon can use the home in between", async () => {
     await using world = await makeWorld();
     const random = randomNumbers(seed);
     const { content } = world;

@@ -60,13 +60,13 @@ async function setUntil({ owner }: TestDaemon, from: number, enough: number): Pr
   return acknowledged;
 }
 
-describeWithNats("a server that is cut off from the others of its cluster, and goes on", () => {
+describeWithNats("R18 a server that is cut off from the others of its cluster but continues", () => {
   test.each([
     { which: "which is not the leader", cutsLeader: false },
     // Takes minutes on a busy machine, because the servers elect leaders several times.
     ...(torture ? [{ which: "which is the leader", cutsLeader: true }] : []),
   ])(
-    "$which: a daemon there serves and refuses, the others go on, and it has all of it once when they meet again",
+    "$which: its daemon serves values and refuses sets, the others continue, and it has everything once after reconnecting",
     async row => {
       await using world = await makeWorld(row.cutsLeader);
       const { cluster, lonely, first, inside, outside } = world;

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const fields = Array.from({ length: 40 }, (_, index) => `field${index}`);
 
-test("R2 the fields of one set appear together, to clients and in the file, while the daemon is killed", async () => {
+test("R2 the fields of one set appear together, to clients and in the file, even if the daemon is killed", async () => {
   const wanted = amount(1_500, 10_000);
   const kills = amount(3, 20);
   await using programFolder = await temporaryFolder();

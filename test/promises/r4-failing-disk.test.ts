@@ -10,7 +10,7 @@ async function temporaryFiles({ t }: Shop): Promise<string[]> {
   return (await readdir(join(t.homeFolder, "tmp"))).filter(name => name !== "index.json");
 }
 
-describe.concurrent("R4 a failing disk damages nothing: the Nth call of a set fails, for each N: nothing changed (1108), or the set is served and its file whole, the old one or the new; no temporary file is left, later sets work", () => {
+describe.concurrent("R4 a failing disk damages nothing: when the Nth call of a set fails, for each N, nothing changes (1108), or the set is served and its file is intact, old or new; no temporary file is left, and later sets work", () => {
   test.each(["ENOSPC", "EIO", "EROFS", "EMFILE", "EPERM", "EBUSY"])("%s", async code => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(undefined, { fileSystem });
@@ -56,7 +56,7 @@ describe.concurrent("R4 a failing disk damages nothing: the Nth call of a set fa
       if (later.errors.length > 0) note(`a later set got ${later.errors[0]?.code}`);
     }
     // Replaced files are kept for a moment, in case somebody is still writing to them.
-    await until(async () => (await temporaryFiles(shop)).length === 0, "the temporary files to go");
+    await until(async () => (await temporaryFiles(shop)).length === 0, "the temporary files to be deleted");
     // A rejected set must not reappear as an edit by hand.
     const sources = new Set(shop.sources());
     // A rejected set must not be in the history either, nor be found by a start.
@@ -76,15 +76,15 @@ describe.concurrent("R4 a failing disk damages nothing: the Nth call of a set fa
     expect(refused).toBeGreaterThan(0);
     expect(refused + behind).toBeGreaterThan(3);
     expect(sources).toEqual(new Set(["set"]));
-    await until(async () => (await shop.health()).length === 0, "the health to be good");
+    await until(async () => (await shop.health()).length === 0, "health to be clear");
   });
 });
 
 const blocking = ["EPERM", "EBUSY"].slice(0, amount(1, 2));
 
-describe.concurrent("R4 a rename that another program blocks for good", () => {
+describe.concurrent("R4 a rename that another program blocks permanently", () => {
   test.each(blocking)(
-    "with %s is told after 7.5 s by health; the set is served, and other repositories' sets go on meanwhile",
+    "with %s is reported by health after 7.5 s; the set is served, and sets on other repositories continue meanwhile",
     async code => {
       const fileSystem = watchFileSystem();
       await using shop = await startShop(undefined, { fileSystem });
@@ -122,13 +122,13 @@ describe.concurrent("R4 a rename that another program blocks for good", () => {
       expect(await shop.value("timeout")).toBe(31);
       isBlocked = false;
       await until(async () => (await readFile(shop.file, "utf8")).includes(`"timeout": 31`), "the file");
-      await until(async () => (await shop.health()).length === 0, "the health to be good");
-      await until(async () => (await temporaryFiles(shop)).length === 0, "the temporary files to go");
+      await until(async () => (await shop.health()).length === 0, "health to be clear");
+      await until(async () => (await temporaryFiles(shop)).length === 0, "the temporary files to be deleted");
     },
   );
 });
 
-describe("R4 a write that takes fewer bytes than it is given, and reports no error", () => {
+describe("R4 a write that takes fewer bytes than it is given, without an error,", () => {
   const portions: readonly (readonly [how: string, portion: (bytes: number) => number])[] = [
     ["one byte less", bytes => bytes - 1],
     ["half", bytes => Math.ceil(bytes / 2)],
@@ -136,7 +136,7 @@ describe("R4 a write that takes fewer bytes than it is given, and reports no err
   ];
 
   test.each(portions)(
-    "(%s) is continued: the set is whole, and so is all that was recorded before",
+    "(%s) is continued: the set is complete, and so is everything recorded before",
     async (how, portion) => {
       const fileSystem = watchFileSystem();
       await using shop = await startShop(undefined, { fileSystem });
@@ -166,7 +166,7 @@ describe("R4 a write that takes fewer bytes than it is given, and reports no err
     },
   );
 
-  test("and then refuses, as a disk does that is full: 1108, nothing has changed, and later sets work", async () => {
+  test("and then fails, like a full disk, gives 1108 and changes nothing, and later sets work", async () => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(undefined, { fileSystem });
     const before = await shop.read();
@@ -193,7 +193,7 @@ describe("R4 a write that takes fewer bytes than it is given, and reports no err
   });
 });
 
-test("R4 a read that gives fewer bytes than are there is continued: no value and no revision is taken for lost", async () => {
+test("R4 a read that returns fewer bytes than are there is continued: no value or revision is considered lost", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   for (const timeout of [31, 32, 33]) expect((await shop.set({ "svc.timeout": timeout })).errors).toEqual([]);

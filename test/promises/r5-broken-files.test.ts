@@ -18,11 +18,11 @@ const broken = (title: string, text: string, part: string): Breakage => [title, 
 const breakages: Breakage[] = [
   ["a trailing comma", shopText.replace(": 2\n", ": 2,\n"), { line: 9, column: 5 }],
   ["half a file", shopText.slice(0, 120), { line: 7, column: 6 }],
-  ["nothing at all", "", { line: 1, column: 1 }],
+  ["an empty file", "", { line: 1, column: 1 }],
   ["blank lines only", "\n\n", { line: 3, column: 1 }],
   ["NULs of the old length", new Uint8Array(shopText.length), { line: 1, column: 1 }],
   ["NULs after the text", `${shopText}\0\0\0`, { line: 12, column: 1 }],
-  broken("an array in the outermost place", `\n[${shopText}]`, "["),
+  broken("an array at the top level", `\n[${shopText}]`, "["),
   broken("config of the wrong type", shopText.replace(/"config": \{[^}]*\}\s*\}/, `"config": [1]`), "[1]"),
   broken("config null", shopText.replace(/"config": \{[^}]*\}\s*\}/, `"config": null`), "null"),
   broken("a scope of the wrong type", shopText.replace(/"svc": \{[^}]*\}/, `"svc": "none"`), `"none"`),
@@ -31,7 +31,7 @@ const breakages: Breakage[] = [
   broken("a duplicate config", shopText.replace(`"config"`, `"config": {},\n  "config"`), `"config": {\n    "svc"`),
   broken("__proto__ as a field", shopText.replace(svc, `"__proto__": { "timeout": 1 }`), `"__proto__"`),
   broken("__proto__ as a scope", shopText.replace(`"svc"`, `"__proto__"`), `"__proto__"`),
-  ["nesting without end", `{"config":${"[".repeat(100_000)}`, { line: 1, column: 74 }],
+  ["endless nesting", `{"config":${"[".repeat(100_000)}`, { line: 1, column: 74 }],
   ["more than 4 MiB", `${shopText}${" ".repeat(4 * 1024 * 1024)}`, null],
   ["invalid UTF-8", Buffer.concat([Buffer.from(shopText), Buffer.from([0x2f, 0x2f, 0xff, 0xfe])]), null],
   ["UTF-16", Buffer.from(`\uFEFF${shopText}`, "utf16le"), null],
@@ -39,7 +39,7 @@ const breakages: Breakage[] = [
 
 /** The daemon serves the last valid values, writes nothing, and reports the error. */
 async function expectBroken(shop: Shop, place: { readonly line: number; readonly column: number } | null) {
-  await until(async () => (await shop.health()).length > 0, "the health to tell");
+  await until(async () => (await shop.health()).length > 0, "health to report it");
   const health = await shop.health();
   const expected = { code: 1106, message: expect.stringContaining("shop.json"), ...place };
   expect(health).toEqual([expected]);
@@ -61,7 +61,7 @@ async function expectFixed(shop: Shop) {
 
 const fixed = shopText.replace("30", "31");
 
-describe.concurrent("R5 a broken hand edit harms nobody: last good values stay active, set gets 1106, the file stays byte for byte, and fixing helps, after", () => {
+describe.concurrent("R5 a broken hand edit does no harm: the last valid values stay active, set gets 1106, the file stays byte for byte, and fixing it helps, after", () => {
   test.each(breakages)("%s", async (_title, content, place) => {
     await using shop = await startShop();
     await writeFile(shop.file, content);
@@ -71,7 +71,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     await expectFixed(shop);
   });
 
-  test("the file was deleted, which is not a remove", async () => {
+  test("the file was deleted, which does not remove the repository", async () => {
     await using shop = await startShop();
     await unlink(shop.file);
     await expectBroken(shop, null);
@@ -80,7 +80,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     await expectFixed(shop);
   });
 
-  test("the file was made a folder", async () => {
+  test("the file was replaced by a folder", async () => {
     await using shop = await startShop();
     await unlink(shop.file);
     await mkdir(shop.file);
@@ -92,9 +92,9 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
   });
 
   test.skipIf(process.platform === "win32").each([
-    ["good values", true],
+    ["valid values", true],
     ["nothing", false],
-  ])("the file was made a symbolic link to %s", async (_target, exists) => {
+  ])("the file was replaced by a symbolic link to %s", async (_target, exists) => {
     await using shop = await startShop();
     const target = join(shop.t.homeFolder, "elsewhere.json");
     const elsewhere = shopText.replace("30", "66");
@@ -109,7 +109,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
   });
 });
 
-test("R5 one breakage after the other: the health tells of the newest", async () => {
+test("R5 health reports the newest of several breakages", async () => {
   await using shop = await startShop();
   await writeFile(shop.file, "{ 1");
   await until(async () => (await shop.health())[0]?.column === 3, "the first");
@@ -122,17 +122,17 @@ test("R5 one breakage after the other: the health tells of the newest", async ()
   expect(await shop.value("timeout")).toBe(30);
 });
 
-test("R5 an empty file in the place of a folder is told as what it is", async () => {
+test("R5 an empty file in place of a folder is reported as an empty file", async () => {
   await using shop = await startShop();
   await unlink(shop.file);
   await mkdir(shop.file);
-  await until(async () => (await shop.health()).length > 0, "the folder to be told");
+  await until(async () => (await shop.health()).length > 0, "the folder to be reported");
   await rm(shop.file, { recursive: true });
   await writeFile(shop.file, "");
-  await until(async () => (await shop.health())[0]?.line === 1, "the empty file to be told");
+  await until(async () => (await shop.health())[0]?.line === 1, "the empty file to be reported");
 });
 
-test("R5 a BOM is no breakage", async () => {
+test("R5 a BOM does not break a file", async () => {
   await using shop = await startShop();
   await writeFile(shop.file, `\uFEFF${fixed}`);
   expect(await shop.t.owner.nextChange()).toMatchObject({
@@ -142,7 +142,7 @@ test("R5 a BOM is no breakage", async () => {
   expect(await shop.health()).toEqual([]);
 });
 
-test("R5 a broken file whose good values nobody knows: list gives 1106, and its neighbour is served", async () => {
+test("R5 a broken file without known valid values: list gives 1106, and its neighbour is served", async () => {
   await using shop = await startShop(`{ "config": `);
   const { result, errors } = await shop.t.owner.call("config/list", { repo: "shop" });
   expect(result).toEqual({});

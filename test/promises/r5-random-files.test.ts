@@ -85,7 +85,7 @@ function classify(bytes: Buffer): "broken" | "other" | "read" {
   }
 }
 
-test("R5 random files are read or told as broken, and crash nothing", () => {
+test("R5 random files are read or reported as broken, and crash nothing", () => {
   const random = randomNumbers(seed);
   const files = amount(10_000, 100_000);
   const crashes: string[] = [];
@@ -106,7 +106,7 @@ test("R5 random files are read or told as broken, and crash nothing", () => {
   expect(counts.read).toBeGreaterThan(files / 50);
 });
 
-test("R5 a daemon whose file becomes one random file after the other serves on, and leaves each as it is", async () => {
+test("R5 a daemon whose file is replaced by one random file after another keeps serving, and leaves each unchanged", async () => {
   const random = randomNumbers(seed + 1);
   const files = amount(12, 1_000);
   await using shop = await startShop();

@@ -9,13 +9,13 @@ import { waysOfSaving } from "../helpers/ways-of-saving.ts";
 /** The file calls of one set so far, each as a step of the write. */
 function stepsOf(calls: readonly FileCall[], file: string, homeFolder: string): string[] {
   return calls.map(({ operation, path }) => {
-    if (operation === "readNow") return "last look";
+    if (operation === "readNow") return "last check";
     return path === file ? operation : `${operation} ${path.slice(homeFolder.length)}`;
   });
 }
 
 test.each(waysOfSaving)(
-  "R6 an edit at every single step of a write is in the file with the set, also between the last look and the rename (%s)",
+  "R6 an edit at any step of a write ends up in the file with the set, also between the last check and the rename (%s)",
   async (name, save) => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(
@@ -27,8 +27,8 @@ test.each(waysOfSaving)(
     expect((await shop.set({ "svc.timeout": 99 })).errors).toEqual([]);
     // The steps of a write. A single word is a check of the file by the watcher.
     const steps = stepsOf(fileSystem.calls.slice(first), file, shop.t.homeFolder).filter(step => step.includes(" "));
-    const behindLastCheck = "behind the last look";
-    const missing = new Set([...steps, behindLastCheck]);
+    const afterLastCheck = "after the last check";
+    const missing = new Set([...steps, afterLastCheck]);
     expect(steps).toEqual(
       expect.arrayContaining([
         "open /tmp/shop.json",
@@ -36,7 +36,7 @@ test.each(waysOfSaving)(
         "sync /tmp/shop.json",
         "write /journal/shop.0-0.jsonl",
         "datasync /journal/shop.0-0.jsonl",
-        "last look",
+        "last check",
         "rename /tmp/shop.json",
         "sync /repos",
       ]),
@@ -56,7 +56,7 @@ test.each(waysOfSaving)(
         save(file, edited);
       };
       fileSystem.before = call => saveAt(stepsOf([call], file, shop.t.homeFolder)[0]);
-      fileSystem.after = ({ operation }) => saveAt(operation === "readNow" ? behindLastCheck : undefined);
+      fileSystem.after = ({ operation }) => saveAt(operation === "readNow" ? afterLastCheck : undefined);
       expect((await shop.set({ "svc.timeout": 100 + round })).errors).toEqual([]);
       fileSystem.before = () => {};
       fileSystem.after = () => {};
@@ -65,7 +65,7 @@ test.each(waysOfSaving)(
       // Only the values of the replaced file are merged; its comments are lost.
       const isBoth = (now: string) =>
         now === withSet(edited) ||
-        (reached === behindLastCheck && now.includes(`hand${round}.test`) && now === withSet(now));
+        (reached === afterLastCheck && now.includes(`hand${round}.test`) && now === withSet(now));
       try {
         await until(() => isBoth(readFileSync(file, "utf8")), `edit and set in the file (${reached})`);
         await until(async () => (await shop.value("domain")) === `hand${round}.test`, `the active edit (${reached})`);
@@ -75,7 +75,7 @@ test.each(waysOfSaving)(
       }
       if ((await shop.value("timeout")) !== 100 + round) wrong.push(`${reached}: the set is lost`);
     }
-    const note = `${name}: an edit at each step of a write, and between its last look and the rename`;
+    const note = `${name}: an edit at each step of a write, and between its last check and the rename`;
     reportPromise({ row: "R6", tried: new Set(steps).size + 1, failed: wrong.length, note });
     expect(wrong).toEqual([]);
     expect(new Set(shop.sources())).toEqual(new Set(["file", "merge", "set"]));

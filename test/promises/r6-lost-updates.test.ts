@@ -56,7 +56,7 @@ async function wholeHistory(t: TestDaemon, repo: string): Promise<HistoryEntry[]
   return entries.reverse();
 }
 
-test(`R6 no lost update: ${processes} processes x ${setsEach} sets of different fields beside a script that edits by hand: nothing is lost`, async () => {
+test(`R6 no update is lost: ${processes} processes x ${setsEach} sets of different fields beside a script that edits by hand`, async () => {
   await using home = await temporaryFolder();
   const property = { type: "string", title: "A field", description: "A field.", default: "" };
   const names = Array.from({ length: processes }, (_, one) =>

@@ -25,7 +25,7 @@ beforeAll(async () => {
 const broken = (promise: Violation["promise"]) =>
   violations.filter(one => one.promise === promise).map(({ problem }) => problem);
 
-test("R7 compare-and-set never lies, whatever becomes of daemon and connections", () => {
+test("R7 compare-and-set is never wrong, whatever happens to daemon and connections", () => {
   const wrong = broken("compare and set");
   const note = `${run.refused} refused; ${run.unanswered} sets without an answer`;
   reportPromise({ row: "R7", tried: run.compared, failed: wrong.length, note });
@@ -34,7 +34,7 @@ test("R7 compare-and-set never lies, whatever becomes of daemon and connections"
   expect(run.compared - run.refused).toBeGreaterThan(10);
 });
 
-test("R8 what readers see is linearizable", () => {
+test("R8 reads are linearizable", () => {
   const wrong = broken("linearizable");
   const { reads, sets } = run.history;
   const note = `8 clients: ${reads.length} reads, ${sets.length} sets`;
@@ -51,7 +51,7 @@ test("R9 a watch is ordered, unique, complete, atomic and resumable", () => {
   expect(run.resumed).toBeGreaterThan(3);
 });
 
-test("R9 a watch misses nothing that happens while it is sent the past", async () => {
+test("R9 a watch misses nothing that happens while it receives past changes", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   // More than the system buffers for a client that does not read, so that the daemon has to hold the rest.
@@ -86,7 +86,7 @@ function transportOf({ socket }: TestClient): { pause(): void; resume(): void } 
   return Reflect.get(socket.io.engine.transport, "ws");
 }
 
-test("R9 a watch goes on from any of the revisions that are kept, and outside of them gets 1110", async () => {
+test("R9 a watch resumes from any revision that is kept, and gets 1110 for others", async () => {
   expect(defaultRetention).toEqual({ revisions: 10_000, bytes: 64 * 1024 * 1024 });
   const kept = amount(500, defaultRetention.revisions);
   await using t = await startTestDaemon();

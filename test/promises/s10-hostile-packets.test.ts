@@ -180,7 +180,7 @@ async function attackByHttp(t: TestDaemon, random: Random): Promise<Attack> {
   return { sent: 1, asked: 0, answered: 0 };
 }
 
-test("S10 hostile packets neither crash nor starve: random packets by websocket, polling and HTTP, neighbours answered throughout", async () => {
+test("S10 hostile packets neither crash nor starve the daemon: random packets by websocket, polling and HTTP, other clients answered throughout", async () => {
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   const random = randomNumbers(seed);

@@ -41,9 +41,9 @@ const fuses: readonly (readonly [name: string, value: boolean])[] = [
 
 type Event = { url: string; isMainFrame: boolean; preventDefault(): void };
 
-describe.skipIf(browser === undefined)("the desktop shell, on the double of Electron", () => {
+describe.skipIf(browser === undefined)("the desktop shell, with the double of Electron", () => {
   // Pages that really try to navigate away, the bridge and the boot are tested in test/desktop/: scenarios.ts and shell.test.ts.
-  test("S11 Electron is closed: the options that the shell really passes, its handlers, and the fuses", async () => {
+  test("S11 Electron is locked down: the options that the shell really passes, its handlers, and the fuses", async () => {
     if (browser === undefined) throw new Error("there is no browser");
     await using folder = await temporaryFolder();
     const home = join(folder.path, "home");

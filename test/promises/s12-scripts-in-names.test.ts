@@ -36,8 +36,8 @@ function isStrict(policy: string): boolean {
   return wanted.every(part => policy.split("; ").includes(part)) && !/unsafe-(inline|eval|hashes)/.test(policy);
 }
 
-describeScreen("texts of others", () => {
-  test("S12 config text cannot become script: names, values, reasons and the words of a scope are shown as texts, and nothing in them runs", async () => {
+describeScreen("text from others", () => {
+  test("S12 config text cannot become script: names, values, reasons and the text of a scope are shown as plain text, and nothing in them runs", async () => {
     await using screen = await startScreen({ scopes: { hostile } });
     await untilScope(screen.t, "hostile");
     const { owner } = screen.t;
@@ -114,7 +114,7 @@ describeScreen("texts of others", () => {
     expect(isStrict(policy)).toBe(true);
   });
 
-  test("S12 a link with a hostile code or place runs nothing either", async () => {
+  test("S12 a link with a hostile code or location runs nothing either", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.row("shop").waitFor();

@@ -121,7 +121,7 @@ async function findUntruthsInEvents(t: TestDaemon, repo: string, newest: number)
   });
 }
 
-test("S13 damage to the journal is never taken for history: random damage, then everything that is told of the past", async () => {
+test("S13 damage to the journal is never mistaken for history: random damage, then every answer about the past", async () => {
   await using folder = await temporaryFolder();
   const original = join(folder.path, "original");
   {
@@ -159,7 +159,7 @@ test("S13 damage to the journal is never taken for history: random damage, then 
   expect(wrong).toEqual([]);
 });
 
-test("S13 damage to the journal is never taken for history: lines lost at its end are counted, where nothing else tells of them", async () => {
+test("S13 damage to the journal is never mistaken for history: lines lost at its end are counted, even if nothing else shows it", async () => {
   await using folder = await temporaryFolder();
   const home = join(folder.path, "home");
   const lost = new Map([1, 2, 5, revisions - 1].map(lines => [`lost-${lines}`, lines]));

@@ -19,7 +19,7 @@ const neverSent = "never-sent.example";
 /** The number of clients in each race. */
 const clientCount = 3;
 
-test("S14 anyone who takes the port as the daemon stops gets no key and no value of the clients that come back, and is believed nothing", async () => {
+test("S14 a program that takes the port when the daemon stops gets no key or value from returning clients, and they believe nothing it says", async () => {
   const races = amount(3, 100);
   const wrong: string[] = [];
   for (let race = 0; race < races; race++) {

@@ -27,11 +27,11 @@ function allScopes(): Scopes {
   return scopes;
 }
 
-describe("S16: a hostile file or schema cannot freeze it:", () => {
+describe("S16: a hostile file or schema cannot freeze the daemon:", () => {
   const scopes = allScopes();
 
   test.each(hostileFiles(bytes))(
-    "$title: told with 100 problems at most, whose places are looked for once",
+    "$title: at most 100 problems are reported, and their positions are searched for once",
     ({ text }) => {
       let searches = 0;
       let health: readonly unknown[] = [];
@@ -65,7 +65,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     },
   );
 
-  test("the values of one file share what their checks may cost", () => {
+  test("the values of one file share a budget for their checks", () => {
     const spare = new SpareSteps();
     const every = hostileValues(bytes).find(({ scope }) => scope === "every");
     const field = scopes.field("every", "field");
@@ -75,7 +75,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     expect(field?.validate(2, spare)).toBeUndefined();
   });
 
-  test("what is new in a file shares what checks may cost, and what was set has its own", () => {
+  test("new values in a file share a budget for their checks, and values that were set have their own", () => {
     const config = { costly: { a: numbers, b: numbers } };
     const costly = new Scopes();
     costly.set(compileScope("costly", costlySchema, comparedPattern));
@@ -89,7 +89,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     expect(interpretConfig(config, undefined, rules, { acknowledged: config }).health).toEqual([]);
   });
 
-  test("what was set is served after a restart, beside refused values, and once its scope is back, however much all checks cost", async () => {
+  test("values that were set are served after a restart, beside rejected values, and once their scope is back, however much all checks cost", async () => {
     await using t = await startCostly();
     for (const field of ["a", "b"]) await t.set(field);
     await t.restart();
@@ -108,7 +108,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     expect(await t.served()).toMatchObject({ a: numbers, b: numbers, c: numbers, d: longName });
   });
 
-  test("a value that took too long beside another one becomes active when it is set, and with no other set", async () => {
+  test("a value that took too long to check beside another one becomes active when it is set, and with no other set", async () => {
     await using t = await startCostly();
     await t.edit({ a: numbers, b: numbers });
     await until(async () => (await t.health())?.length === 1, "the edit");
@@ -121,7 +121,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     expect(await t.health()).toEqual([]);
   });
 
-  test("what is refused in one scope hides nothing of another, and what waits is told in full", () => {
+  test("rejected values of one scope hide no problem of another, and values that wait for trust are reported in full", () => {
     const scope = (name: string, field: object) =>
       compileScope(
         name,
@@ -149,7 +149,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     expect(health.at(-1)?.message).toContain("101 more values");
   });
 
-  test("a daemon goes on to answer, and so does the next one on that home", async () => {
+  test("a daemon keeps answering, and so does the next one on that home", async () => {
     await using home = await temporaryFolder();
     const files = torture
       ? hostileFiles(bytes)
@@ -180,7 +180,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     if (torture) report(figures, "files of 1 MB, edited and met at a start");
   });
 
-  test("a daemon goes on to answer while it reads the schema of a scope, and at the next start", async () => {
+  test("a daemon keeps answering while it reads the schema of a scope, and at the next start", async () => {
     await using home = await temporaryFolder();
     const schemas = torture ? hostileSchemas(bytes) : hostileSchemas(bytes / 10).slice(0, 2);
     await mkdir(join(home.path, "repos"), { recursive: true });

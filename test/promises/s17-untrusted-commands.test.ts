@@ -275,7 +275,7 @@ function valueAt(config: Config | { readonly [scope: string]: unknown }, field: 
   return (config as Config)[scope]?.[name];
 }
 
-test("S17 a command that a pull brings is never active before a person trusted that very value", {
+test("S17 a command that arrives with a pull is never active before a person has trusted that exact value", {
   timeout: amount(600_000, 3_600_000),
 }, async () => {
   await using programFolder = await temporaryFolder();

@@ -228,7 +228,7 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
   expect(after).toEqual(before);
 });
 
-test("S4 a message that does not wait for the handshake's answer is heard by nobody, not even with the owner's key", async () => {
+test("S4 a message sent before the handshake is answered is ignored, even with the owner's key", async () => {
   await using t = await startTestDaemon();
   for (const key of [undefined, "wrong", t.ownerKey]) {
     using raw = await openRawWebSocket(t.url);

@@ -21,7 +21,7 @@ async function newKey(t: TestDaemon, name: string): Promise<Made> {
   return (await t.owner.call("key/create", { name, grants: everything })).result;
 }
 
-test("S5 a revoke works at once: nothing asked after it is done, the sockets close, and the key comes in no more", async () => {
+test("S5 a revoke takes effect immediately: later requests are not processed, the sockets close, and the key is no longer accepted", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   const rounds = amount(6, 300);

@@ -29,7 +29,7 @@ async function openToOthers(folder: string): Promise<string[]> {
 }
 
 describe.skipIf(process.platform === "win32")("on a system with modes", () => {
-  test("S7 with umask 000 whatever the daemon and the commands make is the owner's alone", async () => {
+  test("S7 with umask 000, everything that the daemon and the commands create is private to the owner", async () => {
     await using folder = await temporaryFolder();
     const home = join(folder.path, "home");
     const wrong: string[] = [];
@@ -67,7 +67,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("S7 a home and key files that were open to others are closed at the start", async () => {
+  test("S7 a home and key files that others could access become private at the start", async () => {
     await using folder = await temporaryFolder();
     const home = join(folder.path, "home");
     {
@@ -111,7 +111,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
   test.each([
     ["a link", symlink],
     ["a hard link", link],
-  ])("S7 %s planted as daemon.json is replaced, and what it leads to stays as it was", async (_, plant) => {
+  ])("S7 %s planted as daemon.json is replaced, and its target stays unchanged", async (_, plant) => {
     await using folder = await temporaryFolder();
     const [home, target] = [join(folder.path, "home"), join(folder.path, "target")];
     await mkdir(home, { mode: 0o700 });
@@ -149,7 +149,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("S7 a planted file daemon.json that leads to a stranger gets no key: our clients ask for the proof first", async () => {
+  test("S7 a planted file daemon.json that leads to a foreign program gets no key: our clients require its proof first", async () => {
     await using folder = await temporaryFolder();
     await using stranger = await startTestDaemon();
     await using t = await startTestDaemon({ home: join(folder.path, "home") });

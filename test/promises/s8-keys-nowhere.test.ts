@@ -45,7 +45,7 @@ async function filesOf(folder: string): Promise<ReadonlyMap<string, string>> {
   return files;
 }
 
-test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files of a full run, but for the one answer", async () => {
+test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files of a full run, except in the one answer", async () => {
   await using home = await makeCommandHome();
   const watched = watchArguments();
   /** The output of each command. */

@@ -166,12 +166,12 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
     await until(async () => {
       const entry = (await t.owner.call("repo/list")).result.find(({ id }) => id === "shop");
       return (entry?.health.length ?? 0) > 0;
-    }, "the file to be told as broken");
+    }, "the file to be reported as broken");
     await replaceFile(t.repositoryFile("shop"), good(2, ""));
     await until(async () => {
       const entry = (await t.owner.call("repo/list")).result.find(({ id }) => id === "shop");
       return entry?.health.length === 0;
-    }, "the file to be well again");
+    }, "the file to be valid again");
   }
 
   // Files with such names, placed into the home by a person or a program.

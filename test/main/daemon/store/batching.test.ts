@@ -15,7 +15,7 @@ function count(calls: readonly FileCall[], operation: FileCall["operation"]): nu
 
 const isOfLog = ({ path }: FileCall) => path.includes("/log/");
 
-test("64 sets that wait on one repository while a write runs become one write, and each its own revision", async () => {
+test("64 sets queued on one repository during a write share the next write, and each gets its own revision", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   fileSystem.calls.splice(0);
@@ -27,7 +27,7 @@ test("64 sets that wait on one repository while a write runs become one write, a
   const first = set({ "svc.timeout": 1 });
   await until(() => ofLog("datasync") === 1, "the first write");
   const waiting = hours.map((hour, index) => set({ "svc.refresh_hour": hour, "svc.timeout": 100 + index }));
-  // Messages of one socket are taken in order: once this is answered, all of them wait.
+  // Messages of one socket are processed in order: once this one is answered, all sets are queued.
   await shop.t.owner.call("config/list", { repo: "shop" });
   gate.resolve();
   await first;
@@ -38,11 +38,11 @@ test("64 sets that wait on one repository while a write runs become one write, a
   await until(() => shop.sources().length === 65, "an event for each set");
   expect(await shop.value("timeout")).toBe(163);
   expect(await shop.read()).toContain(`"timeout": 163`);
-  // The file follows at its own pace: once for the first set, once for what came since.
+  // The file is written separately: once for the first set, and once for all others.
   expect(count(fileSystem.calls, "rename")).toBeLessThanOrEqual(2);
 });
 
-test("a set of many fields costs one write of the log, one of what is stored already costs none", async () => {
+test("a set of many fields writes the log once; a set of values that are already stored writes nothing", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   await shop.read();
@@ -51,7 +51,7 @@ test("a set of many fields costs one write of the log, one of what is stored alr
   expect((await shop.set(fields)).errors).toEqual([]);
   const costs = () => ["write", "datasync", "rename", "writeFile", "sync"].map(name => [name, countOf(name)]);
   const countOf = (name: string) => fileSystem.calls.filter(({ operation }) => operation === name).length;
-  // Of the log and of the journal; then the file and its folder.
+  // The log and the journal, then the file and its folder.
   const expected = [
     ["write", 2],
     ["datasync", 2],
@@ -73,17 +73,17 @@ test("a set makes no more calls to the file system than it needs", async () => {
   await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 });
   const isFolderClose = ({ operation, path }: FileCall) => operation === "close" && path === dirname(shop.file);
   await until(() => fileSystem.calls.some(isFolderClose), "the last call");
-  // Behind it the watcher's hint makes the daemon check the file.
+  // After that, the watcher's hint makes the daemon check the file.
   const isLeftOver = ({ operation, path }: FileCall, index: number, calls: readonly FileCall[]) =>
     operation === "close" && !calls.slice(0, index).some(call => call.operation === "open" && call.path === path);
   const calls = fileSystem.calls.slice(0, fileSystem.calls.findIndex(isFolderClose) + 1);
-  // What was still being closed when the set came is not its own.
+  // Closing a file that was opened before the set is not one of the set's own calls.
   const own = calls.filter(call => !calls.filter(isLeftOver).includes(call));
   const operations = (calls: readonly FileCall[]) => calls.map(({ operation }) => operation);
   expect(operations(own.filter(isOfLog))).toEqual(["write", "datasync"]);
   const ofJournal = own.filter(({ path }) => path.endsWith(".jsonl"));
   expect(operations(ofJournal)).toEqual(["open", "write", "datasync", "close"]);
-  // The new text; the replacing, which begins with a last check the old one; the folder.
+  // Writing the new text, replacing the file after a last check of the old one, and syncing the folder.
   expect(operations(own.filter(call => !ofJournal.includes(call) && !isOfLog(call)))).toEqual([
     ...["open", "writeFile", "sync", "close"],
     ...["rename", "readNow"],
@@ -91,7 +91,7 @@ test("a set makes no more calls to the file system than it needs", async () => {
   ]);
 });
 
-test("on the disk: the new text and its record are synced before the rename, the folder before the reply to a set that waits for the file", async () => {
+test("the new text and its record are synced before the rename, and the folder before the reply to a set that waits for the file", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   const order: string[] = [];
@@ -107,7 +107,7 @@ test("on the disk: the new text and its record are synced before the rename, the
   };
   await shop.set({ "svc.timeout": 31 });
   order.push("reply");
-  // File and journal are put on the disk side by side.
+  // File and journal are written in parallel.
   expect(order.filter(step => step.startsWith("journal"))).toEqual(["journal write", "journal datasync"]);
   expect(order.filter(step => step.startsWith("new text")).slice(0, 2)).toEqual([
     "new text writeFile",
@@ -116,7 +116,7 @@ test("on the disk: the new text and its record are synced before the rename, the
   expect(order.slice(4)).toEqual(["new text rename", "folder sync", "reply"]);
 });
 
-test("nothing of a set is visible before it is durable", async () => {
+test("no part of a set is visible before it is durable", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   const seen: unknown[] = [];
@@ -127,7 +127,7 @@ test("nothing of a set is visible before it is durable", async () => {
   };
   await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
   fileSystem.before = () => {};
-  // At the sync of the log nothing; while history and file follow, all of it.
+  // Nothing at the sync of the log; everything while history and file are written.
   const [first, ...others] = seen;
   expect(first).toEqual([30, "", 1, 0]);
   expect(others.length).toBeGreaterThan(2);
@@ -144,7 +144,7 @@ test("a list reads no file", async () => {
   expect(fileSystem.calls.slice(before)).toEqual([]);
 });
 
-test("a repository that is set again and again is not read again after each set, but once in a while", async () => {
+test("a repository's file is reread once its sets pause, not after each set", async () => {
   const fileSystem = watchFileSystem();
   const clock = new TestClock();
   await using shop = await startShop(undefined, { fileSystem, clock });
@@ -155,18 +155,18 @@ test("a repository that is set again and again is not read again after each set,
   // The first set's hint may come while the set is still being written.
   const early = reads();
   expect(early).toBeLessThanOrEqual(1);
-  // All others wait as one until 30 ms have passed since the last write.
+  // All others become a single read, 30 ms after the last write.
   await until(() => clock.waiting(30) === 1, "the scheduled read");
   clock.advance(30);
   await until(() => reads() === early + 1, "the file to be read");
   expect(clock.waiting(30)).toBe(0);
-  // What somebody writes meanwhile is seen all the same.
-  // Whole at once: half a file is waited for, and the clock stands still.
+  // An edit by somebody else is still noticed.
+  // Saved atomically: the daemon would wait for the rest of half a file, and the clock stands still.
   await saveByRename(shop.file, shopText.replace("30", "77"));
   await until(async () => (await shop.value("timeout")) === 77, "the edit");
 });
 
-test("sets among 2,000 fields that wait for their history keep their changes in memory, not all values of each state", async () => {
+test("sets among 2,000 fields whose history is not written yet keep only their changes in memory, not all values", async () => {
   const clock = new TestClock();
   await using shop = await startShop(undefined, { clock });
   const fields = Array.from({ length: 2_000 }, (_, index) => `field_${index}`);

@@ -30,8 +30,8 @@ const after = before
   .replace(`"domain": "a.test", // goes`, "// goes")
   .replace(`"y.test"]`, `"y.test"],\n      "provider": "us"`);
 
-/** Each makes of the same text one as another editor or person would have it. */
-const styles: [style: string, dress: (text: string) => string][] = [
+/** Each rewrites the text in the style of another editor or person. */
+const styles: [style: string, restyle: (text: string) => string][] = [
   ["two spaces and LF", text => text],
   ["CRLF", text => text.replaceAll("\n", "\r\n")],
   ["a BOM", text => `\uFEFF${text}`],
@@ -45,17 +45,17 @@ const styles: [style: string, dress: (text: string) => string][] = [
 ];
 
 describe("only the changed values' text changes in a file with", () => {
-  test.each(styles)("%s", async (_style, dress) => {
-    await using shop = await startShop(dress(before));
+  test.each(styles)("%s", async (_style, restyle) => {
+    await using shop = await startShop(restyle(before));
     const set = await shop.set({ "svc.timeout": 31, "svc.refresh_day": 3, "svc.provider": "us" });
     expect(set.errors).toEqual([]);
     const unset = await shop.t.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
     expect(unset.errors).toEqual([]);
-    expect(await shop.read()).toBe(dress(after));
+    expect(await shop.read()).toBe(restyle(after));
   });
 });
 
-test("set and unset of the same field leave the file as it was", async () => {
+test("setting and then unsetting a field leaves the file unchanged", async () => {
   await using shop = await startShop(before);
   await shop.set({ "svc.proxy_url": "http://a.test" });
   expect(await shop.read()).not.toBe(before);
@@ -63,7 +63,7 @@ test("set and unset of the same field leave the file as it was", async () => {
   expect(await shop.read()).toBe(before);
 });
 
-test("a set of what is stored already does not touch the file, however it is written there", async () => {
+test("setting a value that is already stored does not touch the file, however the value is written there", async () => {
   const odd = before.replace("30", "3e1");
   await using shop = await startShop(odd);
   const { result, errors } = await shop.set({ "svc.timeout": 30, "svc.proxy_aliases": ["x.test", "y.test"] });
@@ -72,7 +72,7 @@ test("a set of what is stored already does not touch the file, however it is wri
   expect(await shop.read()).toBe(odd);
 });
 
-test("a new name and path change their own text only", async () => {
+test("a new name and path change only their own text", async () => {
   await using shop = await startShop(before);
   const path = shop.t.homeFolder;
   const reply = await shop.t.owner.call("repo/update", { repo: "shop", name: "the shop", path });
@@ -82,7 +82,7 @@ test("a new name and path change their own text only", async () => {
   expect(text.replace("the shop", "shop").replace(/,?\s*"path": "[^"]+"/, "")).toBe(before);
 });
 
-test("comments that a hand edit brought while the daemon runs survive the next set", async () => {
+test("comments added by hand while the daemon runs survive the next set", async () => {
   await using shop = await startShop();
   await writeFile(shop.file, before);
   await shop.t.owner.nextChange();

@@ -47,7 +47,7 @@ const anyEdit: fc.Arbitrary<ConfigEdit> = fc.oneof(
   }),
 );
 
-test("what only edits are judged of comes to the same as what is judged as a whole", () => {
+test("checking only the edits gives the same result as checking the whole configuration", () => {
   const scopes = new Scopes();
   const config: Config = { svc: { timeout: 30, services: { web: service }, default: "web" } };
   const isSameEither = (batch: readonly (readonly ConfigEdit[])[]) => {
@@ -55,7 +55,7 @@ test("what only edits are judged of comes to the same as what is judged as a who
     expect(state.stored).toBe(config);
     const changes = batch.map(waiting);
     const edited = decideBatch(changes, state, config, rulesOf(scopes));
-    // Another object with the same values: nobody knows that all of it is active.
+    // Another object with the same values: nothing shows that all of them are active.
     const whole = decideBatch(changes, { ...state, stored: structuredClone(config) }, config, rulesOf(scopes));
     expect(edited.config).toEqual(whole.config);
     for (const [index, one] of edited.decided.entries()) {
@@ -70,7 +70,7 @@ test("what only edits are judged of comes to the same as what is judged as a who
   });
 });
 
-test("a set among thousands of fields reads each of them once at most, to copy it", () => {
+test("a set among thousands of fields reads each of them at most once, to copy it", () => {
   const names = Array.from({ length: 2_000 }, (_, index) => `field_${index}`);
   const properties = Object.fromEntries(names.map(name => [name, { type: "integer", default: 0 }] as const));
   const scopes = new Scopes();
@@ -96,7 +96,7 @@ test("a set among thousands of fields reads each of them once at most, to copy i
   expect(reads).toBeLessThan(names.length + 20);
 });
 
-test("a set beside thousands of fields that nobody knows is decided in parts", () => {
+test("a set beside thousands of unknown fields is decided in parts", () => {
   const scopes = new Scopes();
   const unknown = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
   const config: Config = { svc: unknown };
@@ -107,7 +107,7 @@ test("a set beside thousands of fields that nobody knows is decided in parts", (
   expect(result.decided[0]?.changes).toEqual([{ scope: "svc", field: "timeout", after: 30 }]);
 });
 
-test("values whose checks take long are judged in parts", () => {
+test("values that take long to check are checked in parts", () => {
   const scopes = new Scopes();
   const rules = Array.from({ length: 100 }, (_, index) => ({ type: "integer", minimum: -index }));
   const field = { type: "array", items: { allOf: rules }, default: [] };
@@ -117,7 +117,7 @@ test("values whose checks take long are judged in parts", () => {
   );
   const value = Array.from({ length: 500 }, () => 1);
   const config = { costly: Object.fromEntries(names.map(name => [name, value])) };
-  // What is active is not judged by what all values share.
+  // Active values do not use up the budget that all values share.
   const { parts, result } = inParts(interpretingConfig(config, config, rulesOf(scopes)));
   expect(parts).toBeGreaterThanOrEqual(5);
   expect(result.health).toEqual([]);

@@ -11,8 +11,8 @@ import { TestClock } from "../../../helpers/test-clock.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
-/** Long enough after the last write for a repository to be let go. */
-const rest = 11_000;
+/** The time after the last write by which an idle repository can be evicted. */
+const idleTime = 11_000;
 
 async function startCrowded(mostOpen: number, clock = new TestClock({ timers: "run" })) {
   const fileSystem = watchFileSystem();
@@ -24,9 +24,9 @@ async function startCrowded(mostOpen: number, clock = new TestClock({ timers: "r
     clock,
     fileSystem,
     ids,
-    /** Nothing that was let go is left in memory. */
+    /** Evicts idle repositories, and frees their memory. */
     evict: async () => {
-      clock.advance(rest);
+      clock.advance(idleTime);
       await nextTurn();
       collectGarbage();
     },
@@ -37,8 +37,8 @@ async function startCrowded(mostOpen: number, clock = new TestClock({ timers: "r
 const timeoutOf = async (t: TestDaemon, repo: string) =>
   (await t.owner.call("config/list", { repo, field: "svc.timeout" })).result["svc"]?.["timeout"];
 
-test("of those that nobody used for a while only so many are held; what was let go is read again when it is asked for", async () => {
-  // What waits for a while, as the check what a write replaced does, is over when the clock has come that far.
+test("only a limited number of idle repositories stays in memory; an evicted one is read again when it is requested", async () => {
+  // With this clock, delayed work such as the check of a replaced file is over once the clock has been advanced.
   await using crowd = await startCrowded(2, new TestClock());
   const { t, ids, fileSystem } = crowd;
   for (const repo of ids) await t.owner.call("config/set", { repo, "svc.timeout": 5, flush: true });
@@ -49,21 +49,21 @@ test("of those that nobody used for a while only so many are held; what was let 
     expect(await timeoutOf(t, id)).toBe(5);
     return fileSystem.calls.slice(from).some(call => call.operation === "open" && call.path === path);
   };
-  // One whose file is just being checked stays until the others are used again.
+  // A repository whose file is being checked stays until the others are used again.
   await until(async () => {
     for (const id of ids) expect(await timeoutOf(t, id)).toBe(5);
     await crowd.evict();
     expect(await readAgain("r5")).toBe(false);
     expect(await readAgain("r4")).toBe(false);
     return readAgain("r0");
-  }, "one that was let go to be read again");
+  }, "an evicted repository to be read again");
   expect(await readAgain("r0")).toBe(false);
-  // What is known of the others without reading them.
+  // This is known about the others without reading them.
   const { result } = await t.owner.call("repo/list", {});
   expect(result.map(({ id, revision, modified }) => [id, revision, modified])).toEqual(ids.map(id => [id, 2, 1]));
 });
 
-test("a name that is edited by hand in one that was let go is told, and so is a text in the middle of a save, once it is whole", async () => {
+test("a hand-edited name in an evicted repository is reported, once, even if the save first leaves an empty file", async () => {
   await using crowd = await startCrowded(1);
   const { t, ids } = crowd;
   for (const id of ids) await timeoutOf(t, id);
@@ -77,7 +77,7 @@ test("a name that is edited by hand in one that was let go is told, and so is a 
   expect(t.owner.events).toMatchObject([["repo", "updated", { id: "r0", name: "another", health: [] }]]);
 });
 
-test("one that has something to do stays, however many there are", async () => {
+test("a repository with pending work is not evicted, however many others are used", async () => {
   await using crowd = await startCrowded(1);
   const { t, ids, fileSystem } = crowd;
   const gate = Promise.withResolvers<void>();
@@ -97,7 +97,7 @@ test("one that has something to do stays, however many there are", async () => {
   expect((await set).result).toMatchObject([{ revision: 2, mirrored: true }]);
 });
 
-test("sets, edits by hand and reads of repositories that are let go again and again: each change once, in order", async () => {
+test("sets, hand edits and reads of repositories that are evicted again and again produce each change once, in order", async () => {
   await using crowd = await startCrowded(2);
   const { t, ids } = crowd;
   const random = randomNumbers(7);

@@ -6,7 +6,7 @@ import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { healthOf, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 
 describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
-  test("is tried again until another program lets go, and other repositories' sets go on meanwhile", async () => {
+  test("is retried until the other program releases the file, and sets on other repositories continue meanwhile", async () => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(undefined, { fileSystem });
     await shop.t.addRepository("cellar");
@@ -21,7 +21,7 @@ describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
     await until(() => tries >= 2, "a second try");
     const other = await shop.t.owner.call("config/set", { repo: "cellar", "svc.timeout": 5 });
     expect(other.errors).toEqual([]);
-    // Safe in the log, and so active; the file follows.
+    // Durable in the log and therefore active; the file is written later.
     expect(await shop.value("timeout")).toBe(31);
     blocked = false;
     expect(await set).toMatchObject({ result: [{ mirrored: true }], errors: [] });
@@ -29,7 +29,7 @@ describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
   });
 });
 
-test("1108 names the cause, and a set that waits behind a failing one is written", async () => {
+test("1108 names the cause, and a set queued behind a failing one is written", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   let failures = 1;
@@ -37,7 +37,7 @@ test("1108 names the cause, and a set that waits behind a failing one is written
   fileSystem.before = async ({ operation, path }) => {
     if (operation === "write" && path.includes("/log/") && failures-- > 0) {
       behind.resolve(shop.set({ "svc.refresh_day": 5 }));
-      // Messages of one socket are taken in order: once this is answered, that set waits.
+      // Messages of one socket are processed in order: once this one is answered, that set is queued.
       await shop.t.owner.call("daemon/status");
       throw systemError("ENOSPC");
     }
@@ -48,11 +48,11 @@ test("1108 names the cause, and a set that waits behind a failing one is written
   expect(await shop.read()).toBe(shopText.replace(`"refresh_day": 2`, `"refresh_day": 5`));
 });
 
-describe("an atomic set of several repositories", () => {
+describe("an atomic set on several repositories", () => {
   const text = shopText.replace("30,", `30,\n      "proxy_aliases": [ "a" /* the old one */, "b" ],`);
   const args = { repo: ["shop", "zoo"], atomic: true, flush: true, "svc.timeout": 31, "svc.proxy_aliases": ["c"] };
 
-  test("that the log does not take leaves every file byte for byte, and nothing of it is served", async () => {
+  test("leaves every file byte for byte and serves none of its values if it cannot be written to the log", async () => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(text, { fileSystem });
     await shop.t.addRepository("zoo");
@@ -71,7 +71,7 @@ describe("an atomic set of several repositories", () => {
     expect(await shop.value("timeout")).toBe(30);
   });
 
-  test("of which one file cannot be written is served as a whole; health tells of the file until it can be", async () => {
+  test("is served as a whole if one file cannot be written; health reports that file until it can be", async () => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(text, { fileSystem });
     await shop.t.addRepository("zoo");
@@ -94,7 +94,7 @@ describe("an atomic set of several repositories", () => {
   });
 });
 
-test("repo/add on a full disk gives 1108 and adds nothing", async () => {
+test("repo/add on a full disk fails with 1108 and adds nothing", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   fileSystem.before = ({ operation }) => {
@@ -110,23 +110,26 @@ test("repo/add on a full disk gives 1108 and adds nothing", async () => {
 test.each([
   ["EMFILE", "no file handles are left"],
   ["EIO", "the disk cannot be read"],
-])("a hand edit made while every reading of the file fails with %s (%s) is seen once it can be read", async code => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem, rescanInterval: 20 });
-  let tries = 0;
-  let failing = true;
-  fileSystem.before = ({ operation, path }) => {
-    if (!failing || operation !== "open" || path !== shop.file) return;
-    tries++;
-    throw systemError(code);
-  };
-  await saveByRename(shop.file, shopText.replace("30", "31"));
-  const isReported = async () => code === "EMFILE" || (await shop.health()).length > 0;
-  await until(async () => tries >= 2 && (await isReported()), "the failure to be noticed");
-  const noticed = tries;
-  await until(() => tries >= noticed + 3, "a few rescans that find the edit and cannot read it either");
-  expect(await shop.value("timeout")).toBe(30);
-  failing = false;
-  await until(async () => (await shop.value("timeout")) === 31, "the edit");
-  expect(await shop.health()).toEqual([]);
-});
+])(
+  "a hand edit made while every read of the file fails with %s (%s) is noticed once the file can be read",
+  async code => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem, rescanInterval: 20 });
+    let tries = 0;
+    let failing = true;
+    fileSystem.before = ({ operation, path }) => {
+      if (!failing || operation !== "open" || path !== shop.file) return;
+      tries++;
+      throw systemError(code);
+    };
+    await saveByRename(shop.file, shopText.replace("30", "31"));
+    const isReported = async () => code === "EMFILE" || (await shop.health()).length > 0;
+    await until(async () => tries >= 2 && (await isReported()), "the failure to be noticed");
+    const noticed = tries;
+    await until(() => tries >= noticed + 3, "a few rescans that find the edit and cannot read it either");
+    expect(await shop.value("timeout")).toBe(30);
+    failing = false;
+    await until(async () => (await shop.value("timeout")) === 31, "the edit");
+    expect(await shop.health()).toEqual([]);
+  },
+);

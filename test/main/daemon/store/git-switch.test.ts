@@ -12,24 +12,24 @@ const switches = process.env["REPOCONF_TORTURE"] === "1" ? 50 : 10;
 interface GitTree extends AsyncDisposable {
   readonly t: TestDaemon;
   readonly folder: string;
-  /** `.repoconf.json` in it. */
+  /** Its `.repoconf.json`. */
   readonly file: string;
-  /** Runs git in the folder; returns what it printed. Fails as git does, unless `failing`. */
+  /** Runs git in the folder and returns its output. Throws if git fails or, with `failing`, if git succeeds. */
   git(args: readonly string[], failing?: boolean): Promise<string>;
   /** Writes the file and commits it. */
   commit(text: string): Promise<void>;
   values(): Promise<{ readonly [field: string]: unknown }>;
   history(): Promise<readonly HistoryEntry[]>;
-  /** The changes that the owner was told of. */
+  /** The changes that the owner received. */
   changes(): readonly HistoryEntry[];
-  /** What of ours is in the folder beside the file. */
+  /** The daemon's temporary files beside the file. */
   leftovers(): Promise<string[]>;
 }
 
 const mainText = `{\n  // of main\n  "config": { "svc": { "timeout": 30, "domain": "main.test" } }\n}\n`;
 const otherText = `{\n  "config": {\n    "svc": { "timeout": 60, "domain": "other.test", "refresh_day": 3 }\n  }\n}\n`;
 
-/** A work tree with the branches `main` and `other`, whose files differ, and `bare` without one; `main` is there. */
+/** A work tree with the branches `main` and `other`, whose files differ, and `bare` without one; `main` is checked out. */
 async function startGitTree(): Promise<GitTree> {
   const above = await temporaryFolder();
   const folder = join(above.path, "site");
@@ -91,7 +91,7 @@ async function startGitTree(): Promise<GitTree> {
 const mainValues = { timeout: 30, domain: "main.test" };
 const otherValues = { timeout: 60, domain: "other.test", refresh_day: 3 };
 
-test(`git switch back and forth ${switches} times: one revision and one event each, and a clean status`, {
+test(`${switches} git switches back and forth make one revision and one event each, and leave a clean status`, {
   timeout: 120_000,
 }, async () => {
   await using tree = await startGitTree();
@@ -120,7 +120,7 @@ test(`git switch back and forth ${switches} times: one revision and one event ea
   expect(await healthOf(tree.t, "site")).toEqual([]);
 });
 
-test("a switch right after a set that was committed is taken as it stands: git decides, and nothing is merged", async () => {
+test("a switch right after a committed set is taken as it is: git decides, and nothing is merged", async () => {
   await using tree = await startGitTree();
   for (let index = 0; index < 5; index++) {
     await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 100 + index });
@@ -139,7 +139,7 @@ test("a switch right after a set that was committed is taken as it stands: git d
   expect(await tree.leftovers()).toEqual([]);
 });
 
-test("a branch without the file has no stored values, and switching to it and back is one event each", async () => {
+test("a branch without the file has no stored values, and switching to it and back makes one event each", async () => {
   await using tree = await startGitTree();
   await tree.git(["switch", "--quiet", "bare"]);
   await until(() => tree.changes().length === 1, "the event");
@@ -155,10 +155,10 @@ test("a branch without the file has no stored values, and switching to it and ba
   ]);
 });
 
-test("a merge conflict in the file: 1106 with the last good values served, until someone fixes it", async () => {
+test("during a merge conflict in the file, health reports 1106 and the last valid values are served, until someone fixes it", async () => {
   await using tree = await startGitTree();
   await tree.git(["merge", "other", "--message", "merge"]);
-  await until(() => tree.changes().length === 1, "the merge that went well");
+  await until(() => tree.changes().length === 1, "the successful merge");
   await tree.git(["switch", "--quiet", "--create", "third"]);
   await tree.commit(otherText.replace("60", "61"));
   await tree.git(["switch", "--quiet", "other"]);
@@ -168,14 +168,14 @@ test("a merge conflict in the file: 1106 with the last good values served, until
   await tree.git(["merge", "third"], true);
   const conflict = await readFile(tree.file, "utf8");
   expect(conflict).toContain("<<<<<<<");
-  await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to tell");
+  await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
   expect(await healthOf(tree.t, "site")).toMatchObject([{ code: 1106, ...placeIn(conflict, "<<<<<<<") }]);
   expect((await tree.values())["timeout"]).toBe(62);
   const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 5 });
   expect(errors).toMatchObject([{ code: 1106 }]);
   expect(await readFile(tree.file, "utf8")).toBe(conflict);
   expect(await tree.git(["status", "--porcelain"])).toBe("UU .repoconf.json\n");
-  // The last good values come from the journal after a restart.
+  // The last valid values come from the journal after a restart.
   await tree.t.restart();
   expect((await tree.values())["timeout"]).toBe(62);
   await tree.t.owner.call("config/watch", { repo: "site" });
@@ -190,7 +190,7 @@ test("a merge conflict in the file: 1106 with the last good values served, until
   expect(await tree.git(["status", "--porcelain"])).toBe("");
 });
 
-test("our temporary file is never left: not by sets beside switches, and one of a crash goes at the next start", async () => {
+test("sets during switches leave no temporary file behind, and the next start deletes one left by a crash", async () => {
   await using tree = await startGitTree();
   const left = `${tree.file}.0123456789ab.tmp`;
   let timeout = 1_000;
@@ -211,7 +211,7 @@ test("our temporary file is never left: not by sets beside switches, and one of 
   expect(await tree.git(["status", "--porcelain"])).toBe("");
 });
 
-test("a folder that is gone shows in the health and loses nothing", async () => {
+test("a missing folder is reported by health, and nothing is lost", async () => {
   await using tree = await startGitTree();
   await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
   const before = await tree.history();
@@ -219,7 +219,7 @@ test("a folder that is gone shows in the health and loses nothing", async () => 
   await until(async () => {
     await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 32 });
     return (await healthOf(tree.t, "site")).length > 0;
-  }, "the health to tell");
+  }, "health to report it");
   expect(await tree.history()).toEqual(before);
   await rename(`${tree.folder}.away`, tree.folder);
   expect((await tree.values())["timeout"]).toBe(31);

@@ -15,7 +15,7 @@ describe.concurrent("a hand edit reaches a watching client as one change, saved 
       source: "file",
       changes: { svc: { timeout: { value: 45, previous: 30, stored: true } } },
     });
-    // The set's own event is the very next one, on the very next revision: nothing came twice or half.
+    // The set's event is the next one, with the next revision: the edit was reported neither twice nor in parts.
     await shop.set({ "svc.timeout": 46 });
     expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 3, source: "set" });
     expect(await shop.read()).toBe(edited.replace("45", "46"));
@@ -23,11 +23,11 @@ describe.concurrent("a hand edit reaches a watching client as one change, saved 
   });
 });
 
-test("an edit of comments alone is applied and is no change", async () => {
+test("an edit of comments only is applied without a change", async () => {
   await using shop = await startShop();
   const edited = shopText.replace(`"timeout"`, `// the CI machine is slow\n      "timeout"`);
   await saveByRename(shop.file, edited);
-  // That the daemon has read it shows in where it says that the value stands.
+  // The daemon has read the edit once it reports the new line of the value.
   const { line } = placeIn(edited, `"timeout"`);
   const explain = () => shop.t.owner.call("config/explain", { repo: "shop", field: "svc.timeout" });
   await until(async () => (await explain()).result.line === line, "the edit to be applied");
@@ -37,7 +37,7 @@ test("an edit of comments alone is applied and is no change", async () => {
   expect(await shop.read()).toBe(edited.replace("30", "46"));
 });
 
-test("several fields changed by one save are one change", async () => {
+test("several fields changed by one save make one change", async () => {
   await using shop = await startShop();
   await saveByRename(shop.file, shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_hour": 5`));
   const change = await shop.t.owner.nextChange();
@@ -51,10 +51,10 @@ test("several fields changed by one save are one change", async () => {
   });
 });
 
-describe("a value that its schema refuses", () => {
+describe("a value that its schema rejects", () => {
   const bad = shopText.replace("30", `"soon"`).replace("2\n", "6\n");
 
-  test("keeps the last valid value active, is in the health with its place, and the rest of the edit counts", async () => {
+  test("leaves the last valid value active and is reported by health with its position, and the rest of the edit takes effect", async () => {
     await using shop = await startShop();
     await saveByRename(shop.file, bad);
     const { changes } = await shop.t.owner.nextChange();
@@ -66,7 +66,7 @@ describe("a value that its schema refuses", () => {
     expect(await shop.read()).toBe(bad);
   });
 
-  test("stays as it is when other fields are set, and its place follows it", async () => {
+  test("stays in the file when other fields are set, and its reported position is updated", async () => {
     await using shop = await startShop();
     const above = bad.replace(`"timeout"`, `"services": {},\n      "timeout"`);
     await saveByRename(shop.file, above);
@@ -80,7 +80,7 @@ describe("a value that its schema refuses", () => {
     expect(await shop.value("timeout")).toBe(30);
   });
 
-  test("is put right by setting the value that is active, which is no new revision", async () => {
+  test("is corrected by setting the active value, which makes no new revision", async () => {
     await using shop = await startShop();
     await saveByRename(shop.file, bad);
     await shop.t.owner.nextChange();
@@ -91,7 +91,7 @@ describe("a value that its schema refuses", () => {
     expect(await shop.health()).toEqual([]);
   });
 
-  test("fixed by hand clears the health and is served", async () => {
+  test("is served once it is fixed by hand, which clears health", async () => {
     await using shop = await startShop();
     await shop.t.owner.call("config/watch");
     await saveByRename(shop.file, bad);
@@ -103,7 +103,7 @@ describe("a value that its schema refuses", () => {
     expect(reported).toMatchObject([[{ field: "svc.timeout" }], []]);
   });
 
-  test("that was never good serves the default", async () => {
+  test("leaves the default active if there never was a valid value", async () => {
     await using shop = await startShop(bad);
     expect(await shop.value("timeout")).toBe(900);
     expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.timeout", ...placeIn(bad, `"soon"`) }]);
@@ -113,7 +113,7 @@ describe("a value that its schema refuses", () => {
 test.each([
   ["field", `"timeoute": 31,`, "svc.timeoute", `31`],
   ["scope", `"x": 1 }, "backup": { "at": 3 }, "other": {`, "backup", `{ "at"`],
-])("an unknown %s is kept, not used, and told with its place", async (_kind, members, field, part) => {
+])("an unknown %s is kept, not used, and reported with its position", async (_kind, members, field, part) => {
   await using shop = await startShop();
   const edited = shopText.replace(`"timeout": 30,`, `"timeout": 40,\n      ${members}`);
   await saveByRename(shop.file, edited);
@@ -128,7 +128,7 @@ test.each([
   expect(await shop.read()).toBe(edited.replace("40", "41"));
 });
 
-test("a service that another field names, removed by hand: that field has its default until the service is back", async () => {
+test("a field that names a service removed by hand has its default until the service is back", async () => {
   const named = `{ "config": { "svc": {
     "services": { "web": { "ready": "true", "image": "web:1" }, "db": { "ready": "true", "image": "db:1" } },
     "default": "web"
@@ -146,14 +146,14 @@ test("a service that another field names, removed by hand: that field has its de
   expect(await shop.health()).toEqual([]);
 });
 
-test("a new file with a valid id becomes a repository, one with another name does not", async () => {
+test("a new file named by a valid id becomes a repository, and one with any other name does not", async () => {
   await using shop = await startShop();
   await shop.t.owner.call("config/watch");
   for (const name of ["-bad", "a b", ".hidden", "x".repeat(65)]) await shop.t.writeRepository(name, shopText);
   await shop.t.writeRepository("cellar", shopText.replace("shop", "the cellar"));
   await until(() => shop.t.owner.events.some(([, event]) => event === "added"), "the event");
   const names = async () => (await shop.t.owner.call("repo/list")).result.map(({ id, name }) => [id, name]);
-  // On a slow machine the file is found before its text is in it.
+  // On a slow machine, the file is found before its text is written.
   await until(async () => (await names())[0]?.[1] === "the cellar", "the name");
   expect(await names()).toEqual([
     ["cellar", "the cellar"],

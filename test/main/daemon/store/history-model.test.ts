@@ -11,7 +11,7 @@ import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { saveByRename } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
-/** How many histories; each has its own daemons. */
+/** The number of histories, each with its own daemons. */
 const runs = Number(process.env["REPOCONF_MODEL_RUNS"] ?? (process.env["REPOCONF_TORTURE"] === "1" ? 200 : 3));
 const seed = Number(process.env["REPOCONF_MODEL_SEED"] ?? 4);
 const repo = "shop";
@@ -39,15 +39,15 @@ interface ModelRevision {
   readonly reason?: string;
 }
 
-/** What a repository should be: every revision, and what its file says. */
+/** The expected state of a repository: every revision, and the values in its file. */
 class Model {
   readonly revisions: ModelRevision[] = [{ stored: {}, actor: "owner", source: "set" }];
-  /** The values in the file, refused ones too. */
+  /** The values in the file, including invalid ones. */
   file: Values = {};
   broken = false;
-  /** Rises with each use, so that no two edits by hand write the same. */
+  /** Incremented with each use, so that no two hand edits write the same value. */
   number = 0;
-  /** The last write of ours, if nothing else touched the file since. */
+  /** The daemon's last write, unless something else has touched the file since. */
   lastWrite: { readonly began: number; readonly text: string; readonly file: Values } | undefined;
 
   get stored(): Values {
@@ -58,7 +58,7 @@ class Model {
     return this.revisions.length;
   }
 
-  /** The file says this now; what follows from it is a revision if it changes anything. */
+  /** The file now has these values, which make a revision if they change anything. */
   append(file: Values, how: Omit<ModelRevision, "stored">): void {
     this.file = file;
     this.broken = false;
@@ -101,7 +101,7 @@ function expectedEntry(model: Model, revision: number): Omit<HistoryEntry, "time
   return { revision, ...how, changes: changed.length > 0 ? { svc: Object.fromEntries(changes) } : {} };
 }
 
-/** One repository in a real daemon that can be killed, and a client that watches it through all of that. */
+/** One repository in a real daemon that can be killed, and a client that watches it all the time. */
 class Real implements AsyncDisposable {
   readonly home: string;
   readonly watched: ConfigChanged[] = [];
@@ -149,8 +149,8 @@ class Real implements AsyncDisposable {
   }
 
   /**
-   * Runs `task` and kills the daemon at its file call of this number, or when the task has ended: the home as it is at
-   * that call becomes the home of the next daemon; what the old one goes on to do reaches neither it nor any client.
+   * Runs `task` and kills the daemon at this one of its file calls, or when the task has ended: the home as it is at
+   * that call becomes the home of the next daemon; nothing that the old one does afterwards reaches it or any client.
    */
   async kill(call: number, task: () => Promise<unknown>): Promise<void> {
     const begin = this.#fileSystem.calls.length;
@@ -201,13 +201,13 @@ class Real implements AsyncDisposable {
       try {
         for await (const change of client.watch({ repo, since, signal })) this.watched.push(change);
       } catch (error) {
-        // It caught up while the daemon was being killed, whose disk refuses everything by then.
+        // The watch was catching up while the daemon was being killed, whose disk rejects every call by then.
         if (!(error instanceof RequestError) || error.code !== 1108) throw error;
       }
     }
   }
 
-  /** Repositories' files keep their inodes, by which a start knows them; a journal is appended to, so it must be a copy. */
+  /** Repositories' files keep their inodes, by which a start recognizes them; journals are appended to, so they are copied. */
   async #freeze(): Promise<void> {
     const frozen = `${this.home}.frozen`;
     for (const entry of await readdir(this.home, { recursive: true, withFileTypes: true })) {
@@ -224,7 +224,7 @@ class Real implements AsyncDisposable {
 
 type Command = fc.AsyncCommand<Model, Real>;
 
-/** A step, and after it everything that can be asked is asked. */
+/** A step, after which the answers to all requests are checked. */
 function command(
   name: string,
   check: (model: Model) => boolean,
@@ -293,7 +293,7 @@ interface Options {
   readonly reason: string | undefined;
 }
 
-/** What a change by an operation must answer, and what becomes of the model. `values`: undefined takes a value away. */
+/** Checks the reply to an operation that changes values, and updates the model. `values`: undefined removes a value. */
 async function change(
   model: Model,
   real: Real,
@@ -363,7 +363,7 @@ const unsetting = (names: readonly string[], options: Options) =>
       ),
   );
 
-/** Back to an older revision, as a whole or in some fields. */
+/** Restores an older revision, as a whole or in some fields. */
 const restoring = (back: number, names: readonly string[] | undefined, options: Options) =>
   command(
     `restore ${back} back, ${names ?? "all"} ${JSON.stringify(options)}`,
@@ -374,7 +374,7 @@ const restoring = (back: number, names: readonly string[] | undefined, options: 
     },
   );
 
-/** Takes the last revision back, no matter who made it. */
+/** Reverts the last revision, no matter who made it. */
 const undoing = () =>
   command(
     "undo",
@@ -416,7 +416,7 @@ async function save(file: string, way: HandEdit["save"], text: string): Promise<
   await writeFile(file, text);
 }
 
-/** The values that the edit leaves in the file, none of which was ever there. */
+/** The values that the edit leaves in the file; those it writes were never there before. */
 function editedValues(model: Model, { edited, refused: wrong, removed }: HandEdit): Values {
   const number = ++model.number;
   const values: { [field: string]: JsonValue } = {};
@@ -425,7 +425,7 @@ function editedValues(model: Model, { edited, refused: wrong, removed }: HandEdi
     values[field] = field === "timeout" ? 1_000 + number : field === "proxy_aliases" ? [text] : text;
   }
   for (const field of wrong) values[field] = field === "proxy_aliases" ? ["x", "x", number] : { number };
-  // To take away what a set has just given would look like not knowing of it.
+  // Removing a value that was just set would look like an edit that did not know of the set.
   const byHand = removed.filter(field => {
     const last = model.revisions.findLast(
       ({ stored }, index) => !sameJson(stored[field], model.revisions[index - 1]?.stored[field]),
@@ -435,7 +435,7 @@ function editedValues(model: Model, { edited, refused: wrong, removed }: HandEdi
   return { ...without(model.file, byHand), ...values };
 }
 
-/** The daemon has checked the edit: revision and health tell. */
+/** Waits until revision and health show that the daemon has checked the edit. */
 async function untilSeen(model: Model, real: Real): Promise<void> {
   const refusedInFile = Object.entries(model.file).filter(([field, value]) => isRefused(field, value));
   await until(async () => {
@@ -462,7 +462,7 @@ const editing = (edit: HandEdit) =>
     },
   );
 
-/** An edit, by a program that did not know of our last write, of a field that this did not touch. */
+/** An edit of a field that the daemon's last write did not touch, by a program that did not know of that write. */
 const editingStale = (way: HandEdit["save"]) =>
   command(
     `stale edit, ${way}`,
@@ -481,12 +481,12 @@ const editingStale = (way: HandEdit["save"]) =>
       if (took < 2_000) expect(source).toBe("merge");
       model.append(source === "merge" ? merged : values, { actor: "file", source });
       await untilSeen(model, real);
-      // The file follows.
+      // The file is written later.
       await real.t.owner.call("file/read", { repo });
     },
   );
 
-/** The text of before our last write, put back by hand. */
+/** The text from before the daemon's last write, restored by hand. */
 const reverting = (way: HandEdit["save"]) =>
   command(
     `revert, ${way}`,
@@ -545,7 +545,7 @@ const killingInSet = (call: number, values: Change) =>
       const happened = (await real.revision()) === model.revision + 1;
       const file = { ...model.file, ...values };
       if (happened || acknowledged) model.append(file, { actor: "owner", source: "set" });
-      // What changes no active value leaves no revision to tell by.
+      // An edit that changes no active value makes no revision to wait for.
       else if (!model.broken && sameJson(inService(file, model.stored), model.stored)) {
         const inFile = JSON.parse((await real.read()).replace(/\/\/.*/, "")).config.svc ?? {};
         expect([file, model.file]).toContainEqual(inFile);
@@ -636,7 +636,7 @@ test(`${runs} random histories agree with a simple model in values, revisions, e
         model.revisions.slice(1).map((_, index) => expectedEntry(model, index + 2)),
       );
     }),
-    // A shorter history is of less use than its time: each step is a real one.
+    // Shrinking a history is not worth its time: each step runs for real.
     { numRuns: runs, seed, endOnFailure: true },
   );
 });

@@ -14,12 +14,12 @@ function start(home: string) {
   return createDaemon({ home, version: "0.0.0-test", port: 0, logger: pino({ level: "silent" }) });
 }
 
-/** Every entry below a folder: its path, mode and, of a file, its bytes. */
+/** Every entry below a folder: its path, mode and, for a file, its bytes. */
 async function snapshot(folder: string): Promise<Record<string, string>> {
   const entries: Record<string, string> = {};
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    // What is being written may be in its place by now.
+    // A temporary file may have been renamed by now.
     const stats = await lstat(path).catch(() => undefined);
     if (stats === undefined) continue;
     const mode = (stats.mode & 0o777).toString(8);
@@ -46,8 +46,8 @@ async function loosePaths(folder: string): Promise<string[]> {
   return loose;
 }
 
-describe.skipIf(!posix)("what is in a home is its owner's alone", () => {
-  test("under umask 000: folders 0700, files 0600", async () => {
+describe.skipIf(!posix)("everything in a home is private to its owner", () => {
+  test("under umask 000: folders have mode 0700, files 0600", async () => {
     await using above = await temporaryFolder();
     const home = join(above.path, "deep/home");
     await withUmask(0, async () => {
@@ -57,12 +57,12 @@ describe.skipIf(!posix)("what is in a home is its owner's alone", () => {
       await t.connectWith([{ repos: "*", fields: ["*"], right: "read" }]);
       await t.addRepository("cellar");
       await t.owner.call("repo/remove", { repo: "cellar" });
-      // What the set and the first use of a key replaced goes a moment later, which may not be while the home is listed.
+      // Files replaced by the set and by the first use of a key are deleted a moment later, but not while the home is listed.
       await t.readRepository("shop");
       const temporary = () => readdir(join(home, "tmp"));
       await until(
         async () => (await temporary()).every(name => !/^(shop|keys)\.json/.test(name)),
-        "the old files to go",
+        "the old files to be deleted",
       );
       expect(await readdir(home)).toEqual(expect.arrayContaining(["daemon.json", "keys.json", "owner.key", "removed"]));
       expect(await loosePaths(home)).toEqual([]);
@@ -72,7 +72,7 @@ describe.skipIf(!posix)("what is in a home is its owner's alone", () => {
   });
 
   test.each(["owner.key", "keys.json", "daemon.json"])(
-    "%s and folders that were opened to others are closed",
+    "%s and folders that others could access become private again",
     async name => {
       await using home = await temporaryFolder();
       await (await start(home.path)).close();
@@ -90,7 +90,7 @@ describe.skipIf(!posix)("what is in a home is its owner's alone", () => {
 });
 
 describe.skipIf(!posix)("a planted link is not followed:", () => {
-  test.each(["owner.key", "lock", "keys.json"])("%s ends the start, and says so", async name => {
+  test.each(["owner.key", "lock", "keys.json"])("%s makes the start fail with an error that names it", async name => {
     await using home = await temporaryFolder();
     await using other = await temporaryFolder();
     const target = join(other.path, "target");
@@ -105,7 +105,7 @@ describe.skipIf(!posix)("a planted link is not followed:", () => {
   });
 
   test.each(["daemon.json", "index.json", "repository.schema.json", "format", "tmp/owner.key", "tmp/daemon.json"])(
-    "%s is replaced by a file of the daemon's own or left alone",
+    "%s is replaced by the daemon's own file or left alone",
     async name => {
       await using home = await temporaryFolder();
       await using other = await temporaryFolder();
@@ -120,7 +120,7 @@ describe.skipIf(!posix)("a planted link is not followed:", () => {
     },
   );
 
-  test.each(["repos", "tmp", "removed", "scopes"])("the folder %s ends the start", async name => {
+  test.each(["repos", "tmp", "removed", "scopes"])("the folder %s makes the start fail", async name => {
     await using home = await temporaryFolder();
     await using other = await temporaryFolder();
     await chmod(other.path, 0o755);
@@ -130,7 +130,7 @@ describe.skipIf(!posix)("a planted link is not followed:", () => {
     expect((await stat(other.path)).mode & 0o777).toBe(0o755);
   });
 
-  test("a dangling link owner.key gives no key away", async () => {
+  test("a dangling link owner.key leaks no key", async () => {
     await using home = await temporaryFolder();
     await using other = await temporaryFolder();
     await symlink(join(other.path, "stolen.key"), join(home.path, "owner.key"));
@@ -140,11 +140,11 @@ describe.skipIf(!posix)("a planted link is not followed:", () => {
 });
 
 describe("a home's format", () => {
-  test("newer than this version knows is refused, and the home left untouched", async () => {
+  test("is refused if it is newer than this version supports, and the home is left untouched", async () => {
     await using home = await temporaryFolder();
     await (await start(home.path)).close();
     await writeFile(join(home.path, "format"), "5\n");
-    // What only a newer version would know what to do with.
+    // Only a newer version would know what to do with these.
     await writeFile(join(home.path, "tmp", "shop.json"), "half");
     await writeFile(join(home.path, "owner.key"), "of another form");
     const before = await snapshot(home.path);
@@ -154,18 +154,21 @@ describe("a home's format", () => {
     expect(await snapshot(home.path)).toEqual(before);
   });
 
-  test.each(["", "one", "-1", "1.5"])("that is no number (%j) is refused, and the home left untouched", async text => {
-    await using home = await temporaryFolder();
-    await (await start(home.path)).close();
-    await writeFile(join(home.path, "format"), text);
-    const before = await snapshot(home.path);
-    await expect(start(home.path)).rejects.toThrow(HomeError);
-    expect(await snapshot(home.path)).toEqual(before);
-  });
+  test.each(["", "one", "-1", "1.5"])(
+    "is refused if it is not a number (%j), and the home is left untouched",
+    async text => {
+      await using home = await temporaryFolder();
+      await (await start(home.path)).close();
+      await writeFile(join(home.path, "format"), text);
+      const before = await snapshot(home.path);
+      await expect(start(home.path)).rejects.toThrow(HomeError);
+      expect(await snapshot(home.path)).toEqual(before);
+    },
+  );
 });
 
-describe("one daemon for each home", () => {
-  test("a second one is refused and told pid and URL; the first goes on; after its end the home is free", async () => {
+describe("one daemon per home", () => {
+  test("a second one is refused with the pid and URL of the first, which continues; the home is free after the first one ends", async () => {
     await using home = await temporaryFolder();
     await using t = await startTestDaemon({ home: home.path });
     const before = await readFile(join(home.path, "daemon.json"), "utf8");

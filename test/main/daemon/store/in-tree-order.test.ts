@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 const mainText = `{ "config": { "svc": { "timeout": 30, "domain": "main.test" } } }\n`;
 const otherText = `{ "config": { "svc": { "timeout": 60, "refresh_day": 3 } } }\n`;
 
-/** A daemon with an in-tree repository, `site`, that has no git folder, so that all is beside its file. */
+/** A daemon with an in-tree repository, `site`, that has no git folder, so that its temporary files are beside its file. */
 async function startTree(fileSystem: WatchedFileSystem) {
   const above = await temporaryFolder();
   const folder = join(above.path, "site");
@@ -34,8 +34,8 @@ async function startTree(fileSystem: WatchedFileSystem) {
   };
 }
 
-describe("a set into a work tree", () => {
-  test("is in the log while its text is put on the disk, then in the history, and in the file before the reply", async () => {
+describe("a set in a work tree", () => {
+  test("writes the log and the new text in parallel, then the history, and the file before the reply", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree(fileSystem);
     await tree.t.owner.call("file/read", { repo: "site" });
@@ -50,14 +50,14 @@ describe("a set into a work tree", () => {
     // Neither waits for the other.
     expect(steps.splice(0, 2).sort()).toEqual(["log datasync", "text sync"]);
     expect(steps.slice(0, 2)).toEqual(["history datasync", "text rename"]);
-    // Who was answered need not wait for it: the log has what a power loss may take from the folder.
+    // The reply need not wait for this: the log has whatever a power loss may take from the folder.
     await until(
       () => fileSystem.calls.some(({ operation, path }) => operation === "sync" && path === tree.folder),
       "its folder",
     );
   });
 
-  test("comes behind what git puts there before it is in the log, and changes only its own field of that", async () => {
+  test("follows a branch that git checks out before the set is in the log, and changes only its own field of it", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree(fileSystem);
     let isSwitched = false;
@@ -73,7 +73,7 @@ describe("a set into a work tree", () => {
     expect(await tree.history()).toEqual(["3 set", "2 file", "1 set"]);
   });
 
-  test("is in the history, and the file wins as a whole, where git puts another branch there when it is in the log", async () => {
+  test("is in the history but the file wins as a whole if git checks out another branch once the set is in the log", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree(fileSystem);
     let isSwitched = false;
@@ -94,7 +94,7 @@ describe("a set into a work tree", () => {
     expect(await readdir(tree.folder)).toEqual([".repoconf.json"]);
   });
 
-  test("that the log refuses leaves nothing beside the file", async () => {
+  test("leaves nothing beside the file if it cannot be written to the log", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree(fileSystem);
     fileSystem.before = ({ operation, path }) => {
@@ -103,8 +103,8 @@ describe("a set into a work tree", () => {
     const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
     expect(errors).toMatchObject([{ code: 1108 }]);
     fileSystem.before = () => {};
-    // Who asked is not kept waiting for that.
-    await until(async () => (await readdir(tree.folder)).length === 1, "the text that was to come to be removed");
+    // The reply does not wait for this.
+    await until(async () => (await readdir(tree.folder)).length === 1, "the new text to be deleted");
     expect(await readFile(tree.file, "utf8")).toBe(mainText);
   });
 });

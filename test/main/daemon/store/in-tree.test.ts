@@ -9,7 +9,7 @@ import { TestClock } from "../../../helpers/test-clock.ts";
 interface WorkTree extends AsyncDisposable {
   readonly t: TestDaemon;
   readonly folder: string;
-  /** `.repoconf.json` in it. */
+  /** Its `.repoconf.json`. */
   readonly file: string;
   timeout(): Promise<unknown>;
   set(timeout: number): Promise<readonly { readonly code: number }[]>;
@@ -44,7 +44,7 @@ async function startWorkTree(text: string | null, options: TestDaemonOptions = {
 const modeOf = async (path: string) => (await lstat(path)).mode & 0o777;
 
 describe("an in-tree repository", () => {
-  test("has its values in the work tree, and in the home a pointer and nothing else", async () => {
+  test("keeps its values in the work tree, and only a pointer in the home", async () => {
     await using tree = await startWorkTree(treeText);
     expect(await tree.timeout()).toBe(30);
     expect(await tree.set(31)).toEqual([]);
@@ -56,7 +56,7 @@ describe("an in-tree repository", () => {
     });
   });
 
-  test("without a file has no stored values; a set writes one, with config and nothing else", async () => {
+  test("has no stored values without a file; a set writes one that contains only config", async () => {
     await using tree = await startWorkTree(null);
     const stored = await tree.t.owner.call("config/list", { repo: "site", stored: true });
     expect(stored).toMatchObject({ result: {}, errors: [] });
@@ -67,7 +67,7 @@ describe("an in-tree repository", () => {
     if (process.platform !== "win32") expect(await modeOf(tree.file)).toBe(0o644 & ~process.umask());
   });
 
-  test("takes an edit of the work tree's file, and one by which it goes, as changes of source file", async () => {
+  test("reports an edit and the deletion of the work tree's file as changes of source file", async () => {
     await using tree = await startWorkTree(treeText);
     await saveByRename(tree.file, treeText.replace("30", "45"));
     expect(await tree.t.owner.nextChange()).toMatchObject({
@@ -85,11 +85,11 @@ describe("an in-tree repository", () => {
     });
   });
 
-  test("whose file is gone for less than 250 ms sees no event, and a set meanwhile keeps what comes back", async () => {
+  test("makes no event while its file is missing for less than 250 ms, and a set meanwhile keeps the content that returns", async () => {
     const clock = new TestClock();
     await using tree = await startWorkTree(treeText, { clock });
     await rename(tree.file, `${tree.file}.away`);
-    // It is looked for again and again before it is believed to be gone.
+    // The daemon looks for the file several times before it considers it missing.
     const untilNextCheck = async (pause: number) => {
       await until(() => clock.waiting(pause) === 1, "the next check of the file");
       clock.advance(pause);
@@ -105,7 +105,7 @@ describe("an in-tree repository", () => {
   });
 
   test.skipIf(process.platform === "win32")(
-    "whose file is a link: 1106, the last good values, and neither link nor target touched",
+    "serves the last valid values with 1106 when its file becomes a link, and touches neither link nor target",
     async () => {
       await using tree = await startWorkTree(treeText);
       expect(await tree.timeout()).toBe(30);
@@ -114,7 +114,7 @@ describe("an in-tree repository", () => {
       await writeFile(target, secret);
       await unlink(tree.file);
       await symlink(target, tree.file);
-      await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to tell");
+      await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
       expect(await healthOf(tree.t, "site")).toEqual([{ code: 1106, message: expect.stringMatching(/link/) }]);
       expect(await tree.timeout()).toBe(30);
       expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
@@ -124,7 +124,7 @@ describe("an in-tree repository", () => {
   );
 
   test.skipIf(process.platform === "win32")(
-    "whose file is a link from the start serves nothing of the target",
+    "serves nothing of the target if its file is a link from the start",
     async () => {
       await using secret = await temporaryFolder();
       const target = join(secret.path, "secret.json");
@@ -132,7 +132,7 @@ describe("an in-tree repository", () => {
       await using tree = await startWorkTree(null);
       await symlink(target, tree.file);
       await tree.t.restart();
-      // The values from before the link, as the journal has them: none were stored.
+      // The values from before the link, from the journal: none were stored.
       const { result, errors } = await tree.t.owner.call("config/list", { repo: "site", stored: true });
       expect({ result, errors }).toEqual({ result: {}, errors: [] });
       expect(await tree.timeout()).toBe(900);
@@ -141,11 +141,11 @@ describe("an in-tree repository", () => {
     },
   );
 
-  test("whose file is broken: 1106 with the place in the work tree's file, fixed by hand", async () => {
+  test("reports a broken file with 1106 and the position in the work tree's file until it is fixed by hand", async () => {
     await using tree = await startWorkTree(treeText);
     const conflict = treeText.replace(`"config"`, `<<<<<<< HEAD\n  "config"`);
     await writeFile(tree.file, conflict);
-    await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to tell");
+    await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
     expect(await healthOf(tree.t, "site")).toEqual([
       { code: 1106, message: expect.stringContaining(".repoconf.json"), ...placeIn(conflict, "<<<<<<<") },
     ]);
@@ -156,7 +156,7 @@ describe("an in-tree repository", () => {
     expect(await healthOf(tree.t, "site")).toEqual([]);
   });
 
-  test("does not lose a person's file that is called like a temporary one", async () => {
+  test("keeps a person's file that is named like a temporary one", async () => {
     await using tree = await startWorkTree(treeText);
     await writeFile(`${tree.file}.tmp`, "mine");
     expect(await tree.set(31)).toEqual([]);
@@ -164,7 +164,7 @@ describe("an in-tree repository", () => {
   });
 });
 
-test("a path that another in-tree repository has gives 1111, also by another name and by an update", async () => {
+test("the path of another in-tree repository is refused with 1111, also by another name and in an update", async () => {
   await using tree = await startWorkTree(treeText);
   const add = (path: string) => tree.t.owner.call("repo/add", { name: "again", path, inTree: true });
   expect((await add(tree.folder)).errors).toMatchObject([{ code: 1111 }]);
@@ -186,7 +186,7 @@ test.each([
   ["beside", "../moved"],
   ["below", "moved"],
 ])(
-  "a new path %s the old one leads to the new work tree's file, and the old one is no longer heard",
+  "a new path %s the old one switches to the new work tree's file, and the old file is no longer watched",
   async (_where, to) => {
     await using tree = await startWorkTree(treeText);
     const moved = join(tree.folder, to);
@@ -204,11 +204,11 @@ test.each([
   },
 );
 
-test("a work tree's folder that is removed and made again is heard as before", async () => {
+test("a work tree's folder that is deleted and created again is watched as before", async () => {
   await using tree = await startWorkTree(treeText, { rescanInterval: 50 });
   await rm(tree.folder, { recursive: true });
   const health = async () => (await tree.t.owner.call("repo/list")).result[0]?.health ?? [];
-  await until(async () => (await health()).some(({ code }) => code === 1106), "the health to tell");
+  await until(async () => (await health()).some(({ code }) => code === 1106), "health to report it");
   expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
   expect((await tree.t.owner.call("config/list", { repo: "site", field: "svc.timeout" })).result).toEqual({
     svc: { timeout: 30 },

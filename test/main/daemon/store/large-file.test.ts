@@ -8,11 +8,11 @@ import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 const fields = Array.from({ length: 3_900 }, (_, index) => `field_${index}`);
 
-test("sets on a repository whose file has 3.9 MB are answered while its text is not made yet, and so are others' sets", async () => {
+test("sets on a repository whose file has 3.9 MB are answered before its new text is made, and so are sets on others", async () => {
   await using home = await temporaryFolder();
   await addLoadScope(home.path, fields);
   const fileSystem = watchFileSystem();
-  // While this holds nothing is written behind the sets.
+  // While this is true, nothing is written after the sets.
   let isHeld = false;
   const clock: Clock = {
     ...systemClock,

@@ -27,12 +27,12 @@ const merge = (edited: Config, recent: readonly RecentWrite[], textHash = "a tex
   mergeStaleEdit({ textHash, config: edited }, recent);
 
 describe("an edit is merged with the sets that it did not know of", () => {
-  test("when it has other fields changed, and those of the set as they were before", () => {
+  test("when it changes other fields, and has the set's fields as they were before", () => {
     const recent = writes(config({ timeout: 30 }), config({ timeout: 31 }));
     expect(merge(config({ timeout: 30, domain: "hand" }), recent)).toEqual(config({ timeout: 31, domain: "hand" }));
   });
 
-  test("when the set gave a field its first value, or took a field's value away", () => {
+  test("when the set gave a field its first value, or removed a field's value", () => {
     const added = writes(config({ timeout: 30 }), config({ timeout: 30, provider: "p" }));
     expect(merge(config({ timeout: 30, domain: "hand" }), added)).toEqual(
       config({ timeout: 30, domain: "hand", provider: "p" }),
@@ -43,14 +43,14 @@ describe("an edit is merged with the sets that it did not know of", () => {
     );
   });
 
-  test("when it knew the first of two sets and not the second", () => {
+  test("when it knew of the first of two sets and not of the second", () => {
     const recent = writes(config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 31, provider: "p" }));
     expect(merge(config({ timeout: 31, domain: "hand" }), recent)).toEqual(
       config({ timeout: 31, provider: "p", domain: "hand" }),
     );
   });
 
-  test("when it knew neither of two sets, be they of one field or of two", () => {
+  test("when it knew of neither of two sets, of one field or of two", () => {
     const two = writes(config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 31, provider: "p" }));
     expect(merge(config({ timeout: 30, domain: "hand" }), two)).toEqual(
       config({ timeout: 31, provider: "p", domain: "hand" }),
@@ -59,12 +59,12 @@ describe("an edit is merged with the sets that it did not know of", () => {
     expect(merge(config({ timeout: 30, domain: "hand" }), one)).toEqual(config({ timeout: 32, domain: "hand" }));
   });
 
-  test("when it knew the first of two sets, and changed a field of that one", () => {
+  test("when it knew of the first of two sets, and changed a field of that one", () => {
     const recent = writes(config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 31, provider: "p" }));
     expect(merge(config({ timeout: 45 }), recent)).toEqual(config({ timeout: 45, provider: "p" }));
   });
 
-  test("when a set took back what one before it had set", () => {
+  test("when a set reverted an earlier one", () => {
     const recent = writes(
       config({ timeout: 30 }),
       config({ timeout: 31 }),
@@ -83,7 +83,7 @@ describe("an edit is merged with the sets that it did not know of", () => {
   });
 });
 
-describe("an edit is taken as it stands", () => {
+describe("an edit is taken as it is", () => {
   test("when there were no sets", () => {
     expect(merge(config({ timeout: 30 }), [])).toBeUndefined();
   });
@@ -98,14 +98,14 @@ describe("an edit is taken as it stands", () => {
     expect(merge(config({ timeout: 45, domain: "hand" }), recent)).toBeUndefined();
   });
 
-  test("when its text was there before a set, or after one", () => {
+  test("when its text is one from before a set, or from after one", () => {
     const [first, second, third] = [config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 32 })];
     const recent = writes(first, second, third);
     for (const earlier of [first, second, third]) expect(merge(earlier, recent, hashOf(earlier))).toBeUndefined();
   });
 });
 
-test("whatever the sets and the edit: both are kept, if the edit is of other fields", () => {
+test("any sets and any edit are both kept, if the edit is of other fields", () => {
   const fields = ["timeout", "domain", "provider", "proxy_url"];
   const byHand = ["refresh_day", "refresh_hour", "default_port"];
   const someOf = (names: readonly string[]) => fc.subarray([...names], { minLength: 1 });
@@ -125,7 +125,7 @@ test("whatever the sets and the edit: both are kept, if the edit is of other fie
         const hand = valuesOf(edited);
         const current = configs.at(-1) ?? {};
         const edit = applyConfigEdits(read, hand);
-        // Without a field in which it differs from the present it tells nothing of what it knew, and nothing is lost.
+        // If it differs from the current values in no field, it does not show what it knew, and nothing is lost.
         expect(merge(edit, writes(...configs)) ?? edit).toEqual(applyConfigEdits(current, hand));
       },
     ),

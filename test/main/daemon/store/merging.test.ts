@@ -8,16 +8,16 @@ import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts"
 import { type Shop, shopText, startShop } from "../../../helpers/shop.ts";
 import { TestClock } from "../../../helpers/test-clock.ts";
 
-/** The calls of one set, up to the last check the file before the rename. */
+/** The calls of one set, up to the last check of the file before the rename. */
 const steps: [step: string, operation: FileCall["operation"], folder: "tmp" | "repos"][] = [
   ["the temporary file is opened", "open", "tmp"],
   ["it is written", "writeFile", "tmp"],
   ["it is synced", "sync", "tmp"],
   ["it is closed", "close", "tmp"],
-  ["the last look", "readNow", "repos"],
+  ["the last check", "readNow", "repos"],
 ];
 
-/** A file system that runs `edit` once, when a write comes to this step. */
+/** A file system that runs `edit` once, when a write reaches this step. */
 function editAt(operation: FileCall["operation"], folder: string, edit: () => void) {
   const fileSystem = watchFileSystem();
   let waiting = false;
@@ -35,7 +35,7 @@ function editAt(operation: FileCall["operation"], folder: string, edit: () => vo
   };
 }
 
-/** At once: the last look waits for nobody. */
+/** Synchronous, because the last check does not wait. */
 function renameOver(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
@@ -43,7 +43,7 @@ function renameOver(path: string, text: string): void {
 
 const edited = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by hand\n      "domain": "hand.test"`);
 
-describe.concurrent("a hand edit that comes between a set and its file is kept with the set, when it comes just before", () => {
+describe.concurrent("a hand edit between a set and its file is kept with the set, when it is made just before", () => {
   const cases = steps.flatMap(([step, operation, folder]) => [
     { step, save: "renamed over", operation, folder, write: renameOver },
     { step, save: "written in place", operation, folder, write: writeFileSync },
@@ -85,7 +85,7 @@ async function startShopEditedInBetween(text: string) {
   return shop;
 }
 
-test("a hand edit of the very field that was set before it, and is not in the file yet: the edit comes after it and wins", async () => {
+test("a hand edit of a field that was just set but is not written to the file yet comes after the set and wins", async () => {
   const text = shopText.replace("30", "45");
   await using shop = await startShopEditedInBetween(text);
   await shop.set({ "svc.timeout": 31 });
@@ -100,8 +100,8 @@ test("a hand edit of the very field that was set before it, and is not in the fi
   expect(await shop.read()).toBe(text);
 });
 
-describe("a hand edit that nobody has told of when a set comes", () => {
-  test("of the very field: the set comes after it and wins", async () => {
+describe("a hand edit that has not been noticed when a set arrives", () => {
+  test("of the same field comes before the set, which wins", async () => {
     await using shop = await startShop();
     renameOver(shop.file, shopText.replace("30", "45"));
     await shop.set({ "svc.timeout": 31 });
@@ -113,7 +113,7 @@ describe("a hand edit that nobody has told of when a set comes", () => {
     expect(await shop.read()).toBe(shopText.replace("30", "31"));
   });
 
-  test("makes a set that names a revision get 1104", async () => {
+  test("makes a set with an expected revision fail with 1104", async () => {
     await using shop = await startShop();
     renameOver(shop.file, edited);
     const { result, errors } = await shop.t.owner.call("config/set", { repo: "shop", revision: 1, "svc.timeout": 31 });
@@ -122,7 +122,7 @@ describe("a hand edit that nobody has told of when a set comes", () => {
     expect(await shop.read()).toBe(edited);
   });
 
-  test("makes a set be refused whose rule it broke", async () => {
+  test("makes a set fail if the edit broke one of its rules", async () => {
     const services = `"services": { "web": { "ready": "true", "image": "web:1" } }`;
     const first = shopText.replace(`"refresh_day": 2`, services);
     await using shop = await startShop(first);
@@ -133,7 +133,7 @@ describe("a hand edit that nobody has told of when a set comes", () => {
     expect(await shop.value("default")).toBe("");
   });
 
-  test("makes a set be refused with 1106 if it broke the file, which stays byte for byte", async () => {
+  test("makes a set fail with 1106 if the edit broke the file, which stays byte for byte", async () => {
     const broken = edited.replace("{", "{{");
     await using shop = await startShop();
     renameOver(shop.file, broken);
@@ -145,13 +145,13 @@ describe("a hand edit that nobody has told of when a set comes", () => {
   });
 });
 
-test("a file that is broken between a set and its file stays byte for byte; the set is served, and in the file once that is fixed", async () => {
+test("a file broken between a set and its write stays byte for byte; the set is served, and written once the file is fixed", async () => {
   const broken = edited.replace("{", "{{");
   await using shop = await startShopEditedInBetween(broken);
   const { result, errors } = await shop.set({ "svc.timeout": 31 });
   expect(errors).toEqual([]);
   expect(result).toMatchObject([{ revision: 2, mirrored: false }]);
-  await until(async () => (await shop.health()).length > 0, "the file to be known as broken");
+  await until(async () => (await shop.health()).length > 0, "the file to be reported as broken");
   expect(await shop.read()).toBe(broken);
   expect(await shop.value("timeout")).toBe(31);
   renameOver(shop.file, edited);
@@ -159,7 +159,7 @@ test("a file that is broken between a set and its file stays byte for byte; the 
   expect(shop.sources()).toEqual(["set", "file"]);
 });
 
-test("a hand edit between an atomic set of several repositories and their files is kept with it too", async () => {
+test("a hand edit between an atomic set on several repositories and their files is kept with the set too", async () => {
   await using shop = await startShopEditedInBetween(edited);
   await shop.t.addRepository("cellar");
   const args = { repo: ["shop", "cellar"], atomic: true, flush: true, "svc.timeout": 31 };
@@ -170,7 +170,7 @@ test("a hand edit between an atomic set of several repositories and their files 
   expect(shop.sources().sort()).toEqual(["file", "set"]);
 });
 
-describe.concurrent("an edit in the very moment in which the file is replaced", () => {
+describe.concurrent("an edit at the moment when the file is replaced", () => {
   const values = async (shop: Shop) => [
     await shop.value("timeout"),
     await shop.value("refresh_day"),
@@ -179,7 +179,7 @@ describe.concurrent("an edit in the very moment in which the file is replaced", 
   /** How long an editor that had the replaced file open may still write to it. */
   const moment = 1_000;
 
-  test("between the last look and the rename is kept with the set, and no value of it is lost", async () => {
+  test("between the last check and the rename is kept with the set, and none of its values is lost", async () => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(undefined, { fileSystem });
     let isArmed = true;
@@ -198,7 +198,7 @@ describe.concurrent("an edit in the very moment in which the file is replaced", 
     expect(await readdir(join(shop.t.homeFolder, "tmp"))).not.toContain(expect.stringMatching(/^shop\.json/));
   });
 
-  test("into the file that was open and is replaced (an editor that writes in place) is kept too", async () => {
+  test("written to the replaced file, which an editor that writes in place still has open, is kept too", async () => {
     const clock = new TestClock();
     await using shop = await startShop(undefined, { clock });
     await using open = await openFile(shop.file, "r+");
@@ -211,7 +211,7 @@ describe.concurrent("an edit in the very moment in which the file is replaced", 
     expect(await shop.read()).toContain('"domain": "hand.test"');
   });
 
-  test("that is no JSON is kept beside what was removed, and the log tells where", async () => {
+  test("that is not JSON is kept in the folder of removed repositories, and the daemon's log says where", async () => {
     const clock = new TestClock();
     await using shop = await startShop(undefined, { clock });
     await using open = await openFile(shop.file, "r+");
@@ -226,7 +226,7 @@ describe.concurrent("an edit in the very moment in which the file is replaced", 
     expect(await shop.value("timeout")).toBe(31);
   });
 
-  test("is not waited for longer than a moment: then nothing of the old file is left", async () => {
+  test("is waited for only for a moment, after which the old file is deleted", async () => {
     const clock = new TestClock();
     await using shop = await startShop(undefined, { clock });
     await shop.set({ "svc.timeout": 31 });
@@ -235,11 +235,11 @@ describe.concurrent("an edit in the very moment in which the file is replaced", 
     clock.advance(moment - 1);
     expect((await left()).length).toBe(1);
     clock.advance(1);
-    await until(async () => (await left()).length === 0, "the old file to go");
+    await until(async () => (await left()).length === 0, "the old file to be deleted");
   });
 });
 
-test("4 clients x 50 sets of different fields while a script edits other fields by hand: nothing is lost", async () => {
+test("4 clients x 50 sets of different fields lose nothing while a script edits other fields by hand", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   const fields = ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_url"];
@@ -248,7 +248,7 @@ test("4 clients x 50 sets of different fields while a script edits other fields 
   let ended = false;
   const script = async () => {
     while (!ended) {
-      // One that never pauses lets no set through until it is given up (docs/protocol.md, "Decided by us").
+      // A script that never pauses blocks every set until the daemon gives up on it (docs/protocol.md, "Decided by us").
       await delay(8);
       const text = readFileSync(shop.file, "utf8");
       edits++;
@@ -262,7 +262,7 @@ test("4 clients x 50 sets of different fields while a script edits other fields 
   const running = script();
   const sets = fields.map(async (field, index) => {
     for (const value of values) {
-      // However fast they are, there are edits between them.
+      // However fast the sets are, there are edits between them.
       await until(() => 2 * edits >= value - 1, "an edit");
       const args = { repo: "shop", [field]: index === 0 ? value : String(value) };
       const reply = await clients[index]?.call("config/set", args);
@@ -276,7 +276,7 @@ test("4 clients x 50 sets of different fields while a script edits other fields 
   await until(async () => (await shop.value("refresh_day")) === edits % 7, "the last edit");
   const text = await shop.read();
   for (const field of fields) expect(text).toMatch(new RegExp(`"${field.slice(4)}": "?50\\b`));
-  // Each edit left one more dot.
+  // Each edit added a dot.
   expect(/half a minute(\.*)/.exec(text)?.[1]).toHaveLength(edits);
   expect(edits).toBeGreaterThan(20);
   const set = shop.t.owner.events.flatMap(([, , payload]) =>

@@ -5,7 +5,7 @@ import { startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
 import { freezeHome } from "../../../helpers/frozen-home.ts";
 import { saveByRename, startShop } from "../../../helpers/shop.ts";
 
-/** The newest three of the history, and the timeout active and in the file. */
+/** The newest three revisions, the active timeout, and the one in the file. */
 async function stateOf(t: TestDaemon) {
   const { result } = await t.owner.call("history/list", { repo: "shop", limit: 3 });
   const list = await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" });
@@ -17,7 +17,7 @@ async function stateOf(t: TestDaemon) {
   };
 }
 
-/** The text with the first of three sets, and the home after all of them, as a kill leaves it. */
+/** The text after the first of three sets, and the home after all of them, as a kill leaves it. */
 async function setThrice() {
   await using shop = await startShop();
   await shop.set({ "svc.timeout": 31 });
@@ -26,7 +26,7 @@ async function setThrice() {
   return { older, frozen: await freezeHome(shop.t.homeFolder) };
 }
 
-test("a text of ours that is older than the newest is no edit by hand while the log has what came since: so a backup has it", async () => {
+test("an older text written by the daemon, as in a backup, is not taken for a hand edit while the log has the later sets", async () => {
   const { older, frozen } = await setThrice();
   await using _frozen = frozen;
   await saveByRename(join(frozen.path, "repos/shop.json"), older);
@@ -34,7 +34,7 @@ test("a text of ours that is older than the newest is no edit by hand while the 
   expect(await stateOf(t)).toEqual({ history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 });
 });
 
-test("put back by hand when all is where it belongs it is an edit like any other", async () => {
+test("an older text restored by hand is an edit like any other once everything in the log is written", async () => {
   const { older, frozen } = await setThrice();
   await using _frozen = frozen;
   const stopped = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });

@@ -19,13 +19,13 @@ import { saveByRename } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 /*
- * A file that has a field by its old name, and what is to be done to it by the new one: whatever comes in between, a field
- * is one field.
+ * A file that has a field by its old name, and operations that use the new one: whatever happens in between, both names mean
+ * one field.
  */
 
 const set = { repo: "shop" };
 
-/** A daemon whose home is frozen, as by kill -9, after `changes` whose last outcome is in the log and not in the file. */
+/** A home that is frozen, as by kill -9, after `changes` whose outcome is in the log and not in the file. */
 async function frozenBehind(
   changes: readonly (readonly ["config/set" | "config/unset", object])[],
   properties = after,
@@ -33,7 +33,7 @@ async function frozenBehind(
   const fileSystem = watchFileSystem();
   await using t = await startDeploy(properties, deployText, { fileSystem });
   const gate = Promise.withResolvers<void>();
-  // Neither history nor file follow.
+  // Neither history nor file is written.
   fileSystem.before = ({ path, operation }) => {
     const isMirror = path.includes("/journal/") || path.endsWith("/tmp/shop.json");
     return isMirror && operation !== "read" ? gate.promise : undefined;
@@ -45,7 +45,7 @@ async function frozenBehind(
   return frozen;
 }
 
-/** What is served from a home, and what its file says, at two starts. */
+/** The values served from a home and the text of its file, which two starts must agree on. */
 async function openedTwice(home: string) {
   const seen: { values: object; text: string }[] = [];
   for (let starts = 0; starts < 2; starts++) {
@@ -59,7 +59,7 @@ async function openedTwice(home: string) {
 }
 
 describe("a kill between the log and the file", () => {
-  test("leaves a set active, and the file gets the new name alone", async () => {
+  test("leaves a set active, and the file gets only the new name", async () => {
     await using home = await frozenBehind([["config/set", { "deploy.workers": 40 }]]);
     const { values, text } = await openedTwice(home.path);
     expect(values).toEqual({ workers: 40, region: "north" });
@@ -67,7 +67,7 @@ describe("a kill between the log and the file", () => {
     expect(text).toBe(deployText.replace(`"jobs": 30`, `"workers": 40`));
   });
 
-  test("loses nothing of a set and one back to the value of before", async () => {
+  test("loses neither a set nor one that reverts it", async () => {
     await using home = await frozenBehind([
       ["config/set", { "deploy.workers": 40 }],
       ["config/set", { "deploy.workers": 30 }],
@@ -78,14 +78,14 @@ describe("a kill between the log and the file", () => {
     expect(text).not.toContain("jobs");
   });
 
-  test("leaves an unset as it is", async () => {
+  test("does not undo an unset", async () => {
     await using home = await frozenBehind([["config/unset", { fields: ["deploy.workers"] }]]);
     const { values, text } = await openedTwice(home.path);
     expect(values).toEqual({ workers: 1, region: "north" });
     expect(text).not.toMatch(/jobs|workers/);
   });
 
-  test("and an edit by hand before the next start: a field that it left alone is as it was set, by its new name; one that it changed is the edit's", async () => {
+  test("and a hand edit before the next start: a field that the edit left alone keeps the set, by its new name; one that it changed keeps the edit", async () => {
     for (const [edited, workers] of [
       [deployText.replace("north", "south"), 40],
       [deployText.replace("north", "south").replace("30, //", "35, //"), 35],
@@ -99,7 +99,7 @@ describe("a kill between the log and the file", () => {
     }
   });
 
-  test("and an edit by hand and a schema before the next start: what was set by the old name gets into the file by the new one", async () => {
+  test("and a hand edit and a new schema before the next start: a value set by the old name is written by the new one", async () => {
     await using home = await frozenBehind([["config/set", { "deploy.jobs": 40 }]], before);
     await saveByRename(join(home.path, "repos/shop.json"), deployText.replace("north", "south"));
     await putDeploy(home.path, after);
@@ -108,7 +108,7 @@ describe("a kill between the log and the file", () => {
     expect(text).toBe(deployText.replace("north", "south").replace(`"jobs": 30`, `"workers": 40`));
   });
 
-  test("after an edit by hand that is in the log and says an old name: the file lacks only what was set since", async () => {
+  test("after a hand edit that is in the log and uses an old name: the next start adds only later sets to the file", async () => {
     const fileSystem = watchFileSystem();
     await using t = await startDeploy(after, deployText, { fileSystem });
     const gate = Promise.withResolvers<void>();
@@ -127,19 +127,19 @@ describe("a kill between the log and the file", () => {
     expect(result[0]?.health.map(({ code }) => code)).toEqual([1115, 1115]);
   });
 
-  test("and a schema that comes before the next start: what was set by the old name serves by the new one", async () => {
-    for (const [deed, workers] of [
+  test("and a new schema before the next start: a change by the old name is served by the new one", async () => {
+    for (const [change, workers] of [
       [["config/set", { "deploy.jobs": 50 }], 50],
       [["config/unset", { fields: ["deploy.jobs"] }], 1],
     ] as const) {
-      await using home = await frozenBehind([deed], before);
+      await using home = await frozenBehind([change], before);
       await putDeploy(home.path, after);
       expect((await openedTwice(home.path)).values).toEqual({ workers, region: "north" });
     }
   });
 });
 
-test("a kill after a schema came leaves the file as it was, also where it refuses the value", async () => {
+test("a kill after a schema change leaves the file unchanged, even if the schema rejects the value", async () => {
   const refusing = { workers: { type: "string", default: "none", "x-renamedFrom": "jobs" } };
   for (const properties of [after, refusing, { jobs: { type: "string", default: "none" } }]) {
     const fileSystem = watchFileSystem();
@@ -156,8 +156,8 @@ test("a kill after a schema came leaves the file as it was, also where it refuse
   }
 });
 
-describe("an edit by hand beside a set", () => {
-  test("of the same field stays, by the old name; one of another field leaves the set", async () => {
+describe("a hand edit during a set", () => {
+  test("of the same field wins, by the old name; one of another field leaves the set", async () => {
     for (const [edited, workers, region] of [
       [deployText.replace("30, //", "35, //"), 35, "north"],
       [deployText.replace("north", "south"), 40, "south"],
@@ -165,7 +165,7 @@ describe("an edit by hand beside a set", () => {
       const fileSystem = watchFileSystem();
       await using t = await startDeploy(after, deployText, { fileSystem });
       let isEdited = false;
-      // In the last moment before the file is written.
+      // At the last moment before the file is written.
       fileSystem.before = async ({ operation, path }) => {
         if (isEdited || operation !== "open" || !path.endsWith("/tmp/shop.json")) return;
         isEdited = true;
@@ -179,7 +179,7 @@ describe("an edit by hand beside a set", () => {
     }
   });
 
-  test("of a file that was broken before it was written keeps the set", async () => {
+  test("that broke the file before the set was written keeps the set once it is fixed", async () => {
     await using home = await frozenBehind([["config/set", { "deploy.workers": 40 }]]);
     const file = join(home.path, "repos/shop.json");
     await saveByRename(file, "{ half");
@@ -192,7 +192,7 @@ describe("an edit by hand beside a set", () => {
   });
 });
 
-test("a power loss while a renamed field is set leaves the old value or the new one, and the file as people wrote it", async () => {
+test("a power loss while a renamed field is set leaves the old value or the new one, and the rest of the file as people wrote it", async () => {
   await using folder = await temporaryFolder();
   const loss = new PowerLoss(folder.path);
   const options = { home: folder.path, fileSystem: loss.fileSystem };

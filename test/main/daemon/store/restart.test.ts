@@ -8,11 +8,11 @@ import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 interface Stopped extends AsyncDisposable {
   readonly file: string;
   readonly index: string;
-  /** A daemon on this home while `task` runs. */
+  /** Runs a daemon on this home during `task`. */
   run<Result>(task: (t: TestDaemon) => Promise<Result>): Promise<Result>;
 }
 
-/** A home in which a daemon ran: `shop` has timeout 31 and revision 3. */
+/** A home left by a daemon: `shop` has timeout 31 and revision 3. */
 async function stoppedHome(): Promise<Stopped> {
   const home = await temporaryFolder();
   const file = join(home.path, "repos/shop.json");
@@ -63,15 +63,15 @@ test("values, revision, name, counts and comments survive a restart", async () =
 test.each([
   ["renamed over", saveByRename],
   ["written in place", (path: string, text: string) => writeFile(path, text)],
-])("an edit while no daemon ran (%s) is served and raises the revision", async (_style, save) => {
+])("an edit made while no daemon ran (%s) is served and raises the revision", async (_style, save) => {
   await using home = await stoppedHome();
   await save(home.file, changed.replace("31", "45"));
   await home.run(async t => expect(await list(t)).toEqual({ timeout: 45, revision: 4 }));
   await home.run(async t => expect(await list(t)).toEqual({ timeout: 45, revision: 4 }));
 });
 
-describe("values and revision are those of before, the journal having them,", () => {
-  test("when the index is behind what was acknowledged", async () => {
+describe("values and revision are restored from the journal", () => {
+  test("when the index is older than acknowledged sets", async () => {
     await using home = await stoppedHome();
     const index = await readFile(home.index, "utf8");
     for (const timeouts of [
@@ -88,7 +88,7 @@ describe("values and revision are those of before, the journal having them,", ()
     await home.run(async t => expect((await set(t, 120)).revision).toBe(9));
   });
 
-  test("when the index is of before a hand edit", async () => {
+  test("when the index is older than a hand edit", async () => {
     await using home = await stoppedHome();
     const index = await readFile(home.index, "utf8");
     await saveByRename(home.file, changed.replace("31", "45"));
@@ -98,14 +98,14 @@ describe("values and revision are those of before, the journal having them,", ()
   });
 });
 
-describe("index.json is rebuilt, and revisions are those of before, when it", () => {
+describe("index.json is rebuilt, and revisions stay the same, when it", () => {
   const damages: [title: string, damage: (path: string) => Promise<void>][] = [
     ["is missing", path => rm(path)],
     ["is empty", path => writeFile(path, "")],
     ["is cut short", async path => writeFile(path, (await readFile(path, "utf8")).slice(0, 60))],
-    ["is another thing", path => writeFile(path, "[]")],
-    ["has entries without what they need", path => writeFile(path, `{"format":1,"repositories":{"shop":{}}}`)],
-    ["is a folder's worth of NULs", path => writeFile(path, new Uint8Array(300))],
+    ["is not an index", path => writeFile(path, "[]")],
+    ["has entries with missing members", path => writeFile(path, `{"format":1,"repositories":{"shop":{}}}`)],
+    ["is full of NULs", path => writeFile(path, new Uint8Array(300))],
   ];
   test.each(damages)("%s", async (_title, damage) => {
     await using home = await stoppedHome();
@@ -123,7 +123,7 @@ describe("index.json is rebuilt, and revisions are those of before, when it", ()
 });
 
 describe("a file deleted by hand while no daemon ran", () => {
-  test("stays known as broken over further restarts, and its last values are served", async () => {
+  test("stays reported as broken over further restarts, and its last values are served", async () => {
     await using home = await stoppedHome();
     await unlink(home.file);
     for (const _ of [1, 2]) {
@@ -142,7 +142,7 @@ describe("a file deleted by hand while no daemon ran", () => {
     });
   });
 
-  test("can be removed then, and stays removed", async () => {
+  test("can then be removed, and stays removed", async () => {
     await using home = await stoppedHome();
     await unlink(home.file);
     await home.run(async t => {
@@ -153,7 +153,7 @@ describe("a file deleted by hand while no daemon ran", () => {
   });
 });
 
-test("files that came and broke while no daemon ran are told at the first answer", async () => {
+test("files that were created or broken while no daemon ran are reported in the first reply", async () => {
   await using home = await stoppedHome();
   await writeFile(home.file, "{ half");
   await writeFile(home.file.replace("shop", "cellar"), shopText);

@@ -14,7 +14,7 @@ function startStillShop(clock = new TestClock({ timers: "run" })): Promise<Shop>
   return startShop(undefined, { clock });
 }
 
-/** Waits until an edit by hand has been noticed, and gives the change that came of it. */
+/** Waits until a hand edit has been noticed, and returns the resulting change. */
 async function changeAfter(shop: Shop, revision: number) {
   for (;;) {
     const change = await shop.t.owner.nextChange();
@@ -25,10 +25,10 @@ async function changeAfter(shop: Shop, revision: number) {
 const staleText = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by hand\n      "domain": "hand.test"`);
 
 describe("(a) an edit found just before a write", () => {
-  test("is a revision of source file before the set, which wins on the same field", async () => {
+  test("becomes a revision of source file before the set, which wins on the same field", async () => {
     await using shop = await startShop();
     const text = shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_day": 3`);
-    // At once: the watch has no time to tell of it.
+    // Synchronous, so that the watcher has no time to report it.
     writeFileSync(`${shop.file}.new`, text);
     renameSync(`${shop.file}.new`, shop.file);
     await shop.set({ "svc.timeout": 31 });
@@ -48,7 +48,7 @@ describe("(a) an edit found just before a write", () => {
   });
 });
 
-describe("(b) an edit after a write is taken as it stands", () => {
+describe("(b) an edit after a write is taken as it is", () => {
   test("when it knew of the set", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
@@ -77,7 +77,7 @@ describe("(b) an edit after a write is taken as it stands", () => {
     expect(await shop.read()).toBe(text);
   });
 
-  test("when its text is one that was there before, which makes it a revert", async () => {
+  test("when its text is an earlier one, which makes it a revert", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     const second = await shop.read();
@@ -105,7 +105,7 @@ describe("(b) an edit after a write is taken as it stands", () => {
     expect(await shop.read()).toBe(staleText);
   });
 
-  test("when what it takes back was changed by hand since the set, which the set's value must not undo", async () => {
+  test("when it reverts a field changed by hand since the set, whose value must not return", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.provider": "set" });
     await saveByRename(shop.file, (await shop.read()).replace(`"set"`, `"hand"`));
@@ -126,13 +126,13 @@ describe("(b) an edit after a write is taken as it stands", () => {
     await shop.set({ "svc.timeout": 31 });
     const broken = staleText.replace("{", "{{");
     await saveByRename(shop.file, broken);
-    await until(async () => (await shop.health()).length > 0, "the health to tell");
+    await until(async () => (await shop.health()).length > 0, "health to report it");
     expect(await shop.health()).toMatchObject([{ code: 1106 }]);
     expect(await shop.value("timeout")).toBe(31);
     expect(await shop.read()).toBe(broken);
   });
 
-  test("when it stands in a work tree, where git decides", async () => {
+  test("when it is in a work tree, where git decides", async () => {
     await using above = await temporaryFolder();
     const folder = join(above.path, "site");
     const file = join(folder, ".repoconf.json");
@@ -155,7 +155,7 @@ describe("(b) an edit after a write is taken as it stands", () => {
   });
 });
 
-test("an edit that could be recorded only after a while is still based on what it had read", async () => {
+test("an edit that can be recorded only later is still merged by the text that it was based on", async () => {
   const clock = new TestClock({ timers: "run" });
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { clock, fileSystem });
@@ -176,10 +176,10 @@ test("an edit that could be recorded only after a while is still based on what i
   expect(await shop.value("provider")).toBe("p");
 });
 
-describe("(c) an edit that did not know of the sets of the last moments", () => {
+describe("(c) an edit that did not know of the latest sets", () => {
   const merged = staleText.replace("30", "31");
 
-  test.each(waysOfSaving)("keeps both, and revision, event and health say so (%s)", async (_name, save) => {
+  test.each(waysOfSaving)("is kept with them, as revision, event and health report (%s)", async (_name, save) => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     save(shop.file, staleText);
@@ -202,7 +202,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
     expect(result).toEqual([entry]);
   });
 
-  test("is taken back by a restore to the revision before, and the health is well again", async () => {
+  test("is reverted by restoring the previous revision, which clears health", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     await saveByRename(shop.file, staleText);
@@ -217,12 +217,12 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
       svc: { timeout: 31, refresh_day: 2 },
     });
     expect(await shop.health()).toEqual([]);
-    // The restore can be undone in its turn.
+    // The restore can be undone too.
     await shop.t.owner.call("history/restore", { repo: "shop", to: 3, fields });
     expect(await shop.value("domain")).toBe("hand.test");
   });
 
-  test("keeps several sets that it did not know of, and those that it knew", async () => {
+  test("keeps several sets that it did not know of, and those that it knew of", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.provider": "known" });
     const read = await shop.read();
@@ -236,7 +236,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
     });
   });
 
-  test("keeps an unset too, and the edit's comments", async () => {
+  test("keeps an unset too, and the comments of the edit", async () => {
     await using shop = await startStillShop();
     await shop.t.owner.call("config/unset", { repo: "shop", flush: true, fields: ["svc.timeout"] });
     await saveByRename(shop.file, staleText);
@@ -246,7 +246,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
     expect(await shop.read()).toContain("// by hand");
   });
 
-  test("keeps an edit of comments alone without a revision", async () => {
+  test("is kept without a revision if it changes only comments", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     const text = shopText.replace("// What people changed.", "// What people and tools changed.");
@@ -259,13 +259,13 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
     expect(shop.sources()).toEqual(["set", "set"]);
   });
 
-  test("and a value that is refused keeps the set, and the value where it was written", async () => {
+  test("keeps the set beside an invalid value, which stays where it was written", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     await saveByRename(shop.file, shopText.replace(`"refresh_day": 2`, `"refresh_day": 9`));
     const wanted = shopText.replace("30", "31").replace(`"refresh_day": 2`, `"refresh_day": 9`);
     await until(async () => (await shop.read()) === wanted, "both in the file");
-    await until(async () => (await shop.health()).length === 2, "the health to tell");
+    await until(async () => (await shop.health()).length === 2, "health to report it");
     expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.refresh_day", line: 8 }, { code: 1104 }]);
     expect(await shop.value("refresh_day")).toBe(2);
     expect(await shop.revision()).toBe(2);

@@ -12,7 +12,7 @@ const total = 10_000;
 const idOf = (index: number) => `r${String(index).padStart(5, "0")}`;
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 
-/** A home with 10,000 repositories, and the index that a first daemon left. */
+/** A home with 10,000 repositories, and the index that a first daemon wrote. */
 beforeAll(async () => {
   home = await temporaryFolder();
   const folder = join(home.path, "repos");
@@ -27,19 +27,19 @@ beforeAll(async () => {
     );
   }
   await using t = await startTestDaemon({ home: home.path });
-  // Until 10,000 first revisions are on the disk, however long that takes this one.
+  // Waits until 10,000 first revisions are on the disk, however long this one takes.
   const { result } = await t.owner.socket.emitWithAck("svc", "repo", "list", { limit: 1 });
   expect(result).toHaveLength(1);
 }, 300_000);
 
 afterAll(() => home[Symbol.asyncDispose]());
 
-test("a start with a matching index opens no repository's file, nor does a list of them all", async () => {
+test("neither a start with a matching index nor a list of all repositories opens a repository's file", async () => {
   const fileSystem = watchFileSystem();
   const logger = pino({ level: "silent" });
   const daemon = await createDaemon({ home: home.path, version: "0", port: 0, logger, fileSystem });
   const opened = () => fileSystem.calls.filter(({ operation }) => operation === "open").map(({ path }) => path);
-  // The log, the index, what is trusted, edits that are not saved, and daemon.json with its folder.
+  // The log, the index, trusted values, drafts, and daemon.json with its folder.
   const isOfLog = (path: string) => path === join(home.path, "log") || dirname(path) === join(home.path, "log");
   expect(new Set(opened().filter(path => !isOfLog(path)))).toEqual(
     new Set([
@@ -55,7 +55,7 @@ test("a start with a matching index opens no repository's file, nor does a list 
   expect(result).toHaveLength(1000);
   expect(next).toBeUndefined();
   expect(result.at(-1)).toMatchObject({ id: idOf(9_999), revision: 1, modified: 1 });
-  // The rescan that this waited for has compared them all.
+  // The rescan that the list waited for has compared them all.
   expect(opened().slice(before)).toEqual([]);
   const list = await t.owner.call("config/list", { repo: idOf(4_711), field: "svc.timeout" });
   expect(list.result).toEqual({ svc: { timeout: 4711 } });
@@ -73,8 +73,8 @@ const inotify = await readdir("/proc/self/fdinfo").then(
 
 test.skipIf(!inotify)(
   inotify
-    ? "a running daemon holds a few watches, not one for each file, and hears an edit of any of them"
-    : "skipped: no /proc: a running daemon holds a few watches, not one for each file",
+    ? "a running daemon uses a few watches, not one per file, and notices an edit of any file"
+    : "skipped: no /proc: a running daemon uses a few watches, not one per file",
   async () => {
     await using t = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000 });
     await t.owner.call("repo/list", { limit: 1 });

@@ -7,11 +7,11 @@ import { saveByRename, shopText } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 /*
- * The file says something that cannot be used, the last good value serves, and that one is set: nothing active changes,
- * so there is no revision, but the file is to say it.
+ * The file contains an invalid value, the last valid one is active, and that one is set: no active value changes, so there is
+ * no revision, but the file has to be written.
  */
 
-test("what the file alone is to say is not lost with a restart, though the log has let go of it and the file could not be written", async () => {
+test("a write that changes only the file survives a restart, even if the log has released it and the file could not be written", async () => {
   await using home = await temporaryFolder();
   const fileSystem = watchFileSystem();
   const options = { home: home.path, fileSystem, rescanInterval: 3_600_000 };
@@ -21,7 +21,7 @@ test("what the file alone is to say is not lost with a restart, though the log h
   await until(async () => (await t.owner.call("config/list", { repo: "shop" })).errors.length === 0, "the repository");
   await saveByRename(file, shopText.replace("30,", `"soon",`));
   const health = async () => (await t.owner.call("repo/list")).result[0]?.health ?? [];
-  await until(async () => (await health()).length > 0, "the bad value");
+  await until(async () => (await health()).length > 0, "the invalid value");
   const { revision } = await t.owner.call("config/list", { repo: "shop" });
 
   const refuse = ({ operation, path }: { readonly operation: string; readonly path: string }) => {
@@ -31,7 +31,7 @@ test("what the file alone is to say is not lost with a restart, though the log h
   const { result } = await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 30 });
   expect(result).toMatchObject([{ revision, mirrored: false, mirrorProblem: "EACCES" }]);
   await t[Symbol.asyncDispose]();
-  // Nothing holds on to the log: a file may stay as it is for long.
+  // Nothing keeps entries in the log for it: a file may stay unwritable for long.
   expect(await readdir(join(home.path, "log"))).toHaveLength(1);
 
   await using again = await startTestDaemon(options);

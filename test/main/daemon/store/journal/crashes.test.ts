@@ -8,7 +8,7 @@ import { saveByRename, shopText, startShop } from "../../../../helpers/shop.ts";
 
 type FrozenHome = Awaited<ReturnType<typeof freezeHome>>;
 
-/** What a daemon makes of a home that was left by a crash, over two starts. */
+/** The state of a home that was left by a crash, which two starts must agree on. */
 async function settled(home: string) {
   const states: unknown[] = [];
   for (const _ of [1, 2]) {
@@ -19,7 +19,7 @@ async function settled(home: string) {
     expect(history.errors).toEqual([]);
     expect(t.log.filter(line => line.includes("damaged"))).toEqual([]);
     const [newest] = history.result;
-    // File and journal agree, and every revision is there once.
+    // File and journal agree, and every revision exists once.
     expect(newest?.revision).toBe(revision);
     expect(history.result.map(entry => entry.revision)).toEqual(
       Array.from({ length: revision ?? 0 }, (_, index) => (revision ?? 0) - index),
@@ -33,7 +33,7 @@ async function settled(home: string) {
   return states[0];
 }
 
-/** A shop with the timeouts 30 (its file), 31 and 32, of which the home is frozen before each call of a set of 33. */
+/** A shop with the timeouts 30 (its file), 31 and 32, whose home is frozen before each call of a set to 33. */
 async function freezeAtEachCall(settings: string) {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
@@ -44,7 +44,7 @@ async function freezeAtEachCall(settings: string) {
   const frozen: { step: string; home: FrozenHome }[] = [];
   let waiting: Promise<void> = Promise.resolve();
   fileSystem.before = ({ operation, path }) => {
-    // One after the other, as two calls can run side by side.
+    // One at a time, because two calls can run in parallel.
     waiting = waiting.then(async () => {
       const step = `${frozen.length}: ${operation} ${path.replace(shop.t.homeFolder, "")}`;
       frozen.push({ step, home: await freezeHome(shop.t.homeFolder) });
@@ -82,7 +82,7 @@ describe.each(segments)("a crash at each step of a write $segment", ({ settings 
     } finally {
       for (const { home } of frozen) await home[Symbol.asyncDispose]();
     }
-    // Not there until the log has it, there from then on, whatever became of journal and file.
+    // Missing until the log has it, present from then on, whatever happened to journal and file.
     const logged = outcomes.findIndex(([step]) => /: write .*\/log\//.test(step));
     expect(logged).toBeGreaterThanOrEqual(0);
     expect(outcomes.length - logged).toBeGreaterThan(10);
@@ -90,7 +90,7 @@ describe.each(segments)("a crash at each step of a write $segment", ({ settings 
   });
 });
 
-test("a crash at each step of recording an edit by hand: it is one revision, of source file", async () => {
+test("a crash at each step of recording a hand edit leaves it as one revision of source file", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   for (const timeout of [31, 32]) await shop.set({ "svc.timeout": timeout });
@@ -115,7 +115,7 @@ test("a crash at each step of recording an edit by hand: it is one revision, of 
   }
 });
 
-test("a crash at each step of a first start: the file's values are revision 1", async () => {
+test("a crash at each step of a first start leaves the file's values as revision 1", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop();
   await shop.t.daemon.close();

@@ -5,23 +5,23 @@ import type { TestDaemon } from "../../../../helpers/daemon.ts";
 import { RevisionNotes } from "../../../../helpers/revision-notes.ts";
 import { type Shop, startShop } from "../../../../helpers/shop.ts";
 
-/** A shop of six revisions: 1 from its file (timeout 30), then sets of 32 to 36, each the timeout of its revision. */
+/** A shop with six revisions: 1 from its file (timeout 30), then sets to 32 to 36, revision N to 30 + N. */
 async function startWithHistory(): Promise<Shop & { readonly journalFile: string; readonly notes: RevisionNotes }> {
   const shop = await startShop();
   const notes = new RevisionNotes();
   await notes.note(shop.t, "shop");
   await notes.set(shop.t, "shop", 32, 33, 34, 35, 36);
-  // The journal follows the log; now it has them all.
+  // The journal is written after the log; now it has all revisions.
   await shop.read();
   return { ...shop, notes, journalFile: join(shop.t.homeFolder, "journal/shop.0-0.jsonl") };
 }
 
-/** The index of the line of a revision; 0: of the checkpoint. */
+/** The index of a revision's line; revision 0 is the checkpoint. */
 function lineOf(lines: readonly string[], revision: number): number {
   return revision === 0 ? 0 : lines.findIndex(line => line.includes(`"kind":"change","revision":${revision},`));
 }
 
-/** Without what follows a revision's line. */
+/** Drops everything after a revision's line. */
 function endAt(lines: string[], revision: number): void {
   lines.splice(lineOf(lines, revision) + 1);
 }
@@ -58,14 +58,14 @@ function flipBit(line: string, at: number): string {
   return bytes.toString("latin1");
 }
 
-describe("damage inside the journal: what is newer is told, with 1110 beside it, and the log says so", () => {
+describe("damage inside the journal: newer revisions are returned together with 1110, and the damage is logged", () => {
   const damages: [title: string, edit: (lines: string[]) => void, newest: readonly number[]][] = [
     ["a value altered", inLine(3, line => line.replace(`"after":33`, `"after":39`)), [6, 5, 4]],
     ["a bit of a record flipped", inLine(3, line => flipBit(line, 120)), [6, 5, 4]],
     ["a bit of a checksum flipped", inLine(3, line => flipBit(line, 5)), [6, 5, 4]],
     ["a line dropped", lines => void lines.splice(lineOf(lines, 3), 1), [6, 5, 4]],
     ["a line doubled", lines => void lines.splice(lineOf(lines, 3), 0, lines[lineOf(lines, 3)] ?? ""), [6, 5, 4, 3]],
-    ["two lines exchanged", exchange(3, 4), [6, 5]],
+    ["two lines swapped", exchange(3, 4), [6, 5]],
     ["an empty line added", lines => void lines.splice(lineOf(lines, 3), 0, ""), [6, 5, 4, 3]],
     ["the first line altered", inLine(0, line => `${line} `), [6, 5, 4, 3, 2, 1]],
   ];
@@ -80,13 +80,13 @@ describe("damage inside the journal: what is newer is told, with 1110 beside it,
         newest.map(revision => (revision === 1 ? 30 : 30 + revision)),
       );
       expect(shop.t.log.filter(line => line.includes("a journal is damaged"))).toHaveLength(again ? 2 : 1);
-      // The present is not touched by it.
+      // The current values are unaffected.
       expect(await shop.value("timeout")).toBe(36);
       expect(await shop.revision()).toBe(6);
     }
   });
 
-  test("values of before it are refused by 1110, wherever they are asked for; sets and their history go on", async () => {
+  test("older values are refused with 1110 wherever they are requested; sets and their history continue", async () => {
     await using shop = await startWithHistory();
     await editLines(
       shop.journalFile,
@@ -111,7 +111,7 @@ describe("damage inside the journal: what is newer is told, with 1110 beside it,
   });
 });
 
-describe("a damaged end of the journal: the file's state wins and becomes a revision of its own", () => {
+describe("a damaged end of the journal: the file's state wins and becomes a separate revision", () => {
   const cuts: [title: string, damage: (path: string) => Promise<void>, kept: readonly number[]][] = [
     ["whole lines cut off", path => editLines(path, lines => endAt(lines, 3)), [3, 2, 1]],
     ["cut in the last revision's line", cutInLine(6), [5, 4, 3, 2, 1]],
@@ -158,7 +158,7 @@ describe("a damaged end of the journal: the file's state wins and becomes a revi
       changes: { svc: { timeout: { value: 36 } } },
     });
     expect(shop.t.log.some(line => line.includes("a journal is damaged"))).toBe(true);
-    // No values are told for what was lost, right ones for the rest.
+    // Lost revisions return no values, and the others the correct ones.
     const { owner } = shop.t;
     for (let at = 1; at < revision; at++) {
       const reply = await owner.call("config/list", { repo: "shop", revision: at, field: "svc.timeout" });
@@ -172,7 +172,7 @@ describe("a damaged end of the journal: the file's state wins and becomes a revi
     await shop.notes.note(shop.t, "shop");
   });
 
-  test("and an edit made meanwhile is in it", async () => {
+  test("which includes an edit made meanwhile", async () => {
     await using shop = await startWithHistory();
     await shop.t.daemon.close();
     await editLines(shop.journalFile, lines => endAt(lines, 2));

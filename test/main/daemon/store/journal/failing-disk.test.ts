@@ -4,13 +4,13 @@ import { appendUpTo, changeTo, configOf, journalFiles, openJournal, revisionsOf 
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 
 const appends = [
-  { what: "the first record of all", there: 0 },
+  { what: "the very first record", there: 0 },
   { what: "a record in a segment", there: 1 },
   { what: "a record that begins another segment", there: 2 },
 ];
 
 test.each(appends)(
-  "$what: whichever call of it fails, the journal is as it was and the next append works",
+  "$what: whichever call of the append fails, the journal is unchanged and the next append succeeds",
   async ({ there }) => {
     const retention = { revisions: 20, bytes: 64 * 1024 * 1024 };
     let failures = 0;
@@ -33,7 +33,7 @@ test.each(appends)(
       );
       fileSystem.before = () => {};
       if (call < failing) break;
-      // What is not there to be unlinked, or could not be closed for reading, is nobody's loss.
+      // Failing to delete a missing file, or to close a file that was only read, does no harm.
       if (failed) {
         failures++;
         expect(journal.head).toEqual(head);
@@ -51,7 +51,7 @@ test.each(appends)(
   },
 );
 
-test("a cut that fails too is made up for by the next append, or by the next start", async () => {
+test("if cutting off a failed append fails too, the next append or the next start does it", async () => {
   await using folder = await temporaryFolder();
   const fileSystem = watchFileSystem();
   const { journal } = await openJournal(folder.path, { fileSystem });

@@ -17,7 +17,7 @@ async function startWithSecrets(options: TestDaemonOptions = {}): Promise<Shop> 
 const forget = (shop: Shop, field = "svc.domain") => shop.t.owner.call("history/forget", { repo: "shop", field });
 const history = (shop: Shop, args = {}) => shop.t.owner.call("history/list", { repo: "shop", ...args });
 
-/** All that stands in the home, of whatever file. */
+/** The content of all files in the home. */
 async function everything(shop: Shop): Promise<string> {
   const entries = await readdir(shop.t.homeFolder, { recursive: true, withFileTypes: true });
   const paths = entries.filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
@@ -25,7 +25,7 @@ async function everything(shop: Shop): Promise<string> {
 }
 
 describe("history/forget", () => {
-  test("takes a field's old values out of every file; the present one, and the other fields', stay", async () => {
+  test("removes a field's old values from every file, but not its current value or those of other fields", async () => {
     await using shop = await startWithSecrets();
     expect(await everything(shop)).toContain("s1.secret");
     expect(await forget(shop)).toEqual({ result: {}, errors: [] });
@@ -56,7 +56,7 @@ describe("history/forget", () => {
     }
   });
 
-  test("leaves the field out of older revisions, and refuses to restore it: 1110", async () => {
+  test("omits the field from older revisions, and refuses to restore it with 1110", async () => {
     await using shop = await startWithSecrets();
     await forget(shop);
     const { owner } = shop.t;
@@ -70,12 +70,12 @@ describe("history/forget", () => {
     expect(at4.result).toEqual({ svc: { timeout: 30, refresh_day: 2, domain: "public.test" } });
     const named = await owner.call("history/restore", { repo: "shop", to: 2, fields: ["svc.domain"] });
     expect(named).toMatchObject({ errors: [{ code: 1110, field: "svc.domain" }] });
-    // Without fields it is passed over.
+    // A restore without fields skips it.
     expect((await owner.call("history/restore", { repo: "shop", to: 2 })).errors).toEqual([]);
     expect([await shop.value("timeout"), await shop.value("domain")]).toEqual([30, "public.test"]);
   });
 
-  test("is followed by changes like any other, and can be done again", async () => {
+  test("can be followed by changes as usual, and repeated", async () => {
     await using shop = await startWithSecrets();
     await forget(shop);
     await shop.set({ "svc.domain": "s3.secret" });
@@ -102,7 +102,7 @@ describe("history/forget", () => {
     expect(await shop.revision()).toBe(8);
   });
 
-  test("of a value that is unset leaves none", async () => {
+  test("leaves no value of a field that is unset", async () => {
     await using shop = await startWithSecrets();
     await shop.set({ "svc.domain": "s3.secret" });
     await shop.t.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
@@ -112,7 +112,7 @@ describe("history/forget", () => {
     expect(await shop.value("domain")).toBe("");
   });
 
-  test("takes what was set aside of a damaged journal, too, and what an earlier try could not take away", async () => {
+  test("also removes values from the kept copy of a damaged journal, and those that an earlier attempt could not remove", async () => {
     const fileSystem = watchFileSystem();
     await using shop = await startWithSecrets({ fileSystem });
     const folder = join(shop.t.homeFolder, "journal");
@@ -132,7 +132,7 @@ describe("history/forget", () => {
     expect(await shop.revision()).toBe(6);
   });
 
-  test("is for the owner alone, and needs a repository and a field", async () => {
+  test("is for the owner only, and requires a repository and a field", async () => {
     await using shop = await startWithSecrets();
     const tool = await shop.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
     const refused = await tool.call("history/forget", { repo: "shop", field: "svc.domain" });
@@ -147,7 +147,7 @@ describe("history/forget", () => {
     expect(await everything(shop)).toContain("s1.secret");
   });
 
-  test("shows to a key that may read the field, to no other", async () => {
+  test("is visible only to keys that may read the field", async () => {
     await using shop = await startWithSecrets();
     await forget(shop);
     const sources = async (field: string) => {
@@ -158,7 +158,7 @@ describe("history/forget", () => {
     expect(await sources("svc.timeout")).not.toContain("forget");
   });
 
-  test("on a disk that fails at any step loses nothing: it is done or not done, and sets after it stay", async () => {
+  test("loses nothing on a disk that fails at any step: it is done or not, and later sets are kept", async () => {
     for (let failing = 1; ; failing++) {
       const fileSystem = watchFileSystem();
       await using shop = await startWithSecrets({ fileSystem });
@@ -172,7 +172,7 @@ describe("history/forget", () => {
       if (errors.length > 0) expect(errors, `call ${failing}`).toMatchObject([{ code: 1108 }]);
       if (errors.length === 0) expect(await everything(shop), `call ${failing}`).not.toContain(".secret");
       const temporary = (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop"));
-      // What a set replaced a moment ago stays a moment, but for what is to be forgotten.
+      // Files that a set has just replaced are kept for a moment, except those with forgotten values.
       if (errors.length === 0) expect(temporary, `call ${failing}`).toEqual([]);
       await shop.set({ "svc.timeout": 32 });
       await shop.t.restart();

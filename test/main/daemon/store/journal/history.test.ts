@@ -6,8 +6,8 @@ import { until } from "../../../../helpers/daemon.ts";
 import { type Shop, saveByRename, shopText, startShop } from "../../../../helpers/shop.ts";
 
 /*
- * One shop for the tests that only read: revision 1 its file (timeout 30, refresh_day 2), 2 and 3 sets by the owner, 4 an
- * edit by hand, 5 a set by a tool, 6 an unset.
+ * One shop for the tests that only read. Revision 1 is its file (timeout 30, refresh_day 2), 2 and 3 are sets by the owner,
+ * 4 is a hand edit, 5 a set by a tool, 6 an unset.
  */
 let shop: Shop;
 let toolKey: string;
@@ -32,7 +32,7 @@ const list = (args: { readonly [name: string]: unknown }) =>
   shop.t.owner.call("history/list", { repo: "shop", ...args });
 
 describe("history/list", () => {
-  test("tells each revision with who, whence, why and what, the newest first", async () => {
+  test("returns each revision with its actor, source, reason and changes, newest first", async () => {
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const field = (value: unknown, previous: unknown, stored = true) => ({ value, previous, stored });
     const owner = { time, actor: "owner" };
@@ -62,7 +62,7 @@ describe("history/list", () => {
     );
   });
 
-  test("pages with limit and after, each revision on one page", async () => {
+  test("pages with limit and after, with each revision on one page", async () => {
     for (const limit of [1, 2, 3, 5, 6, 7]) {
       const seen: number[] = [];
       let after: string | undefined;
@@ -76,7 +76,7 @@ describe("history/list", () => {
     }
   });
 
-  test("of a field has the revisions and changes of that field alone", async () => {
+  test("returns only the revisions and changes of a field that is given", async () => {
     const { result } = await list({ field: "svc.domain" });
     expect(revisions(result)).toEqual([6, 3, 2]);
     for (const { changes } of result) expect(Object.keys(changes["svc"] ?? {})).toEqual(["domain"]);
@@ -89,16 +89,16 @@ describe("history/list", () => {
     ["of an unknown repository", { repo: "nowhere" }, 1102],
     ["of an unknown field", { field: "svc.nothing" }, 1011],
     ["of a field without a scope", { field: "timeout" }, 1011],
-    ["after no revision", { after: "abc" }, 1101],
-    ["with a limit of none", { limit: 0 }, 1101],
+    ["after something that is not a revision", { after: "abc" }, 1101],
+    ["with a limit of 0", { limit: 0 }, 1101],
     ["with a limit too large", { limit: 1001 }, 1101],
   ])("%s is refused", async (_title, args, code) => {
     expect(await list(args)).toMatchObject({ result: null, errors: [{ code }] });
   });
 });
 
-describe("a key of limited rights", () => {
-  test("is told of no revision, value or reason of what it may not read, and of actors no names", async () => {
+describe("a key with limited rights", () => {
+  test("receives no revision, value or reason that it may not read, and no names of actors", async () => {
     const tool = await shop.t.connect(toolKey);
     const reply = await tool.call("history/list", { repo: "shop" });
     expect(reply.errors).toEqual([]);
@@ -121,7 +121,7 @@ describe("a key of limited rights", () => {
     ]);
   });
 
-  test("pages over what it may read alone", async () => {
+  test("pages only through what it may read", async () => {
     const tool = await shop.t.connect(toolKey);
     const first = await tool.call("history/list", { repo: "shop", limit: 3 });
     expect([revisions(first.result), first.next]).toEqual([[5, 4, 2], "2"]);
@@ -129,7 +129,7 @@ describe("a key of limited rights", () => {
     expect([revisions(last.result), last.next]).toEqual([[1], undefined]);
   });
 
-  test("sees of an older revision what it may read", async () => {
+  test("sees only what it may read of an older revision", async () => {
     const tool = await shop.t.connect(toolKey);
     for (const [revision, timeout] of [
       [1, 30],
@@ -143,7 +143,7 @@ describe("a key of limited rights", () => {
   });
 });
 
-test("config/list of each revision gives the values of then, stored or effective", async () => {
+test("config/list of each revision returns the values at that time, stored or effective", async () => {
   const then = [{}, { domain: "" }, { domain: "a.test" }, { domain: "b.test" }, { domain: "b.test" }];
   for (const [revision, { domain }] of then.entries()) {
     if (domain === undefined) continue;
@@ -159,7 +159,7 @@ test("config/list of each revision gives the values of then, stored or effective
   }
 });
 
-test("config/explain names the last change of the field, also of one that is not stored any more", async () => {
+test("config/explain returns the last change of a field, also if it is no longer stored", async () => {
   const explain = async (field: string) => (await shop.t.owner.call("config/explain", { repo: "shop", field })).result;
   const tool = { revision: 5, actor: "tool", source: "set" };
   expect(await explain("svc.timeout")).toMatchObject({ value: 46, origin: "stored", ...tool });
@@ -169,7 +169,7 @@ test("config/explain names the last change of the field, also of one that is not
   expect(await explain("svc.proxy_url")).not.toHaveProperty("revision");
 });
 
-test("`history` in the settings changes how much is kept, also while the daemon runs", async () => {
+test("the setting `history` changes how much is kept, also while the daemon runs", async () => {
   await using small = await startShop(shopText);
   for (let timeout = 1; timeout <= 30; timeout++) await small.set({ "svc.timeout": timeout });
   const listed = async () => revisions((await small.t.owner.call("history/list", { repo: "shop" })).result);

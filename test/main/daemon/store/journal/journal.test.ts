@@ -8,7 +8,7 @@ import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 const name = "shop.0-0.jsonl";
 
 describe("a journal", () => {
-  test("is empty before its first record, and makes no file for that", async () => {
+  test("is empty before its first record, and creates no file", async () => {
     await using folder = await temporaryFolder();
     const { journal, damage } = await openJournal(folder.path);
     expect(journal.head).toMatchObject({ segment: undefined, revision: 0 });
@@ -20,7 +20,7 @@ describe("a journal", () => {
     expect(damage).toEqual([]);
   });
 
-  test("gives its records back after it is opened anew, in both directions", async () => {
+  test("returns its records in both directions after it is reopened", async () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
     const { journal, damage } = await openJournal(folder.path);
@@ -33,7 +33,7 @@ describe("a journal", () => {
     expect(damage).toEqual([]);
   });
 
-  test("takes several records in one append, and goes on after being opened anew", async () => {
+  test("accepts several records in one append, and continues after it is reopened", async () => {
     await using folder = await temporaryFolder();
     await (await openJournal(folder.path)).journal.append([changeTo(1), changeTo(2)], {});
     await appendUpTo((await openJournal(folder.path)).journal, 3, 4);
@@ -41,7 +41,7 @@ describe("a journal", () => {
     expect(await revisionsOf(journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
   });
 
-  test("takes back what was appended and could not be synced: it is written again, and not only synced again", async () => {
+  test("removes appended records that could not be synced: they are written again, not only synced again", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
     const { journal } = await openJournal(folder.path, { fileSystem });
@@ -61,7 +61,7 @@ describe("a journal", () => {
     expect(await revisionsOf((await openJournal(folder.path)).journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
   });
 
-  test("is byte for byte what it was after an append that failed at any step, and goes on from there", async () => {
+  test("is unchanged byte for byte after an append that failed at any step, and continues from there", async () => {
     for (let failing = 1; ; failing++) {
       await using folder = await temporaryFolder();
       const fileSystem = watchFileSystem();
@@ -86,7 +86,7 @@ describe("a journal", () => {
     }
   });
 
-  test("tells of its file's text what was told last, also from the beginning of a segment on", async () => {
+  test("returns the last record about its file's text, also when new segments have begun since", async () => {
     await using folder = await temporaryFolder();
     const { journal } = await openJournal(folder.path, { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } });
     const { text: _, ...change } = changeTo(1);
@@ -102,8 +102,8 @@ describe("a journal", () => {
   });
 });
 
-describe("opening a journal takes away", () => {
-  test("a record torn at any byte, and no other", async () => {
+describe("opening a journal removes", () => {
+  test("a record torn at any byte, and no others", async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, name);
     const writer = (await openJournal(folder.path)).journal;
@@ -133,7 +133,7 @@ describe("opening a journal takes away", () => {
     }
   });
 
-  test("revisions whose file is still the one that they were to replace", async () => {
+  test("revisions that have not yet replaced their file", async () => {
     await using folder = await temporaryFolder();
     const stamp = { size: 10, mtimeMs: 1234.5, ino: 99 };
     const { journal } = await openJournal(folder.path);
@@ -153,8 +153,8 @@ describe("opening a journal takes away", () => {
   });
 });
 
-describe("a journal whose end is lost goes on behind what was given out", () => {
-  test("when whole records are cut off, as others know", async () => {
+describe("a journal whose end is lost continues after the last revision that was given out", () => {
+  test("when whole records are missing that are known elsewhere", async () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
     const text = await readFile(join(folder.path, name), "utf8");
@@ -171,7 +171,7 @@ describe("a journal whose end is lost goes on behind what was given out", () => 
     expect(again.damage).toEqual([]);
   });
 
-  test("when more than one torn record follows the last whole one, which is kept aside", async () => {
+  test("when more than one torn record follows the last intact one, and keeps a copy of them", async () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path)).journal, 1, 2);
     await appendFile(join(folder.path, name), "noise\nand more\nand");
@@ -181,7 +181,7 @@ describe("a journal whose end is lost goes on behind what was given out", () => 
     expect(await readFile(join(folder.path, `${name}.damaged`), "utf8")).toBe("noise\nand more\nand");
   });
 
-  test("when it is gone as a whole", async () => {
+  test("when all of it is missing", async () => {
     await using folder = await temporaryFolder();
     const { journal } = await openJournal(folder.path, { known: 7 });
     expect(journal.head?.revision).toBeGreaterThan(7);

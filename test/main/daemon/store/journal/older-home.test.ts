@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 
 const noRescans = { rescanInterval: 3_600_000 };
 
-/** A home as a daemon of format 1 left it: revisions were microseconds then, and nothing was kept of the past. */
+/** A home as a daemon of format 1 left it: revisions were microseconds, and there was no history. */
 async function olderHome(repositories: { readonly [id: string]: string }) {
   const home = await temporaryFolder();
   await mkdir(join(home.path, "repos"));
@@ -28,7 +28,7 @@ function historyOf(t: TestDaemon, repo: string) {
 }
 
 describe("a home of format 1, without a journal", () => {
-  test("gets revision 1 with what its file holds, source file, and format 3", async () => {
+  test("gets revision 1 of source file with its file's values, and format 3", async () => {
     await using home = await olderHome({ shop: shopText, empty: "{}" });
     await using t = await startTestDaemon({ ...noRescans, home: home.path });
     expect(await t.owner.call("config/list", { repo: "shop", stored: true })).toEqual({
@@ -51,7 +51,7 @@ describe("a home of format 1, without a journal", () => {
     expect(t.log.filter(line => line.includes("damaged"))).toEqual([]);
   });
 
-  test("has its journals private, and the same revisions at the next start", async () => {
+  test("gets private journals, and has the same revisions at the next start", async () => {
     await using home = await olderHome({ shop: shopText });
     await using t = await startTestDaemon({ ...noRescans, home: home.path });
     await historyOf(t, "shop");
@@ -61,7 +61,7 @@ describe("a home of format 1, without a journal", () => {
     expect(await journalFiles(join(home.path, "journal"))).toEqual(before);
   });
 
-  test("with a file that is broken begins its history once that is fixed", async () => {
+  test("begins the history of a broken file once the file is fixed", async () => {
     await using home = await olderHome({ shop: halfAFile });
     await using t = await startTestDaemon({ ...noRescans, home: home.path });
     expect((await t.owner.call("config/list", { repo: "shop" })).errors).toMatchObject([{ code: 1106 }]);
@@ -76,7 +76,7 @@ describe("a home of format 1, without a journal", () => {
 });
 
 describe("an edit made while no daemon ran", () => {
-  test("is a revision of source file, with what it changed and from what", async () => {
+  test("becomes a revision of source file with new and previous values", async () => {
     await using shop = await startShop();
     await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
     const text = await shop.read();
@@ -100,7 +100,7 @@ describe("an edit made while no daemon ran", () => {
     expect((await historyOf(shop.t, "shop")).result).toEqual(result);
   });
 
-  test("that changes no value is none", async () => {
+  test("makes no revision if it changes no value", async () => {
     await using shop = await startShop();
     await shop.set({ "svc.timeout": 31 });
     await shop.t.daemon.close();
@@ -111,8 +111,8 @@ describe("an edit made while no daemon ran", () => {
   });
 });
 
-describe("the last good values of", () => {
-  test("a broken file come from the journal after a restart, and fixed it goes on from them", async () => {
+describe("the last valid values after a restart", () => {
+  test("come from the journal for a broken file, whose history continues from them once it is fixed", async () => {
     await using shop = await startShop();
     await shop.set({ "svc.timeout": 31 });
     const text = await shop.read();
@@ -134,7 +134,7 @@ describe("the last good values of", () => {
     });
   });
 
-  test("a refused value come from the journal after a restart, with the other values as the file has them", async () => {
+  test("come from the journal for an invalid value, and from the file for the other values", async () => {
     await using shop = await startShop();
     await shop.set({ "svc.timeout": 31 });
     await shop.t.daemon.close();

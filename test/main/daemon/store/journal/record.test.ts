@@ -27,7 +27,7 @@ const record: fc.Arbitrary<ChangeRecord> = fc
     changes: [{ scope: "svc", field: "timeout", before, after }],
   }));
 
-test("records come back as they were written, each with the hash of the one before", () => {
+test("records are read as they were written, each with the hash of the previous one", () => {
   fc.assert(
     fc.property(fc.array(record, { minLength: 1, maxLength: 5 }), records => {
       const { text, hash } = formatLines(records, noHash);
@@ -40,7 +40,7 @@ test("records come back as they were written, each with the hash of the one befo
   );
 });
 
-test("a chain written in parts is that written at once", () => {
+test("a chain written in parts equals one written at once", () => {
   const records = [checkpoint, changeTo(1), changeTo(2)];
   const whole = formatLines(records, noHash);
   const first = formatLines(records.slice(0, 1), noHash);
@@ -48,7 +48,7 @@ test("a chain written in parts is that written at once", () => {
   expect({ text: first.text + rest.text, hash: rest.hash }).toEqual(whole);
 });
 
-test("any changed byte of a line is noticed", () => {
+test("any changed byte of a line is detected", () => {
   fc.assert(
     fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (written, place, difference) => {
       const { text } = formatLines([written], noHash);
@@ -61,7 +61,7 @@ test("any changed byte of a line is noticed", () => {
   );
 });
 
-test("each byte of one line, each bit of it flipped, is noticed", () => {
+test("any flipped bit of a line is detected", () => {
   const { text } = formatLines([changeTo(2)], noHash);
   const line = Buffer.from(text.slice(0, -1));
   for (let at = 0; at < line.length; at++) {
@@ -73,18 +73,18 @@ test("each byte of one line, each bit of it flipped, is noticed", () => {
   }
 });
 
-test("bytes that are no UTF-8 are not taken for the character that they are shown as", () => {
+test("invalid UTF-8 is not mistaken for the replacement character that it decodes to", () => {
   const { text } = formatLines([{ ...changeTo(1), reason: "\ufffd" }], noHash);
   expect(text).not.toContain("\ufffd");
   expect(parseLine(text.slice(0, -1))?.record).toMatchObject({ reason: "\ufffd" });
 });
 
 test.each(["", " ", "  ", "-", "{}", "a {}", "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"])(
-  "%j is no line",
+  "%j is not a line",
   line => void expect(parseLine(line)).toBeUndefined(),
 );
 
-test("changes are applied to a configuration: set, and taken away where there is no value after", () => {
+test("applying changes to a configuration sets values, and removes those without a new value", () => {
   const changes = [
     { scope: "svc", field: "timeout", before: 1, after: 2 },
     { scope: "svc", field: "domain", before: "a.test" },

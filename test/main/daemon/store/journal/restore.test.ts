@@ -3,7 +3,7 @@ import { breakFile } from "../../../../helpers/broken-file.ts";
 import { until } from "../../../../helpers/daemon.ts";
 import { type Shop, startShop } from "../../../../helpers/shop.ts";
 
-/** Revision 1: timeout 30, refresh_day 2. 2: timeout 31, domain a.test. 3: refresh_day unset, domain b.test is 4. */
+/** Revision 1: timeout 30, refresh_day 2. 2: timeout 31, domain a.test. 3: refresh_day unset. 4: domain b.test. */
 async function startWithHistory(): Promise<Shop> {
   const shop = await startShop();
   await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
@@ -18,7 +18,7 @@ const stored = async (shop: Shop) =>
   (await shop.t.owner.call("config/list", { repo: "shop", stored: true })).result["svc"];
 
 describe("history/restore", () => {
-  test("brings all fields back, deleted ones too, and takes away what was not there; one revision", async () => {
+  test("restores all fields, also deleted ones, and removes those that did not exist, in one revision", async () => {
     await using shop = await startWithHistory();
     const reply = await restore(shop, { to: 1, reason: "it was better" });
     expect(reply.errors).toEqual([]);
@@ -37,7 +37,7 @@ describe("history/restore", () => {
     await until(() => shop.sources().at(-1) === "restore", "the event");
   });
 
-  test("can itself be undone, by a restore of the revision before it", async () => {
+  test("can itself be undone by restoring the previous revision", async () => {
     await using shop = await startWithHistory();
     const before = await stored(shop);
     await restore(shop, { to: 1 });
@@ -46,7 +46,7 @@ describe("history/restore", () => {
     expect(await shop.revision()).toBe(6);
   });
 
-  test("of some fields leaves the others", async () => {
+  test("of some fields leaves the others unchanged", async () => {
     await using shop = await startWithHistory();
     const { result, errors } = await restore(shop, { to: 1, fields: ["svc.timeout", "svc.domain"] });
     expect(errors).toEqual([]);
@@ -54,14 +54,14 @@ describe("history/restore", () => {
     expect(await stored(shop)).toEqual({ timeout: 30 });
   });
 
-  test("of what is there already is no revision", async () => {
+  test("of the current values makes no revision", async () => {
     await using shop = await startWithHistory();
     expect(await restore(shop, { to: 4 })).toEqual({ result: [{ repo: "shop", revision: 4, config: {} }], errors: [] });
     expect((await restore(shop, { to: 2, fields: ["svc.timeout"] })).result).toMatchObject([{ revision: 4 }]);
     expect(await shop.revision()).toBe(4);
   });
 
-  test("with dryRun tells what it would do, and does nothing", async () => {
+  test("with dryRun reports what it would do, and does nothing", async () => {
     await using shop = await startWithHistory();
     const before = await shop.read();
     const { result } = await restore(shop, { to: 1, dryRun: true });
@@ -70,7 +70,7 @@ describe("history/restore", () => {
     expect(await shop.revision()).toBe(4);
   });
 
-  test("with a revision compares first: 1104", async () => {
+  test("with an expected revision is refused with 1104 if another one is current", async () => {
     await using shop = await startWithHistory();
     const stale = await restore(shop, { to: 1, revision: 3 });
     expect(stale).toMatchObject({ result: [], errors: [{ code: 1104, repo: "shop", details: { current: 4 } }] });
@@ -78,7 +78,7 @@ describe("history/restore", () => {
     expect((await restore(shop, { to: 1, revision: 4 })).errors).toEqual([]);
   });
 
-  test("atomic: an unknown field among them, and nothing is restored; else the rest is", async () => {
+  test("of an unknown field among others restores nothing if it is atomic, and otherwise the others", async () => {
     await using shop = await startWithHistory();
     const fields = ["svc.timeout", "svc.nothing"];
     const atomic = await restore(shop, { to: 1, fields, atomic: true });
@@ -91,22 +91,22 @@ describe("history/restore", () => {
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
     ["without a repository", { repo: "", to: 1 }, 1006],
     ["in an unknown repository", { repo: "nowhere", to: 1 }, 1007],
-    ["to no revision", {}, 1101],
-    ["to a revision never made", { to: 99 }, 1112],
-    ["of no field", { to: 1, fields: [] }, 1008],
+    ["without a revision", {}, 1101],
+    ["to a revision that never existed", { to: 99 }, 1112],
+    ["of no fields", { to: 1, fields: [] }, 1008],
   ])("%s is refused", async (_title, args, code) => {
     await using shop = await startWithHistory();
     expect(await restore(shop, args)).toMatchObject({ result: [], errors: [{ code }] });
     expect(await shop.revision()).toBe(4);
   });
 
-  test("of a broken file is refused: 1106", async () => {
+  test("of a broken file is refused with 1106", async () => {
     await using shop = await startWithHistory();
     await breakFile(shop.t, "shop");
     expect(await restore(shop, { to: 1 })).toMatchObject({ result: [], errors: [{ code: 1106 }] });
   });
 
-  test("keeps the rules across fields: 1103, and the rest is restored", async () => {
+  test("enforces the rules across fields with 1103, and restores the rest", async () => {
     await using shop = await startShop();
     await shop.set({ "svc.services": { web: { ready: "true", image: "web:1" } }, "svc.timeout": 31 });
     await shop.set({ "svc.default": "web", "svc.timeout": 32 });
@@ -116,7 +116,7 @@ describe("history/restore", () => {
     expect(await stored(shop)).toMatchObject({ timeout: 30, default: "web" });
   });
 
-  test("restores for a key what it may write, and tells it of nothing else", async () => {
+  test("restores only what the key may write, and reveals nothing else to it", async () => {
     await using shop = await startWithHistory();
     const tool = await shop.t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "write" }]);
     const all = await tool.call("history/restore", { repo: "shop", to: 1 });
@@ -128,7 +128,7 @@ describe("history/restore", () => {
     expect(named.errors).toMatchObject([{ code: 1007, field: "svc.domain" }]);
     expect(await shop.value("domain")).toBe("b.test");
     const reader = await shop.t.connectWith([{ repos: "*", fields: ["*"], right: "read" }]);
-    // It learns not even whether there is such a revision.
+    // It does not even learn whether there is such a revision.
     for (const to of [1, 99])
       expect((await reader.call("history/restore", { repo: "shop", to })).errors).toMatchObject([{ code: 1007 }]);
   });

@@ -22,7 +22,7 @@ async function firstAndLast(path: string) {
 }
 
 describe("a journal of several segments", () => {
-  test("is read across them, forward and backward, after each is opened anew", async () => {
+  test("is read across all of them, forward and backward, after it is reopened for each revision", async () => {
     await using folder = await temporaryFolder();
     for (let revision = 1; revision <= 9; revision++)
       await appendUpTo((await openJournal(folder.path, { retention })).journal, revision, revision);
@@ -33,7 +33,7 @@ describe("a journal of several segments", () => {
     expect(await journal.replay()).toEqual(configOf(9));
   });
 
-  test("begins each with the configuration and the last hash of the one before", async () => {
+  test("begins each one with the configuration and the last hash of the previous one", async () => {
     await using folder = await temporaryFolder();
     const { journal } = await openJournal(folder.path, { retention });
     await appendUpTo(journal, 1, 7);
@@ -45,7 +45,7 @@ describe("a journal of several segments", () => {
     }
   });
 
-  test("loses a newest one that was begun and torn, and nothing else", async () => {
+  test("loses only a newest one that is torn at its beginning", async () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path, { retention })).journal, 1, 5);
     const path = join(folder.path, "shop.0-4.jsonl");
@@ -61,7 +61,7 @@ describe("a journal of several segments", () => {
     expect(await revisionsOf(journal.forward(0, 6))).toEqual(range(1, 6));
   });
 
-  test("is what it was after an append that failed at the beginning of a segment", async () => {
+  test("is unchanged after an append that failed at the beginning of a segment", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
     const { journal } = await openJournal(folder.path, { retention, fileSystem });
@@ -78,7 +78,7 @@ describe("a journal of several segments", () => {
     expect(await revisionsOf(journal.backward(9))).toEqual([6, 5, 4, 3, 2, 1]);
   });
 
-  test("one in the middle that is gone is damage, told up to there", async () => {
+  test("reports a missing one in the middle as damage, and returns the revisions up to it", async () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path, { retention })).journal, 1, 7);
     await unlink(join(folder.path, "shop.0-2.jsonl"));
@@ -94,17 +94,20 @@ describe("a journal of several segments", () => {
 });
 
 describe("compaction", () => {
-  test("drops the oldest segments, `oldest` moves, and what is left begins with a checkpoint", async () => {
+  test("drops the oldest segments and advances `oldest`, and the rest begins with a checkpoint", async () => {
     await using folder = await temporaryFolder();
     const { journal } = await openJournal(folder.path, { retention });
-    /** The hash that each segment ended with, by the revision of its checkpoint. */
+    /** The last hash of each segment, by the revision of its checkpoint. */
     const ends = new Map<number, string>();
     for (let revision = 1; revision <= 100; revision++) {
       await appendUpTo(journal, revision, revision);
       const newest = journal.segments.at(-1);
       const end = newest && (await firstAndLast(newest.path)).last?.hash;
       if (newest !== undefined && end !== undefined) ends.set(newest.revision, end);
-      await until(async () => (await readdir(folder.path)).length === journal.segments.length, "the files to be gone");
+      await until(
+        async () => (await readdir(folder.path)).length === journal.segments.length,
+        "the files to be deleted",
+      );
       expect(journal.oldest()).toBe(Math.max(0, revision - 20));
       const kept = range(journal.oldest() + 1, revision);
       expect(await revisionsOf(journal.forward(journal.oldest(), revision))).toEqual(kept);
@@ -113,12 +116,12 @@ describe("compaction", () => {
     const [oldest] = journal.segments;
     const { first } = await firstAndLast(oldest?.path ?? "");
     expect(first?.record).toMatchObject({ kind: "checkpoint", config: configOf(oldest?.revision ?? 0) });
-    // The chain goes on from what is gone.
+    // The chain continues from the dropped segments.
     const dropped = Math.max(...[...ends.keys()].filter(revision => revision < (oldest?.revision ?? 0)));
     expect(first?.previous).toBe(ends.get(dropped));
   });
 
-  test("keeps to the bytes too, whatever the revisions", async () => {
+  test("also respects the limit of bytes, whatever the number of revisions", async () => {
     await using folder = await temporaryFolder();
     const small = { revisions: 10_000, bytes: 20_000 };
     const { journal } = await openJournal(folder.path, { retention: small });
@@ -133,7 +136,7 @@ describe("compaction", () => {
     expect(await revisionsOf(journal.forward(journal.oldest(), 400))).toEqual(range(journal.oldest() + 1, 400));
   });
 
-  test("that overtakes a reader ends its reading, and is no damage", async () => {
+  test("ends a read that it overtakes, and reports no damage", async () => {
     await using folder = await temporaryFolder();
     const { journal, damage } = await openJournal(folder.path, { retention });
     await appendUpTo(journal, 1, 20);

@@ -6,7 +6,7 @@ import { logFiles, openLog } from "../../../../helpers/file-log.ts";
 import { systemError, watchFileSystem } from "../../../../helpers/file-system.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 
-/** Ends it without tidying up, as a kill does. */
+/** Ends it without cleaning up, as a kill does. */
 async function abandon({ log }: TestLog): Promise<void> {
   await log.close();
 }
@@ -19,7 +19,7 @@ describeCommitLog("a log of files", makePlace);
 describeOwnLog("a log of files", makePlace);
 
 describe("a log of files", () => {
-  test("writes what waits during one write with one other and one sync", async () => {
+  test("writes everything that is queued during one write with one other write and one sync", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
     const opened = await openLog(folder.path, fileSystem);
@@ -34,7 +34,7 @@ describe("a log of files", () => {
     await abandon(opened);
   });
 
-  test("tells nobody of a commit before its sync has ended", async () => {
+  test("reports no commit before its sync has ended", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
     const opened = await openLog(folder.path, fileSystem);
@@ -48,7 +48,7 @@ describe("a log of files", () => {
     await abandon(opened);
   });
 
-  test("lets go of what is released, file by file, and goes on with its numbers", async () => {
+  test("drops released entries file by file, and continues its numbering", async () => {
     await using folder = await temporaryFolder();
     let opened = await openLog(folder.path);
     await opened.append(1, 2, 3);
@@ -70,7 +70,7 @@ describe("a log of files", () => {
     await abandon(opened);
   });
 
-  test("does not pile up files over many starts", async () => {
+  test("does not accumulate files over many starts", async () => {
     await using folder = await temporaryFolder();
     for (let start = 1; start <= 20; start++) {
       const { log } = await openLog(folder.path);
@@ -80,7 +80,7 @@ describe("a log of files", () => {
     expect((await logFiles(folder.path)).length).toBeLessThanOrEqual(2);
   });
 
-  test("takes an entry that is larger than a file should be", async () => {
+  test("accepts an entry that is larger than a file should be", async () => {
     await using folder = await temporaryFolder();
     const opened = await openLog(folder.path);
     await Promise.all([
@@ -96,7 +96,7 @@ describe("a log of files", () => {
 });
 
 describe("a log after a crash", () => {
-  test("has what was acknowledged, and of a write that never ended nothing behind the first byte that is missing", async () => {
+  test("has everything that was acknowledged, and nothing of an unfinished write from its first missing byte on", async () => {
     await using folder = await temporaryFolder();
     const opened = await openLog(folder.path);
     await opened.append(1);
@@ -111,7 +111,7 @@ describe("a log after a crash", () => {
       const again = await openLog(copy.path);
       expect([[1], [1, 2], [1, 2, 3], [1, 2, 3, 4]]).toContainEqual(again.found);
       expect(again.lost).toBe(0);
-      // Its place is free for another.
+      // The place of the lost rest is free for another entry.
       await again.append(9);
       await abandon(again);
       const third = await openLog(copy.path);
@@ -120,7 +120,7 @@ describe("a log after a crash", () => {
     }
   });
 
-  test("passes over lines of a write that never ended, whichever of them the disk has", async () => {
+  test("skips the lines of an unfinished write, whichever of them the disk has", async () => {
     await using folder = await temporaryFolder();
     const opened = await openLog(folder.path);
     await opened.append(1);
@@ -137,9 +137,9 @@ describe("a log after a crash", () => {
 
   test.each([
     ["altered", (line: string) => line.replace(`"value":2`, `"value":7`)],
-    ["gone", () => undefined],
+    ["missing", () => undefined],
     ["cut", (line: string) => line.slice(0, 40)],
-  ])("whose acknowledged line is %s says that it is lost, and keeps the others", async (_how, change) => {
+  ])("reports an acknowledged line that is %s as lost, and keeps the others", async (_how, change) => {
     await using folder = await temporaryFolder();
     const opened = await openLog(folder.path);
     for (const timeout of [1, 2, 3]) await opened.append(timeout);
@@ -151,7 +151,7 @@ describe("a log after a crash", () => {
     const again = await openLog(folder.path);
     expect([again.found, again.lost]).toEqual([[1, 3], 1]);
     expect(again.problems).toEqual([expect.stringContaining("damaged")]);
-    // What a reader knew of the old one's places says nothing any more, and no number is given twice.
+    // Positions in the old log are meaningless in the new one, and no number is used twice.
     await again.log.renew();
     expect(again.log.id).not.toBe(opened.log.id);
     await again.append(9);
@@ -159,7 +159,7 @@ describe("a log after a crash", () => {
     await abandon(again);
   });
 
-  test("whose last file was begun and not used goes on behind the one before", async () => {
+  test("continues after the previous file if the last one was created but not used", async () => {
     await using folder = await temporaryFolder();
     const opened = await openLog(folder.path);
     await opened.append(1);
@@ -177,7 +177,7 @@ describe("a log after a crash", () => {
 
 describe("a log on a failing disk", () => {
   test.each(["ENOSPC", "EIO"])(
-    "takes an entry or refuses it, at %s of each call; a restart finds what was taken, and of the rest only what was said to be unknown",
+    "accepts or rejects an entry, at %s of each call; a restart finds what was accepted, and of the rest only what was reported as unknown",
     async code => {
       for (let failing = 1; ; failing++) {
         await using folder = await temporaryFolder();
@@ -207,7 +207,7 @@ describe("a log on a failing disk", () => {
     },
   );
 
-  test("never syncs a file again in which a write or a sync failed", async () => {
+  test("never syncs a file again after a write or a sync of it has failed", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
     const opened = await openLog(folder.path, fileSystem);
@@ -227,7 +227,7 @@ describe("a log on a failing disk", () => {
     await abandon(opened);
   });
 
-  test("says that the outcome is unknown while it cannot go on anywhere, refuses then, and goes on once it can", async () => {
+  test("reports an unknown outcome when it cannot continue in any file, rejects later entries, and continues once it can", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
     const opened = await openLog(folder.path, fileSystem);
@@ -245,7 +245,7 @@ describe("a log on a failing disk", () => {
     await abandon(again);
   });
 
-  test("goes on where the disk takes fewer bytes than it is given", async () => {
+  test("continues a write of which the disk takes fewer bytes than it is given", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
     fileSystem.takes = (_call, bytes) => Math.ceil(bytes / 3);
@@ -257,7 +257,7 @@ describe("a log on a failing disk", () => {
     await abandon(again);
   });
 
-  test("goes on in a new file when its own was deleted under it", async () => {
+  test("continues in a new file when its own was deleted", async () => {
     await using folder = await temporaryFolder();
     const opened = await openLog(folder.path);
     await opened.append(1);

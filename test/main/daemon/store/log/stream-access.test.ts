@@ -6,7 +6,7 @@ import { makeCertificates, makeCredentials } from "../../../../helpers/nats-secu
 import { configured, describeWithNats, startNatsServer } from "../../../../helpers/nats-server.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 
-/** Adds a repository on one machine and reads it on another, both with these settings of the log. */
+/** Adds a repository on one machine and reads it on another, both with these log settings. */
 async function share(folder: string, log: object): Promise<void> {
   const start = async (machine: string) => {
     const home = join(folder, machine);
@@ -21,8 +21,8 @@ async function share(folder: string, log: object): Promise<void> {
   expect((await desk.owner.call("config/list", { repo: "shop" })).result["svc"]?.["timeout"]).toBe(41);
 }
 
-describeWithNats("a log on a server that asks who is there", () => {
-  test("is reached by TLS with an authority of one's own and a certificate of the machine, and not without them", async () => {
+describeWithNats("a log on a server that requires authentication", () => {
+  test("is reached by TLS with a private certificate authority and a client certificate, and not without them", async () => {
     await using folder = await temporaryFolder();
     const { ca, server, client } = await makeCertificates(folder.path);
     const files = `cert_file: "${server.certificate}", key_file: "${server.key}", ca_file: "${ca}"`;
@@ -36,7 +36,7 @@ describeWithNats("a log on a server that asks who is there", () => {
     await share(folder.path, { address, ca, certificate, key });
   });
 
-  test("is reached with a credentials file, and with no other one", async () => {
+  test("is reached with its credentials file, and not with another one", async () => {
     await using folder = await temporaryFolder();
     const [ours, theirs] = [await makeCredentials(), await makeCredentials()];
     await using nats = await startNatsServer(configured(() => ours.configuration));

@@ -21,19 +21,19 @@ async function makePlace() {
     server,
     folder: folder.path,
     open: () => openStreamLog(server, folder.path),
-    /** As another machine does. */
+    /** Opens it like another machine. */
     openOther: (prepare?: () => Promise<void>) =>
       openStreamLog(server, join(folder.path, "other"), prepare === undefined ? {} : { prepare }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-/** Every commit that a log knows of, in its order, wherever it was made. */
+/** Every commit that a log knows of, in its order, whichever machine made it. */
 function known({ found, committed }: TestLog): number[] {
   return [...found, ...committed.map(([, timeout]) => timeout)].sort((one, other) => one - other);
 }
 
-/** A line to a server on which what it answers can be lost: all of it, or all but its answers to pings. */
+/** A line to a server that can lose the server's answers: all of them, or all except its answers to pings. */
 async function openLine(port: number) {
   const ends = new Set<Socket>();
   let isMute = false;
@@ -82,13 +82,13 @@ async function isReachable({ log }: TestLog): Promise<void> {
   await until(() => log.problem === undefined, "the server");
 }
 
-/** Stands for the id of the message that is there. */
+/** A placeholder for the id of the existing message. */
 const previous = "PREVIOUS";
 
 describeWithNats("a log on a stream", () => {
   describeCommitLog("a log on a stream", makePlace);
 
-  test("hands what others append to its follower, in order, and each log numbers all alike", async () => {
+  test("passes entries of others to its follower in order, and all logs number them alike", async () => {
     await using place = await makePlace();
     const [one, other] = [await place.open(), await place.openOther()];
     expect(other.log.id).toBe(one.log.id);
@@ -101,7 +101,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [one, other]) await log.close();
   });
 
-  test("tells at once whose message was beaten on its way, as what came instead may be waiting for that", async () => {
+  test("reports a conflict immediately, because the entry that came first may be waiting for that", async () => {
     await using place = await makePlace();
     let outcome: Promise<unknown> = Promise.resolve();
     const one = await openStreamLog(place.server, join(place.folder, "one"), {
@@ -121,7 +121,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [one, other]) await log.close();
   });
 
-  test("refuses what was decided before others changed the same repository, and says when to decide again", async () => {
+  test("rejects a change decided before others changed the same repository, and reports when to decide again", async () => {
     await using place = await makePlace();
     const one = await place.open();
     const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
@@ -141,7 +141,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [one, other]) await log.close();
   });
 
-  test("appends what touches another repository again by itself", async () => {
+  test("retries by itself an entry that touches another repository", async () => {
     await using place = await makePlace();
     const [one, other] = [await place.open(), await place.openOther()];
     const removals = async ({ log }: TestLog, name: string) => {
@@ -156,7 +156,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [one, other]) await log.close();
   });
 
-  test("goes on after its server was killed: what waits is there once", async () => {
+  test("continues after its server was killed, with each waiting entry once", async () => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
@@ -178,7 +178,7 @@ describeWithNats("a log on a stream", () => {
     await again.log.close();
   });
 
-  test("goes on while the leader of three servers is killed: what was acknowledged is there once, in order", async () => {
+  test("continues while the leader of three servers is killed, with each acknowledged entry once and in order", async () => {
     await using cluster = await startCluster();
     await using folder = await temporaryFolder();
     const one = await openStreamLog(cluster, join(folder.path, "one"), { replicas: 3 });
@@ -190,7 +190,7 @@ describeWithNats("a log on a stream", () => {
         const error = await one.append(timeout).catch((reason: unknown) => reason);
         if (error === undefined) acknowledged.push(timeout);
         else refused.push(error);
-        // The others may take longer than an append waits.
+        // The others may take longer than the timeout of an append.
         if (error !== undefined) await isReachable(one);
       }
     };
@@ -214,7 +214,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [one, other]) await log.close();
   });
 
-  test("refuses after a while what cannot be appended, and at once from then on; nothing of it turns up", async () => {
+  test("rejects an entry that cannot be appended after a timeout, and further ones immediately; none of them turns up later", async () => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
@@ -234,7 +234,7 @@ describeWithNats("a log on a stream", () => {
     await one.log.close();
   });
 
-  test("says that it does not know where a server never answers; what is there all the same comes by", async () => {
+  test("reports an unknown outcome when a server never answers; an entry that was stored anyway is received later", async () => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
@@ -243,7 +243,7 @@ describeWithNats("a log on a stream", () => {
     expect(refused).toMatchObject({ isOutcomeUnknown: true });
     place.server.resume();
     await isReachable(one);
-    // Whether the server took it or not: it has one place in the log, or none.
+    // Whether or not the server stored it, it has at most one place in the log.
     await one.append(3).catch(async (error: unknown) => {
       if (!(error instanceof ConflictError)) throw error;
       await error.applied;
@@ -254,7 +254,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [one, other]) await log.close();
   });
 
-  test("knows a message by its id whose answer was lost with the connection", async () => {
+  test("recognizes a message by its id when its answer was lost with the connection", async () => {
     await using place = await makePlace();
     await using line = await openLine(place.server.port);
     await using folder = await temporaryFolder();
@@ -276,7 +276,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [one, other]) await log.close();
   });
 
-  test("notices by the stream's missing heartbeats that a server which still answers pings sends nothing more", async () => {
+  test("detects by the stream's missing heartbeats that a server which still answers pings sends nothing else", async () => {
     await using place = await makePlace();
     await using line = await openLine(place.server.port);
     const session = await StreamSession.open(parseStreamAddress(`nats://127.0.0.1:${line.port}/test`), true);
@@ -291,7 +291,7 @@ describeWithNats("a log on a stream", () => {
     await followed;
   });
 
-  test("starts without its server, and takes in what came as soon as it is there", async () => {
+  test("starts without its server, and receives missed entries as soon as the server is back", async () => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
@@ -309,7 +309,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [again, other]) await log.close();
   });
 
-  test("does not go on with a stream that lost what was acknowledged", async () => {
+  test("does not continue with a stream that lost acknowledged entries", async () => {
     await using place = await makePlace();
     const one = await place.open();
     for (const timeout of [1, 2]) await one.append(timeout);
@@ -328,7 +328,7 @@ describeWithNats("a log on a stream", () => {
   });
 
   test.each([0, 1, 2])(
-    "does not go on with an older copy of the stream to which others added %i messages",
+    "does not continue with an older copy of the stream to which others added %i messages",
     async more => {
       await using place = await makePlace();
       const [data, copy] = [join(place.server.folder, "data"), join(place.server.folder, "copy")];
@@ -359,7 +359,7 @@ describeWithNats("a log on a stream", () => {
     },
   );
 
-  test("refuses what a full stream has no room for, says so, and goes on when there is room", async () => {
+  test("rejects an entry that a full stream has no room for, reports why, and continues once there is room", async () => {
     await using place = await makePlace();
     const connection = await connect({ servers: place.server.url });
     const { streams } = await jetstreamManager(connection);
@@ -379,7 +379,7 @@ describeWithNats("a log on a stream", () => {
     await log.close();
   });
 
-  test("says that the stream is missing, and makes no other one in its place", async () => {
+  test("reports a missing stream, and does not create another one in its place", async () => {
     await using place = await makePlace();
     const { log, append } = await place.open();
     await append(1);
@@ -404,7 +404,7 @@ describeWithNats("a log on a stream", () => {
     { first: 2, previous, entries: [{ kind: "scope", name: "svc", text: "{}" }] },
     { first: 2, previous, entries: [{ kind: "scope", name: "own", text: 7 }] },
     { first: 7, previous, entries: [] },
-    // As a server has it that was cut off from the others, which have another message in the place before.
+    // As on a server that was cut off from the others, which have another message in the previous place.
     { first: 2, previous: "another", entries: [] },
   ])("stops at a message that no daemon published here: %j", async content => {
     await using place = await makePlace();
@@ -420,7 +420,7 @@ describeWithNats("a log on a stream", () => {
     await one.log.close();
   });
 
-  test("refuses an entry that no message can hold, and takes the next one", async () => {
+  test("rejects an entry that is too large for a message, and accepts the next one", async () => {
     await using place = await makePlace();
     const { log, append, committed } = await place.open();
     const entry = { kind: "remove", time: "x".repeat(1024 * 1024), repo: "shop" } as const;

@@ -18,7 +18,7 @@ function part(snapshot: number, repo: string, commits: readonly Commit[], isFirs
 const snapshot: LogEntry = { kind: "snapshot", time };
 const whole = { begins: true, isWhole: true };
 
-/** What one who follows is told, as text, of entries with the numbers 11, 12 and so on. */
+/** What a follower receives, as text, of entries with the numbers 11, 12 and so on. */
 function followed(entries: readonly LogEntry[], skipsTo?: number): string[] {
   const snapshots = new StreamSnapshots(new TestClock());
   if (skipsTo !== undefined) snapshots.skipTo(skipsTo);
@@ -37,12 +37,12 @@ function followed(entries: readonly LogEntry[], skipsTo?: number): string[] {
   });
 }
 
-test("who has seen all passes over a snapshot", () => {
+test("a follower that has seen everything skips a snapshot", () => {
   const entries = [snapshot, part(11, "shop", [commit("shop", 1)], true, true), commit("shop", 2)];
   expect(followed([...entries, { kind: "end", snapshot: 11 }])).toEqual(["13 commit shop 2/1"]);
 });
 
-test("who has not seen what came before takes each repository whole, and passes over what is committed to it until then", () => {
+test("a follower that missed earlier entries takes each repository as a whole, and skips commits to it until then", () => {
   const entries: LogEntry[] = [
     snapshot,
     commit("shop", 6),
@@ -63,7 +63,7 @@ test("who has not seen what came before takes each repository whole, and passes 
   ]);
 });
 
-test("a piece that was not ended is none of what comes next, be it of the same snapshot or of another", () => {
+test("an unfinished part is not combined with later parts, whether of the same snapshot or of another", () => {
   const entries: LogEntry[] = [
     snapshot,
     part(11, "shop", [commit("shop", 1)], true, false),
@@ -78,7 +78,7 @@ test("a piece that was not ended is none of what comes next, be it of the same s
   expect(followed(entries, 11)).toEqual(["17 kept shop 4/1 shop 5/1", "remaining shop"]);
 });
 
-test("a start sees again what is still to be done: to write a snapshot behind what is forgotten, to end one, to remove what is before", () => {
+test("a start learns the remaining work again: to write a snapshot after a forget, to finish one, to purge what precedes it", () => {
   const snapshots = new StreamSnapshots(new TestClock());
   const track = (number: number, entry: LogEntry) => snapshots.track({ number, entry }, 100 + number);
   const state = () => [snapshots.replayFrom, snapshots.purgeTo];
