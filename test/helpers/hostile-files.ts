@@ -24,7 +24,7 @@ export function hostileFiles(bytes: number): readonly HostileFile[] {
     { title: "unknown scopes, a line each", text: file(many(index => `"scope${index}":{"a":1}`, ",\n")) },
     { title: "unknown fields", text: inSvc(many(index => `"field${index}":1`)) },
     {
-      title: "unknown fields with numbers for names",
+      title: "unknown fields with numeric names",
       text: inSvc(many(index => `"${(index * 7919) % 4294967290}":1`)),
     },
     { title: "one long name", text: file(`"${"n".repeat(bytes - 100)}":{}`) },
@@ -37,18 +37,18 @@ export function hostileFiles(bytes: number): readonly HostileFile[] {
     { title: "aliases", text: inSvc(`"proxy_aliases":[${many(index => `"a${index}"`)}]`) },
     { title: "one long text", text: inSvc(`"domain":"${"a".repeat(bytes - 100)}"`) },
     { title: "comments", text: file(many(() => "/**/", "")) },
-    { title: "comments to the line's end", text: file(many(() => "//\n", "")) },
+    { title: "line comments", text: file(many(() => "//\n", "")) },
     { title: "line breaks", text: file(many(() => "\r", "")) },
     {
       title: "a long line with lines in it",
       text: `${" ".repeat(bytes / 2)}${file(`"a":{${many(i => `"f${i}":1`, ",\n", bytes / 2 - 200)}}`)}`,
     },
-    { title: "a name twice", text: inSvc(many(index => `"f${index % 30_000}":1`)) },
-    { title: "brackets that nobody closes", text: "[".repeat(bytes) },
-    { title: "quotes that nobody closes", text: `{${many(() => '"a', "\n")}` },
-    { title: "escapes that are none", text: `{${many(() => '"\\u":1')}}` },
-    { title: "a comma too many at the end", text: inSvc(`"envvars":[${many(() => "1")},]`) },
-    { title: "no text", text: "\0".repeat(bytes) },
+    { title: "duplicate names", text: inSvc(many(index => `"f${index % 30_000}":1`)) },
+    { title: "unclosed brackets", text: "[".repeat(bytes) },
+    { title: "unclosed quotes", text: `{${many(() => '"a', "\n")}` },
+    { title: "invalid escapes", text: `{${many(() => '"\\u":1')}}` },
+    { title: "a trailing comma", text: inSvc(`"envvars":[${many(() => "1")},]`) },
+    { title: "NULs instead of text", text: "\0".repeat(bytes) },
     ...hostileValues(bytes).map(({ title, scope, value }) => ({
       title,
       text: `{"name":"shop","config":{"${scope}":{"field":${JSON.stringify(value)}}}}`,
@@ -125,20 +125,20 @@ export function hostileSchemas(bytes: number): readonly HostileFile[] {
   const schemas: Readonly<Record<string, object>> = {
     "one field with many rules": scope({ allOf: many(times(30), index => ({ minimum: -index })), default: 1 }),
     "one field with many members": scope({ properties: members(times(30), {}), default: {} }),
-    "rules in rules": scope({ ...nested(1_000), default: {} }),
+    "nested rules": scope({ ...nested(1_000), default: {} }),
     "many fields": fields(members(times(40), text)),
     "a large default": scope({ items: { maximum: 9 }, default: many(times(2), () => 1) }),
     "a long list of choices": scope({ enum: many(times(8), index => index), default: 1 }),
     "many patterns": fields(patterned(index => `^${index}(?:(?:a{1,40}|b){1,20}c?){1,9}$`)),
-    "patterns that the native engine takes long for": fields(patterned(index => `^(?:${index}|(?:a|aa|[^b])+)+$`)),
+    "patterns that are slow in the native engine": fields(patterned(index => `^(?:${index}|(?:a|aa|[^b])+)+$`)),
     "patterns of properties": fields(patterned(index => `^(?:\\p{L}{0,${index % 40}}\\P{Lu}){20}$`)),
-    "definitions that nobody uses": scope(text, { $defs: members(times(40), { pattern: "^a" }) }),
+    "unused definitions": scope(text, { $defs: members(times(40), { pattern: "^a" }) }),
   };
   const levels = times(8);
   return [
     ...Object.entries(schemas).map(([title, schema]) => ({ title, text: JSON.stringify(schema) })),
     {
-      title: "rules in rules, too deep to be read",
+      title: "nested rules, too deep to be read",
       text: `{"type":"object","properties":{"field":${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}}}`,
     },
   ];
@@ -195,7 +195,7 @@ export function hostileValues(bytes: number): readonly HostileValue[] {
     },
     { title: "names for a weak pattern", scope: "names", value: { [`${"a".repeat(64)}!`]: "x" }, isEnded: false },
     { title: "branches that all hold", scope: "every", value: nested(55, 1), isEnded: true },
-    { title: "branches of which none holds", scope: "any", value: nested(55, "x"), isEnded: true },
+    { title: "branches that all fail", scope: "any", value: nested(55, "x"), isEnded: true },
     { title: "branches without a value's levels", scope: "ladder", value: "x", isEnded: true },
     { title: "a schema that leads to itself", scope: "circle", value: "x", isEnded: true },
     {

@@ -116,7 +116,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
   const last = Math.max(...(await Promise.all(clients.map(client => settled(client)))));
   await until(
     async () => (await Promise.all(clients.map(newest))).every(revision => revision >= last),
-    "all machines to have all",
+    "all machines to have everything",
   );
   const histories = await Promise.all(clients.map(client => wholeHistory(client)));
   const final = histories[0]?.at(-1)?.revision ?? 0;

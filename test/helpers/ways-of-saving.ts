@@ -69,9 +69,9 @@ export const savingStyles: readonly [style: string, save: Save][] = [
       await writeFile(path, text.slice(text.length / 2), { flag: "a" });
     },
   ],
-  ["written over in place, of the same length", writeOver],
+  ["overwritten in place, with the same length", writeOver],
   [
-    "written over in place, of the same length and with its old time put back",
+    "overwritten in place, with the same length and its old time restored",
     async (path, text) => {
       const { atime, mtime } = await stat(path);
       await writeOver(path, text);
@@ -101,7 +101,7 @@ export const savingStyles: readonly [style: string, save: Save][] = [
     },
   ],
   [
-    "a hard link put in its place",
+    "replaced by a hard link",
     async (path, text) => {
       await writeFile(`${path}.new`, text);
       await unlink(path);
@@ -117,7 +117,7 @@ export const savingStyles: readonly [style: string, save: Save][] = [
     },
   ],
   [
-    "saved as Emacs does, with a lock link beside it",
+    "saved like Emacs, with a lock link beside it",
     async (path, text) => {
       const lock = join(dirname(path), `.#${basename(path)}`);
       await symlink("someone@somewhere.1", lock);
@@ -126,7 +126,7 @@ export const savingStyles: readonly [style: string, save: Save][] = [
     },
   ],
   [
-    "saved as vim does: moved to a backup, written anew, the backup removed",
+    "saved like vim: moved to a backup, written again, the backup deleted",
     async (path, text) => {
       await rename(path, `${path}~`);
       await writeFile(path, text);
@@ -134,7 +134,7 @@ export const savingStyles: readonly [style: string, save: Save][] = [
     },
   ],
   [
-    "saved as vim does with backupcopy=yes: copied to a backup, written in place",
+    "saved like vim with backupcopy=yes: copied to a backup, written in place",
     async (path, text) => {
       await copyFile(path, `${path}~`);
       await writeFile(path, text);
@@ -152,7 +152,7 @@ export const savingStyles: readonly [style: string, save: Save][] = [
     },
   ],
   [
-    "another mode and owner's rights set after the save",
+    "mode and owner's rights changed after the save",
     async (path, text) => {
       await saveByRename(path, text);
       await chmod(path, 0o644);

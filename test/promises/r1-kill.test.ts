@@ -100,21 +100,22 @@ class MortalHome implements AsyncDisposable {
     const there = numbers.slice(0, numbers.indexOf(Number(timeout)) + 1);
     this.#numbers.push(...there);
     if (there.length < acknowledged)
-      wrong.push(`lost: ${acknowledged} of ${numbers} were acknowledged, ${timeout} is there`);
+      wrong.push(`lost: ${acknowledged} of ${numbers} were acknowledged, but the timeout is ${timeout}`);
     const expected = this.#numbers.at(-1) ?? 30;
-    if (timeout !== expected) wrong.push(`${timeout} in the place of ${expected}`);
+    if (timeout !== expected) wrong.push(`${timeout} instead of ${expected}`);
     if (expected !== 30 && proxy_url !== `${expected}`) wrong.push(`torn: ${timeout} and ${proxy_url}`);
     if (revision !== this.#numbers.length + 1) wrong.push(`revision ${revision} after ${this.#numbers.length} sets`);
     const recorded = (await this.#history(client)).reverse().slice(1);
     // A file written before its revision would be recorded as a revision of another source.
     const foreign = recorded.filter(({ source }) => source !== "set");
-    for (const { revision, source } of foreign) wrong.push(`revision ${revision} is told as one of source ${source}`);
+    for (const { revision, source } of foreign)
+      wrong.push(`revision ${revision} is reported as one of source ${source}`);
     const past = recorded.map(({ changes }) => changes["svc"]?.["timeout"]?.value);
-    if (JSON.stringify(past) !== JSON.stringify(this.#numbers)) wrong.push(`the history tells ${past}`);
+    if (JSON.stringify(past) !== JSON.stringify(this.#numbers)) wrong.push(`the history is ${past}`);
     // The file is written later; a request for its text waits for that.
     await client.call("file/read", { repo: "shop" });
     const text = await readFile(join(this.#folder.path, "repos/shop.json"), "utf8");
-    if (!text.includes(`"timeout": ${expected}`)) wrong.push("the file does not hold what is served");
+    if (!text.includes(`"timeout": ${expected}`)) wrong.push("the file does not contain the served value");
     return wrong;
   }
 

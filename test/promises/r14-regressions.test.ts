@@ -30,9 +30,9 @@ test("R14 a fixed bug does not come back: npm test runs every file of test/regre
   for (const name of names) {
     const found = modes.get(name);
     tests += found?.length ?? 0;
-    if (found === undefined) wrong.push(`${name} is run by nobody`);
-    else if (!found.includes("run")) wrong.push(`${name} holds no test that runs on every system`);
-    else if (found.includes("todo")) wrong.push(`${name} leaves something to be done`);
+    if (found === undefined) wrong.push(`${name} is never run`);
+    else if (!found.includes("run")) wrong.push(`${name} contains no test that runs on every system`);
+    else if (found.includes("todo")) wrong.push(`${name} contains a todo`);
   }
   reportPromise({ row: "R14", tried: tests, failed: wrong.length, note: `${names.length} files; npm test runs them` });
   expect(names.length).toBeGreaterThan(0);

@@ -66,7 +66,7 @@ async function lossIn(t: TestDaemon, { files }: StoredHome): Promise<string[]> {
   compare("the owner's key", `${t.ownerKey}\n`, files["owner.key"]);
   compare("settings", await readFile(join(t.homeFolder, "settings.json"), "utf8"), files["settings.json"]);
   const problems = t.log.filter(line => /damaged|cannot|could not/.test(line));
-  compare("what the log tells", problems, []);
+  compare("problems in the log", problems, []);
   return lost;
 }
 

@@ -160,11 +160,11 @@ async function opened(home: string, note: (what: string) => void) {
   if (history.result[0]?.revision !== revision)
     note(`at revision ${revision}, the history ends at ${history.result[0]?.revision}`);
   const timeout = result["svc"]?.["timeout"];
-  if (!(await t.readRepository("shop")).includes(`"timeout": ${timeout}`)) note(`the file does not say ${timeout}`);
+  if (!(await t.readRepository("shop")).includes(`"timeout": ${timeout}`)) note(`the file does not contain ${timeout}`);
   const last = history.result.find(({ changes }) => changes["svc"]?.["timeout"] !== undefined);
-  if (last?.changes["svc"]?.["timeout"]?.value !== timeout) note("the history's last value is another");
+  if (last?.changes["svc"]?.["timeout"]?.value !== timeout) note("the last value in the history is different");
   // A set whose record reached the disk after its file would be recorded as a revision of source file.
-  if (timeout === 99 && last?.source !== "set") note(`the set is told as one of source ${last?.source}`);
+  if (timeout === 99 && last?.source !== "set") note(`the set is reported as one of source ${last?.source}`);
   return { timeout, revision, config: result };
 }
 
@@ -178,7 +178,7 @@ test("R3 the file always parses: every state that a power loss may leave opens a
     row: "R3",
     tried,
     failed: wrong.length,
-    note: `states of the disk, each opened twice; ${orders.length} orders of what is done side by side`,
+    note: `states of the disk, each opened twice; ${orders.length} orders of parallel operations`,
   });
   expect(wrong).toEqual([]);
   // Both the old and the new timeout occurred.

@@ -39,18 +39,18 @@ describe.concurrent("R4 a failing disk damages nothing: when the Nth call of a s
       fileSystem.before = () => {};
       const note = (what: string) => wrong.push(`${failed}: ${what}`);
       if (errors.length === 0) {
-        if ((await shop.value("timeout")) !== value) note("acknowledged and not served");
+        if ((await shop.value("timeout")) !== value) note("acknowledged, but not served");
         if (result[0]?.mirrored === false) {
           behind++;
           const text = await readFile(shop.file, "utf8");
           if (text !== before && !text.includes(`${value}`)) note("the file is neither the old nor the new one");
         }
-        if (!(await shop.read()).includes(`${value}`)) note("acknowledged and not in the file once it can be");
+        if (!(await shop.read()).includes(`${value}`)) note("acknowledged, but not in the file once it can be written");
       } else {
         refused++;
         if (errors[0]?.code !== 1108 || result.length > 0) note(`answered ${JSON.stringify({ result, errors })}`);
-        if ((await shop.value("timeout")) !== old) note("refused, and the old value is not served");
-        if ((await shop.read()) !== before) note("refused, and the file has changed");
+        if ((await shop.value("timeout")) !== old) note("refused, but the old value is not served");
+        if ((await shop.read()) !== before) note("refused, but the file has changed");
       }
       const later = await shop.set({ "svc.refresh_hour": failing % 24 });
       if (later.errors.length > 0) note(`a later set got ${later.errors[0]?.code}`);
@@ -66,7 +66,7 @@ describe.concurrent("R4 a failing disk damages nothing: when the Nth call of a s
       const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1_000 });
       const recorded = result.map(entry => `${entry.revision} ${entry.source}`).reverse();
       const expected = Array.from({ length: revision }, (_, index) => `${index + 1} ${index === 0 ? "file" : "set"}`);
-      if (errors.length > 0 || recorded.join() !== expected.join()) wrong.push(`${when} the history tells ${recorded}`);
+      if (errors.length > 0 || recorded.join() !== expected.join()) wrong.push(`${when} the history is ${recorded}`);
       if ((await shop.value("timeout")) !== present) wrong.push(`${when} the timeout is not ${present}`);
       if (when === "then") await shop.t.restart();
     }
@@ -110,7 +110,7 @@ describe.concurrent("R4 a rename that another program blocks permanently", () =>
         refused += errors.length;
       }
       const { result, errors } = await set;
-      const note = `${code} for good: ${tries} tries, ${others} sets of another repository meanwhile`;
+      const note = `${code} permanently: ${tries} tries, ${others} sets of another repository meanwhile`;
       reportPromise({ row: "R4", tried: 1 + others, failed: refused, note });
       expect(refused).toBe(0);
       expect(others).toBeGreaterThan(10);

@@ -112,13 +112,13 @@ describe.concurrent("R5 a broken hand edit does no harm: the last valid values s
 test("R5 health reports the newest of several breakages", async () => {
   await using shop = await startShop();
   await writeFile(shop.file, "{ 1");
-  await until(async () => (await shop.health())[0]?.column === 3, "the first");
+  await until(async () => (await shop.health())[0]?.column === 3, "the first error");
   await writeFile(shop.file, "{\n2");
-  await until(async () => (await shop.health())[0]?.line === 2, "the second");
+  await until(async () => (await shop.health())[0]?.line === 2, "the second error");
   await unlink(shop.file);
-  await until(async () => /missing/.test((await shop.health())[0]?.message ?? ""), "the third");
+  await until(async () => /missing/.test((await shop.health())[0]?.message ?? ""), "the third error");
   await mkdir(shop.file);
-  await until(async () => /folder|regular/.test((await shop.health())[0]?.message ?? ""), "the fourth");
+  await until(async () => /folder|regular/.test((await shop.health())[0]?.message ?? ""), "the fourth error");
   expect(await shop.value("timeout")).toBe(30);
 });
 

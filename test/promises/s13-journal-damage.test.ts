@@ -34,7 +34,7 @@ function damage(text: string, random: Random): readonly [how: string, damaged: s
     case 3: {
       const other = random(lines.length);
       return [
-        `line ${line} put in place ${other}`,
+        `line ${line} moved to place ${other}`,
         joined(lines.toSpliced(line, 1).toSpliced(other, 0, lines[line] ?? "")),
       ];
     }
@@ -55,7 +55,7 @@ function damage(text: string, random: Random): readonly [how: string, damaged: s
     default: {
       const junk = Array.from({ length: 1 + random(100) }, () => String.fromCharCode(random(256))).join("");
       const at = random(text.length);
-      return ["bytes put in", text.slice(0, at) + junk + text.slice(at)];
+      return ["bytes inserted", text.slice(0, at) + junk + text.slice(at)];
     }
   }
 }
@@ -65,7 +65,7 @@ async function findUntruths(t: TestDaemon, repo: string, isReportedByDoctor: boo
   const wrong: string[] = [];
   const call = t.owner.call;
   const { result: present, revision = 0 } = await call("config/list", { repo, field: "svc.timeout" });
-  if (present["svc"]?.["timeout"] !== revisions) wrong.push(`the present is ${JSON.stringify(present)}`);
+  if (present["svc"]?.["timeout"] !== revisions) wrong.push(`the current value is ${JSON.stringify(present)}`);
   const history = await call("history/list", { repo, limit: 1_000 });
   const entries = history.result ?? [];
   const numbers = entries.map(entry => entry.revision);
@@ -73,7 +73,8 @@ async function findUntruths(t: TestDaemon, repo: string, isReportedByDoctor: boo
     const value = changes["svc"]?.["timeout"]?.value;
     if (number > revisions) {
       if (source !== "file") wrong.push(`revision ${number} is one of ${source}`);
-    } else if (number > 1 && value !== number) wrong.push(`revision ${number} is told as ${JSON.stringify(changes)}`);
+    } else if (number > 1 && value !== number)
+      wrong.push(`revision ${number} is reported as ${JSON.stringify(changes)}`);
   }
   const own = numbers.filter(number => number <= revisions);
   // The reported part has no gaps.
@@ -81,8 +82,8 @@ async function findUntruths(t: TestDaemon, repo: string, isReportedByDoctor: boo
   const refused = history.errors.some(({ code }) => code === 1110);
   const complete = own.length === revisions;
   const wins = (numbers[0] ?? revision) > revisions || revision > revisions;
-  if (!complete && !refused && !wins) wrong.push(`${numbers} is told as if it were all`);
-  if (refused && !isReportedByDoctor) wrong.push("doctor told nothing");
+  if (!complete && !refused && !wins) wrong.push(`${numbers} is reported as if it were everything`);
+  if (refused && !isReportedByDoctor) wrong.push("doctor reported nothing");
   for (let at = 1; at <= revisions; at++) {
     const then = await call("config/list", { repo, revision: at, field: "svc.timeout", stored: true });
     const value = then.result["svc"]?.["timeout"];

@@ -247,8 +247,10 @@ class World {
     const isServed = canonicalJson(served) === canonicalJson(said ?? commands[field]?.none ?? null);
     if (isServed !== (waiting === undefined)) return `serves ${canonicalJson(served)}, and trust/list differs`;
     if (said === undefined || isServed) return undefined;
-    if (this.model.isSure(field, said)) return `${canonicalJson(said)} is trusted and not in service`;
-    return canonicalJson(waiting ?? null) === canonicalJson(said) ? undefined : "another value is told than the file's";
+    if (this.model.isSure(field, said)) return `${canonicalJson(said)} is trusted but not active`;
+    return canonicalJson(waiting ?? null) === canonicalJson(said)
+      ? undefined
+      : "the reported value differs from the file's";
   }
 
   /** Processes the events that watchers received. */
@@ -266,7 +268,7 @@ class World {
 
   #see(step: string, field: string, value: JsonValue | undefined): void {
     if (value === undefined || this.model.allows(field, value)) return;
-    this.wrong.push(`${step}: ${field} = ${canonicalJson(value)} is in service, and nobody trusted it`);
+    this.wrong.push(`${step}: ${field} = ${canonicalJson(value)} is active, but nobody trusted it`);
   }
 }
 

@@ -59,7 +59,7 @@ test("S5 a revoke takes effect immediately: later requests are not processed, th
     await t.owner.call("config/set", { repo, "svc.timeout": value });
     await until(() => ![asking, watching, idle].some(({ socket }) => socket.connected), "its sockets to close");
     if (replies.some(reply => !JSON.stringify(reply).includes("1100"))) wrong.push(`${what}: was answered`);
-    if (watching.events.length > heard) wrong.push(`${what}: was told of a change`);
+    if (watching.events.length > heard) wrong.push(`${what}: received a change`);
     const posted = await fetch(address, { method: "POST", body: `421["svc","config","list",{"repo":"shop"}]` });
     const polled = (await posted.text()) + (await (await fetch(address)).text());
     if (polled.includes("431[")) wrong.push(`${what}: was answered by polling`);
@@ -69,7 +69,7 @@ test("S5 a revoke takes effect immediately: later requests are not processed, th
     );
     if (again !== 1100) wrong.push(`${what}: came back (${again})`);
     const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout" });
-    if (result["svc"]?.["timeout"] !== value) wrong.push(`${what}: its set took hold`);
+    if (result["svc"]?.["timeout"] !== value) wrong.push(`${what}: its set took effect`);
   }
   reportPromise({ row: "S5", tried: rounds, failed: wrong.length, note: "revokes, of four connections each" });
   expect(wrong).toEqual([]);

@@ -121,7 +121,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     const wrong: string[] = [];
     const stats = await lstat(join(home, "daemon.json"));
     if (!stats.isFile() || (stats.mode & 0o777) !== 0o600) wrong.push(`daemon.json: ${stats.mode.toString(8)}`);
-    if ((await readFile(target, "utf8")) !== "of somebody else") wrong.push("the secret went elsewhere");
+    if ((await readFile(target, "utf8")) !== "of somebody else") wrong.push("the secret was written elsewhere");
     if (((await stat(target)).mode & 0o777) !== 0o644) wrong.push("the target's mode was changed");
     if (!(await readFile(join(home, "daemon.json"), "utf8")).includes(t.url)) wrong.push("it is not the endpoint");
     count(wrong);

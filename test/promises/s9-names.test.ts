@@ -191,7 +191,7 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
   const after = await surroundings(folder.path);
   if (JSON.stringify(after) !== JSON.stringify(before)) wrong.push(`outside: ${JSON.stringify(after)}`);
   const other = await connectClient(t.url, t.ownerKey);
-  if ((await other.call("key/self")).errors.length > 0) wrong.push("the daemon does not answer any more");
+  if ((await other.call("key/self")).errors.length > 0) wrong.push("the daemon no longer answers");
   other.socket.close();
   reportPromise({ row: "S9", tried, failed: wrong.length, note: `${hostile.length} names, nesting 10,000` });
   expect(wrong).toEqual([]);

@@ -18,7 +18,7 @@ beforeAll(async () => {
   await owner.call("config/set", { repo: "shop", "svc.timeout": 31, "svc.domain": "a.test", reason: "slow machine" });
   await owner.call("config/set", { repo: "shop", "svc.domain": "b.test" });
   await saveByRename(shop.file, (await shop.read()).replace("31", "45"));
-  await until(async () => (await shop.revision()) === 4, "the edit by hand");
+  await until(async () => (await shop.revision()) === 4, "the hand edit");
   const grants = [{ repos: "*", fields: ["svc.timeout"], right: "write" }];
   ({ key: toolKey } = (await owner.call("key/create", { name: "tool", grants })).result);
   const tool = await shop.t.connect(toolKey);

@@ -78,7 +78,7 @@ describe("history/restore", () => {
     expect((await restore(shop, { to: 1, revision: 4 })).errors).toEqual([]);
   });
 
-  test("of an unknown field among others restores nothing if it is atomic, and otherwise the others", async () => {
+  test("restores nothing if it is atomic and a field is unknown, and otherwise the other fields", async () => {
     await using shop = await startWithHistory();
     const fields = ["svc.timeout", "svc.nothing"];
     const atomic = await restore(shop, { to: 1, fields, atomic: true });

@@ -45,7 +45,7 @@ describe("a journal of several segments", () => {
     }
   });
 
-  test("loses only a newest one that is torn at its beginning", async () => {
+  test("loses only the newest one if it is torn at its beginning", async () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path, { retention })).journal, 1, 5);
     const path = join(folder.path, "shop.0-4.jsonl");

@@ -141,7 +141,7 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [one, other]) await log.close();
   });
 
-  test("retries by itself an entry that touches another repository", async () => {
+  test("appends an entry again by itself if the others touched only other repositories", async () => {
     await using place = await makePlace();
     const [one, other] = [await place.open(), await place.openOther()];
     const removals = async ({ log }: TestLog, name: string) => {
@@ -304,7 +304,7 @@ describeWithNats("a log on a stream", () => {
     expect(again.log.problem).toContain("cannot be reached");
     expect([again.found, again.log.newest]).toEqual([[], 1]);
     await place.server.start();
-    await until(() => again.found.length === 1, "what came");
+    await until(() => again.found.length === 1, "the missed entry");
     expect(again.found).toEqual([2]);
     for (const { log } of [again, other]) await log.close();
   });
