@@ -121,7 +121,7 @@ function svcTable(): string {
 }
 
 function limitsOf(schema: FieldSchema): string {
-  const { minimum, maximum, maxLength, pattern, items, enum: choices } = schema;
+  const { minimum, maximum, maxLength, pattern, description, items, enum: choices } = schema;
   const parts: string[] = [];
   if (Array.isArray(choices)) parts.push(choices.map(choice => `\`${JSON.stringify(choice)}\``).join(", "));
   if (minimum !== undefined) parts.push(`${String(minimum)} to ${String(maximum)}`);
@@ -129,7 +129,8 @@ function limitsOf(schema: FieldSchema): string {
   if (schema["x-labels"] !== undefined) parts.push(schema["x-labels"].join(", "));
   if (schema["x-keyOf"] !== undefined) parts.push(`\`""\` or a key of \`${schema["x-keyOf"]}\``);
   if (maxLength !== undefined) parts.push(`up to ${Number(maxLength).toLocaleString("en")} characters`);
-  if (pattern !== undefined) parts.push("1 to 65535 in digits, no leading zero");
+  // The description of a field says in words what its pattern accepts.
+  if (pattern !== undefined) parts.push(String(description));
   if (isJsonObject(items))
     parts.push(
       isJsonObject(items["properties"])
