@@ -232,7 +232,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (usedAt !== undefined) this.#usedOnce.add(caller);\n",
     replace: "",
     test: audit,
-    name: "the first use once over all restarts",
+    name: "the first use is audited once across restarts",
   },
   {
     promise: "disclosure",
@@ -241,7 +241,7 @@ export const mutants: readonly Mutant[] = [
     find: "      connection.end();\n      this.#options.onUse(caller);\n",
     replace: "      connection.end();\n",
     test: "test/main/daemon/keys.test.ts",
-    name: "key/list says when a client came with a key",
+    name: "key/list reports when a client last connected",
   },
   {
     promise: "disclosure",
@@ -250,7 +250,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (!isKept) await this.#save(this.list());",
     replace: "void isKept;",
     test: "test/main/daemon/keys.test.ts",
-    name: "key/list says when a client came with a key",
+    name: "key/list reports when a client last connected",
   },
   {
     promise: "disclosure",
@@ -259,7 +259,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (low.data.usedOwner === owner.id) keys.#usedOnce.add(owner.caller);\n",
     replace: "",
     test: audit,
-    name: "the first use once over all restarts",
+    name: "the first use is audited once across restarts",
   },
   {
     promise: "disclosure",
@@ -268,7 +268,7 @@ export const mutants: readonly Mutant[] = [
     find: `    this.#onEvent("keyRevoked", id);\n`,
     replace: "",
     test: audit,
-    name: "the first use once over all restarts",
+    name: "the first use is audited once across restarts",
   },
   {
     promise: "disclosure",
@@ -277,7 +277,7 @@ export const mutants: readonly Mutant[] = [
     find: `isOperationName(name) ? name : "unknown"`,
     replace: "name",
     test: audit,
-    name: "is told as unknown",
+    name: "is recorded as unknown",
   },
   {
     promise: "disclosure",
@@ -286,7 +286,7 @@ export const mutants: readonly Mutant[] = [
     find: "return !caller.owner;",
     replace: "return false;",
     test: audit,
-    name: "what a right is missing for is told",
+    name: "a denied operation is recorded",
   },
   {
     promise: "disclosure",
@@ -295,7 +295,7 @@ export const mutants: readonly Mutant[] = [
     find: "throw new UnauthorizedError(this.#knownId(id));",
     replace: "throw new UnauthorizedError(id);",
     test: audit,
-    name: "with the key's id only if there is such a key",
+    name: "with the key's id only if such a key exists",
   },
   {
     promise: "disclosure",
@@ -304,7 +304,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (tally === undefined) {",
     replace: "    if (tally === undefined || tally.count >= 0) {",
     test: audit,
-    name: "gets one line a second",
+    name: "gets one line per second",
   },
   {
     promise: "disclosure",
@@ -313,7 +313,7 @@ export const mutants: readonly Mutant[] = [
     find: "    for (const [about, tally] of this.#tallies) this.#report(about, tally);\n",
     replace: "",
     test: audit,
-    name: "gets one line a second",
+    name: "gets one line per second",
   },
   {
     promise: "disclosure",

@@ -12,7 +12,7 @@ export const mutants: readonly Mutant[] = [
     find: `"draft/list": (_args, { caller }) => {\n      requireOwner(caller);`,
     replace: `"draft/list": () => {`,
     test: daemonTest,
-    name: "are the owner's and the owner's sessions' alone",
+    name: "are only for the owner and the owner's sessions",
   },
   {
     promise: "drafts",
@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
     find: `removed }, { caller }) => {\n      requireOwner(caller);`,
     replace: `removed }) => {`,
     test: daemonTest,
-    name: "are the owner's and the owner's sessions' alone",
+    name: "are only for the owner and the owner's sessions",
   },
   {
     promise: "drafts",
@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
     find: `caller => (caller.owner ? ["draft", "changed", changed] : undefined)`,
     replace: `() => ["draft", "changed", changed]`,
     test: daemonTest,
-    name: "are the owner's and the owner's sessions' alone",
+    name: "are only for the owner and the owner's sessions",
   },
   {
     promise: "drafts",
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
     find: "isMasked ? [] : [draft]",
     replace: "isMasked && [].length > 0 ? [] : [draft]",
     test: daemonTest,
-    name: "is never on the disk and ends with the daemon",
+    name: "is never written to disk",
   },
   {
     promise: "drafts",
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
     find: "return (await this.#textHoldsMasked(draft.text)) ||",
     replace: "return false && (await this.#textHoldsMasked(draft.text)) ||",
     test: daemonTest,
-    name: "is never on the disk and ends with the daemon",
+    name: "is never written to disk",
   },
   {
     promise: "drafts",
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
     find: `schema["x-masked"] === true || [...rulesIn(schema as JsonObject)].some(masksAnything)`,
     replace: `schema["x-masked"] === true`,
     test: daemonTest,
-    name: "is never on the disk and ends with the daemon",
+    name: "is never written to disk",
   },
   {
     promise: "drafts",
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
     find: "schema: marked[field] ?? fieldSchema",
     replace: "schema: fieldSchema ?? marked[field]",
     test: daemonTest,
-    name: "is never on the disk and ends with the daemon",
+    name: "is never written to disk",
   },
   {
     promise: "drafts",
@@ -75,7 +75,7 @@ export const mutants: readonly Mutant[] = [
     find: "      drafts.reinterpret();\n",
     replace: "",
     test: daemonTest,
-    name: "leaves the disk when a draft becomes so",
+    name: "is removed from disk when",
   },
   {
     promise: "drafts",
@@ -84,7 +84,7 @@ export const mutants: readonly Mutant[] = [
     find: "      await this.#write(next);\n",
     replace: "",
     test: daemonTest,
-    name: "is the owner's alone and brings the drafts back",
+    name: "is accessible only to its owner and restores the drafts",
   },
   {
     promise: "drafts",
@@ -93,7 +93,7 @@ export const mutants: readonly Mutant[] = [
     find: "await rename(file.path,",
     replace: "await Promise.resolve(file.path,",
     test: daemonTest,
-    name: "that cannot be used is put aside",
+    name: "is moved aside if it is invalid",
   },
   {
     promise: "drafts",
@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
     find: `    if (event.kind === "removed") drafts.dropRepository(event.state.id);\n`,
     replace: "",
     test: daemonTest,
-    name: "go with their repository",
+    name: "drop the drafts of a removed repository",
   },
   {
     promise: "drafts",
@@ -111,7 +111,7 @@ export const mutants: readonly Mutant[] = [
     find: "      if (changed.length > 0) assertFits(next);\n",
     replace: "",
     test: daemonTest,
-    name: "hold so many and no more",
+    name: "limit the number and size of drafts",
   },
   {
     promise: "drafts",

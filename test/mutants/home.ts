@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
     find: "for (const handle of kept) handle();",
     replace: "",
     test: "test/main/daemon/early-requests.test.ts",
-    name: "anyone who comes before it is open waits",
+    name: "requests that arrive before the server is open wait",
   },
   {
     promise: "home",

@@ -495,7 +495,7 @@ export const mutants: readonly Mutant[] = [
     find: `(ofSocket.has(request) ? "socket" : "port")`,
     replace: `(ofSocket.has(request) ? "port" : "port")`,
     test: "test/main/daemon/local-socket.test.ts",
-    name: "has a budget of connections of its own",
+    name: "has its own connection budget",
   },
   {
     promise: "S14",
@@ -600,7 +600,7 @@ export const mutants: readonly Mutant[] = [
     find: "return matcher.match(text);",
     replace: `return new RegExp(source, "u").test(text);`,
     test: "test/main/daemon/compared-pattern.test.ts",
-    name: "an ordinary weak pattern",
+    name: "a pattern prone to backtracking",
   },
   {
     promise: "S16",
@@ -609,7 +609,7 @@ export const mutants: readonly Mutant[] = [
     find: "budget.take(stepsOfText + text.length * stepsOfCharacter);",
     replace: "budget.take(stepsOfText);",
     test: "test/main/daemon/compared-pattern.test.ts",
-    name: "an ordinary weak pattern",
+    name: "a pattern prone to backtracking",
   },
   {
     promise: "S16",
@@ -654,7 +654,7 @@ export const mutants: readonly Mutant[] = [
     find: "assertIsSchema(metaSchemas.field, schema, spare, ",
     replace: "((..._: unknown[]) => {})(",
     test: "test/main/daemon/meta-schema.test.ts",
-    name: "as a field's rule and as one in it",
+    name: "in a field's schema or nested in it",
   },
   {
     promise: "S16",
@@ -663,7 +663,7 @@ export const mutants: readonly Mutant[] = [
     find: "assertIsSchema(metaSchemas.scope, json, new SpareSteps());",
     replace: ``,
     test: "test/main/daemon/meta-schema.test.ts",
-    name: "as a field's rule and as one in it",
+    name: "in a field's schema or nested in it",
   },
   {
     promise: "S16",
@@ -681,7 +681,7 @@ export const mutants: readonly Mutant[] = [
     find: "const size = (most ?? Math.max(least, 1)) * (part.size + 1);",
     replace: "const size = part.size + 1;",
     test: "test/main/daemon/compared-pattern.test.ts",
-    name: "what would be made into too many instructions is refused before it is",
+    name: "is rejected before it is compiled",
   },
   {
     promise: "S16",
@@ -708,7 +708,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (!isKnown) counted.budget?.take(",
     replace: "if (!isKnown) Math.max(",
     test: "test/main/daemon/compared-pattern.test.ts",
-    name: "what the engine finds out for the first time",
+    name: "states computed for the first time",
   },
   {
     promise: "S16",
@@ -717,7 +717,7 @@ export const mutants: readonly Mutant[] = [
     find: "states * stepsOfInstruction);",
     replace: "states * stepsOfCharacter);",
     test: "test/main/daemon/compared-pattern.test.ts",
-    name: "what the engine finds out for the first time",
+    name: "states computed for the first time",
   },
   {
     promise: "S16",
@@ -843,7 +843,7 @@ export const mutants: readonly Mutant[] = [
     find: "schema !== null && Object.hasOwn(schema, keyword)",
     replace: "schema === null",
     test: "test/main/daemon/meta-schema.test.ts",
-    name: "is no part of another one",
+    name: "may not be part of another field",
   },
   {
     promise: "S16",

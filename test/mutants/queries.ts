@@ -61,7 +61,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (isMasked({ schema: scopes.field(scope, field)?.schema })) continue;",
     replace: "",
     test: "test/main/daemon/matrix.test.ts",
-    name: "tells no masked one",
+    name: "and omits masked values",
   },
   {
     promise: "queries",
@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
     find: "isAsked(scope, field) && !isMasked({ schema: scopes.field(scope, field)?.schema })",
     replace: "isAsked(scope, field)",
     test: "test/main/daemon/matrix.test.ts",
-    name: "and no masked value",
+    name: "but no masked value",
   },
   {
     promise: "S6",
@@ -95,7 +95,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (one.number !== other.number) return other.number - one.number;",
     replace: "",
     test: "test/main/daemon/history-search.test.ts",
-    name: "the newest first by place in the log",
+    name: "newest first by log position",
   },
   {
     promise: "queries",
@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
     find: "while (after !== undefined && comparePlaces(source.place, after) <= 0)",
     replace: "while (after !== undefined && comparePlaces(source.place, after) === 0)",
     test: "test/main/daemon/history-search.test.ts",
-    name: "neither again nor between",
+    name: "neither repeats entries nor inserts newer ones",
   },
   {
     promise: "queries",
@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     find: "next !== undefined && (first === undefined || comparePlaces(next.place, first.place) < 0)",
     replace: "next !== undefined",
     test: "test/main/daemon/history-search.test.ts",
-    name: "opens no history that has nothing to tell yet",
+    name: "does not open a history",
   },
   {
     promise: "queries",
@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
     find: "checked === mostCheckedPerPage || ",
     replace: "",
     test: "test/main/daemon/history-search.test.ts",
-    name: "pages that end after 2,000 revisions",
+    name: "ends a page after checking 2,000 revisions",
   },
   {
     promise: "S6",
@@ -148,6 +148,6 @@ export const mutants: readonly Mutant[] = [
     find: "if (isThere && !forgotten) fields.push(path);",
     replace: "if (!forgotten) fields.push(path);",
     test: "test/main/daemon/batches.test.ts",
-    name: "is undone where its values still are",
+    name: "is undone where its values are unchanged",
   },
 ];

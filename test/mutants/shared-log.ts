@@ -114,7 +114,7 @@ export const mutants: readonly Mutant[] = [
     find: "      newest = Math.max(newest, document.revision - 1);\n",
     replace: "",
     test: "test/main/daemon/copy-log.test.ts",
-    name: "of which the oldest history is missing",
+    name: "whose oldest history was dropped",
   },
   {
     promise: "shared-log",
@@ -283,7 +283,7 @@ export const mutants: readonly Mutant[] = [
     find: "        if (revision <= from) continue;\n",
     replace: "",
     test: "test/main/daemon/copy-log.test.ts",
-    name: "go on being copied",
+    name: "are copied from where",
   },
   {
     promise: "shared-log",
@@ -372,7 +372,7 @@ export const mutants: readonly Mutant[] = [
     find: "  await markFormat(home, sharedHomeFormat);\n",
     replace: "",
     test: "test/main/daemon/copy-log.test.ts",
-    name: "go into a shared log",
+    name: "are copied to a shared log",
   },
   {
     promise: "shared-scopes",

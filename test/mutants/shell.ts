@@ -287,7 +287,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/file-store.ts",
     find: "forEachConcurrently(ids, readWidth, id => this.#tryToAdopt(id)",
     replace: "forEachConcurrently(ids, 1, id => this.#tryToAdopt(id)",
-    name: "that come while the daemon runs",
+    name: "that appear while the daemon runs",
   },
   {
     ...indexing,
@@ -295,7 +295,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/hand-edits.ts",
     find: "await forEachConcurrently(ids, readWidth, async id => {",
     replace: "await forEachConcurrently(ids, ids.length, async id => {",
-    name: "are read 32 at a time; the daemon answers meanwhile",
+    name: "are read 32 at a time; meanwhile the daemon answers",
   },
   {
     ...indexing,
@@ -303,7 +303,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/file-store.ts",
     find: "await forEachConcurrently(touched, readWidth, async repository => {",
     replace: "await forEachConcurrently(touched, 1, async repository => {",
-    name: "what a crash left",
+    name: "recovery from a crash",
   },
   {
     ...indexing,
@@ -311,7 +311,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/connections.ts",
     find: "caller.owner ? indexing : {}",
     replace: "indexing",
-    name: "how far it is, is told to clients that proved their key",
+    name: "progress to clients that proved their key",
   },
   {
     ...indexing,
@@ -319,7 +319,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/connections.ts",
     find: "indexing === undefined || !socket.isProven",
     replace: "indexing === undefined",
-    name: "how far it is, is told to clients that proved their key",
+    name: "progress to clients that proved their key",
   },
   {
     ...waiting,

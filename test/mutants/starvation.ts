@@ -20,7 +20,7 @@ export const mutants: readonly Mutant[] = [
     find: "account.sockets >= limits.socketsPerKey",
     replace: "account.sockets >= limits.sockets",
     test: budget,
-    name: "one key has 64",
+    name: "one key has at most 64",
   },
   {
     promise: "S15",
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
     find: "account.running < limits.requestsPerKey && ",
     replace: "",
     test: budget,
-    name: "of one key 128 run",
+    name: "of one key run 128 at a time",
   },
   {
     promise: "S15",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (!isFree && account.waiting.length >= limits.waitingRequestsPerKey)",
     replace: "if (!isFree && account.waiting.length >= 100 * limits.waitingRequestsPerKey)",
     test: budget,
-    name: "beyond 1,000 that wait",
+    name: "beyond 1,000 waiting ones",
   },
   {
     promise: "S15",
@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (owner) return undefined;",
     replace: "if (owner && keyId === undefined) return undefined;",
     test: budget,
-    name: "beyond 1,000 that wait",
+    name: "beyond 1,000 waiting ones",
   },
   {
     promise: "S15",
@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
     find: "account.arrived > arrivingAtOnce ||",
     replace: "account.arrived < 0 ||",
     test: budget,
-    name: "all connections of a key rest",
+    name: "a large packet pauses all connections of its key",
   },
   {
     promise: "S15",
@@ -110,7 +110,7 @@ export const mutants: readonly Mutant[] = [
     find: "> limits.waitingBytesPerKey &&",
     replace: "> 100 * limits.waitingBytesPerKey &&",
     test: budget,
-    name: "beyond 64 MiB that wait",
+    name: "beyond 64 MiB of unread data",
   },
   {
     promise: "S15",
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
     find: `return owner ? this.#owner.enter("") : this.#others.enter(keyId);`,
     replace: `return owner && keyId === "" ? this.#owner.enter("") : this.#others.enter(keyId);`,
     test: budget,
-    name: "runs twice for one key, four times for all",
+    name: "run two at a time for one key, four for all",
   },
   {
     promise: "S15",

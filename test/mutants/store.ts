@@ -242,7 +242,7 @@ export const mutants: readonly Mutant[] = [
     find: `behind.length === 0 ? store.position : begin`,
     replace: `store.position`,
     test: "test/main/daemon/events.test.ts",
-    name: "since an older revision begins",
+    name: "a watch since an older revision starts",
   },
   {
     promise: "store",

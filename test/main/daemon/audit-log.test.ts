@@ -33,7 +33,7 @@ async function eventsOf(t: TestDaemon): Promise<string[]> {
 
 const reader = [{ repos: ["shop"], fields: ["svc.timeout"], right: "read" as const }];
 
-test("a key is told of when it is made, first used, and ended; the first use once over all restarts", async () => {
+test("a key is audited when created, first used and revoked; the first use is audited once across restarts", async () => {
   await using t = await startTestDaemon();
   expect(await eventsOf(t)).toEqual(["keyMade owner", "keyFirstUsed owner"]);
   const { result } = await t.owner.call("key/create", { name: "tool", grants: reader });
@@ -59,7 +59,7 @@ test("a key is told of when it is made, first used, and ended; the first use onc
   expect((await stat(join(t.homeFolder, "audit.log"))).mode & 0o777).toBe(0o600);
 });
 
-test("an operation that is there under no name is told as unknown, whatever the client called it", async () => {
+test("an unknown operation is recorded as unknown, whatever name the client used", async () => {
   await using t = await startTestDaemon({ clock: new TestClock({ timers: "run" }) });
   const { result } = await t.owner.call("key/create", { name: "tool", grants: reader });
   const tool = await t.connect(result.key);
@@ -74,7 +74,7 @@ test("an operation that is there under no name is told as unknown, whatever the 
   expect(await textOf(t.homeFolder)).not.toContain("secret");
 });
 
-test("another owner's key ends the one before and its sessions", async () => {
+test("a new owner's key revokes the previous one and its sessions", async () => {
   await using t = await startTestDaemon({ rescanInterval: 50 });
   const session = (await t.owner.call("session/create", { label: "browser" })).result;
   const { rm } = await import("node:fs/promises");
@@ -88,7 +88,7 @@ test("another owner's key ends the one before and its sessions", async () => {
   ]);
 });
 
-test("what a right is missing for is told with the key's id, the operation and the code; no key, value or name is", async () => {
+test("a denied operation is recorded with the key's id, the operation and the code, but no key, value or name", async () => {
   await using t = await startTestDaemon({ clock: new TestClock({ timers: "run" }) });
   await t.addRepository("shop");
   await t.addRepository("payroll");
@@ -100,12 +100,12 @@ test("what a right is missing for is told with the key's id, the operation and t
   await tool.call("config/list", { repo: "shop", field: "svc.domain" });
   await tool.call("config/set", { repo: "shop", "svc.timeout": 1, "svc.domain": "secret value" });
   await tool.emit("svc", "secret value", result.key, {});
-  // The owner's slips, and what is allowed or wrong in itself, are none.
+  // The owner's mistakes, allowed operations and malformed requests are not recorded.
   await t.owner.call("config/list", { repo: "nowhere" });
   await tool.call("config/list", { repo: "shop" });
   await tool.call("config/list", { repo: 5 });
   const count = async () => (await refused()).reduce((sum, line) => sum + (line.count ?? 0), 0);
-  await until(async () => (await count()) === 4, "what was refused");
+  await until(async () => (await count()) === 4, "the refused operations");
   const all = await refused();
   expect(all[0]).toEqual({
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -121,7 +121,7 @@ test("what a right is missing for is told with the key's id, the operation and t
     expect(text).not.toContain(secret);
 });
 
-test("connections that are turned away are told with why, and with the key's id only if there is such a key", async () => {
+test("refused connections are recorded with the reason, and with the key's id only if such a key exists", async () => {
   await using t = await startTestDaemon({ clock: new TestClock({ timers: "run" }) });
   const { result } = await t.owner.call("key/create", { name: "tool", grants: reader });
   const wrong = `repoconf_${result.id}_${"x".repeat(43)}`;
@@ -132,14 +132,14 @@ test("connections that are turned away are told with why, and with the key's id 
   await rawRequest(t.url, "/livez", { headers: [`Host: ${new URL(t.url).host}`, "Origin: http://evil.test"] });
   const refused = async () => (await linesOf(t.homeFolder)).filter(({ event }) => event === "connectionsRefused");
   const count = async () => (await refused()).reduce((sum, line) => sum + (line.count ?? 0), 0);
-  await until(async () => (await count()) === 6, "what was turned away");
+  await until(async () => (await count()) === 6, "the refused connections");
   expect(await refused()).toContainEqual(expect.objectContaining({ key: result.id, of: { key: 1 } }));
   expect(new Set((await refused()).map(({ key }) => key))).toEqual(new Set([result.id, undefined]));
   const text = await textOf(t.homeFolder);
   for (const secret of [wrong, "xxxx", "0123456789ab", "evil.test"]) expect(text).not.toContain(secret);
 });
 
-test("anyone who is refused without end gets one line a second, and the file stays within its bound", async () => {
+test("a client that is refused repeatedly gets one line per second, and the file stays within its size limit", async () => {
   await using folder = await temporaryFolder();
   const clock = new TestClock();
   const audit = new AuditLog(new RotatingLog(join(folder.path, "audit.log"), 2_000), clock);
@@ -149,7 +149,7 @@ test("anyone who is refused without end gets one line a second, and the file sta
     clock.advance(1_000);
   }
   expect((await linesOf(folder.path)).map(({ count }) => count)).toEqual([1, 999, 1_000, 1_000]);
-  // Silence costs nothing, and after it the next is told at once again.
+  // A quiet period leaves no timer running, and the next refusal is recorded immediately.
   clock.advance(10_000);
   expect(clock.waiting()).toBe(0);
   audit.operationRefused(caller, "key/list", 1105);
@@ -161,7 +161,7 @@ test("anyone who is refused without end gets one line a second, and the file sta
   expect((await readdir(folder.path)).sort()).toEqual(["audit.log", "audit.log.1"]);
   for (const name of await readdir(folder.path))
     expect((await stat(join(folder.path, name))).size).toBeLessThanOrEqual(2_000);
-  // The end does not keep back what was counted.
+  // Closing writes what was counted so far.
   audit.connectionRefused("key");
   audit.connectionRefused("limit");
   audit.close();
@@ -169,7 +169,7 @@ test("anyone who is refused without end gets one line a second, and the file sta
 });
 
 test.skipIf(process.platform === "win32")(
-  "a link in its place is not followed, which is told, and costs nothing else",
+  "a link in its place is not followed; this is logged and affects nothing else",
   async () => {
     await using home = await temporaryFolder();
     await using other = await temporaryFolder();

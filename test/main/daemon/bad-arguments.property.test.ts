@@ -59,7 +59,7 @@ const grant = fc.record(
   { requiredKeys: ["repos", "fields"] },
 );
 
-/** What each argument may nearly be, by its name; the same name means much the same everywhere. */
+/** Plausible values of each argument, by name; a name means much the same in every operation. */
 const members = {
   repo: fc.oneof({ weight: 4, arbitrary: id }, fc.array(id, { maxLength: 3 })),
   scope: fc.oneof(fc.constant("svc"), text),
@@ -73,7 +73,7 @@ const members = {
   dryRun: fc.boolean(),
   reason: text,
   name: fc.oneof(fc.constantFrom("a tool", "a repository"), text),
-  // Never a folder that is there, nor in-tree: nothing outside the home may be written, not even by a failing test.
+  // Never an existing folder and never in-tree: not even a failing test may write outside the home.
   path: fc.oneof(fc.constantFrom("/not/there", "relative", "/not/../there"), strangeText),
   inTree: fc.constant(false),
   id,
@@ -98,7 +98,7 @@ const members = {
 type Member = keyof typeof members;
 const changeOptions = ["revision", "atomic", "dryRun", "reason", "batch"] as const;
 
-/** Which of them an operation knows: those it needs, then those it may have. */
+/** The arguments of each operation: required ones, then optional ones. */
 const known: { readonly [Name in OperationName]: [needed: readonly Member[], possible?: readonly Member[]] } = {
   "config/list": [["repo"], ["scope", "field", "stored", "revision"]],
   "config/set": [["repo"], changeOptions],
@@ -140,7 +140,7 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "daemon/stop": [[]],
 };
 
-/** Spoilt now and then, so that most requests have only one thing wrong. */
+/** Occasionally replaces a value with a bad one, so that most requests have only one thing wrong. */
 function mostly(arbitrary: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.oneof(
     { weight: 30, arbitrary },
@@ -180,15 +180,15 @@ const message = fc.constantFrom(...operationNames.filter(name => name !== "daemo
 );
 
 const codes = Object.keys(protocolCodes).map(Number);
-const mayStand = (allowed: readonly string[], value: object) =>
+const expectOnlyMembers = (allowed: readonly string[], value: object) =>
   expect(Object.keys(value).filter(name => !allowed.includes(name))).toEqual([]);
 
 function expectWellFormed(reply: unknown): void {
   expect(reply).toMatchObject({ result: expect.toSatisfy(() => true), errors: expect.any(Array) });
   const { errors, ...rest } = reply as { errors: Record<string, unknown>[] };
-  mayStand(["result", "revision", "next"], rest);
+  expectOnlyMembers(["result", "revision", "next"], rest);
   for (const error of errors) {
-    mayStand(["code", "name", "message", "repo", "field", "details"], error);
+    expectOnlyMembers(["code", "name", "message", "repo", "field", "details"], error);
     const { code, name, message, repo = "", field = "", details = {} } = error;
     expect(codes).toContain(code);
     expect(code, "an argument is never a reason to fail unexpectedly").not.toBe(1500);
@@ -198,7 +198,7 @@ function expectWellFormed(reply: unknown): void {
   }
 }
 
-test(`whatever the arguments, the reply is well-formed and nobody else notices (SEED=${seed})`, async () => {
+test(`for any arguments, the reply is well-formed and no other client is affected (SEED=${seed})`, async () => {
   await using t = await startTestDaemon();
   await t.addRepository("one");
   await t.addRepository("neighbours");
@@ -232,7 +232,7 @@ test(`whatever the arguments, the reply is well-formed and nobody else notices (
   expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(prototype);
   expect((await fetch(`${t.url}/readyz`)).status).toBe(200);
   for (const entry of (await t.owner.call("repo/list", { limit: 1000 })).result) expect(entry.health).toEqual([]);
-  // Whatever ids were asked for, nothing but repositories' files came of it.
+  // Whatever ids the requests named, the folder holds only repository files.
   const files = await readdir(join(t.homeFolder, "repos"));
   expect(files.filter(file => !/^[A-Za-z0-9][A-Za-z0-9_-]*\.json$/.test(file))).toEqual([]);
 });

@@ -40,12 +40,12 @@ describe.each(operationNames)("%s", name => {
   test.each([
     ["an array", [{ repo }]],
     ["an empty array", []],
-    ["a text", repo],
-    ["an empty text", ""],
+    ["a string", repo],
+    ["an empty string", ""],
     ["a number", 7],
     ["true", true],
     ["false", false],
-  ])("arguments that are no object get 1101: %s", async (_, args) => {
+  ])("arguments that are not an object get 1101: %s", async (_, args) => {
     expect(await client.emit(...message(name, args))).toEqual(failure(name, 1101));
     await expectNothingHappened();
   });
@@ -53,9 +53,9 @@ describe.each(operationNames)("%s", name => {
   test.each([
     ["all of the arguments", Buffer.from("{}")],
     ["a member", { repo: Buffer.from(repo) }],
-    ["a member nobody asks for", { repo, other: [{ deep: new Uint8Array([1, 2]) }] }],
+    ["an unknown member", { repo, other: [{ deep: new Uint8Array([1, 2]) }] }],
     ["the value of a field", { repo, "svc.timeout": Buffer.from("7") }],
-  ])("binary gets 1101: %s", async (_, args) => {
+  ])("binary data gets 1101: %s", async (_, args) => {
     expect(await client.emit(...message(name, args))).toEqual(failure(name, 1101));
     await expectNothingHappened();
   });
@@ -68,7 +68,7 @@ const notRevision = ["1", "", 1.5, -1, true, [1], { [repo]: "1" }, { [repo]: -1 
 const notLimit = [0, -1, 1001, 1.5, "10", true, []];
 const tooLong = "x".repeat(1001);
 
-/** Argument by argument, what it cannot be, beside others that are right. null counts as left out where that is allowed. */
+/** Invalid values of each argument, sent with otherwise valid arguments. null counts as omitted where that is allowed. */
 const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: string]: readonly unknown[] }] } = {
   "config/list": [
     { repo },
@@ -249,14 +249,14 @@ test.each(wrongRows)(
   },
 );
 
-describe("the order of the checks of a set", () => {
+describe("the order in which a set is checked", () => {
   const several = { repo: [repo], revision: 1 };
   test.each([
     ["before a missing repository", { atomic: 1, "svc.timeout": 7 }],
     ["before a missing field", { repo, atomic: 1 }],
-    ["before a missing field, also where two arguments do not fit each other", several],
+    ["before a missing field, even if two arguments contradict each other", several],
     ["before a limit", { ...several, ...Object.fromEntries([...Array(257).keys()].map(i => [`svc.f${i}`, 1])) }],
-  ])("protocol 5: a wrong type (1101) is told %s", async (_, args) => {
+  ])("protocol 5: a wrong type (1101) is reported %s", async (_, args) => {
     expect(await client.call("config/set", args)).toEqual(failure("config/set", 1101));
     await expectNothingHappened();
   });

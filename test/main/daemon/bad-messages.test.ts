@@ -19,19 +19,19 @@ describe("a message that names no operation gets 1109", () => {
     ["an empty namespace", ["", "config", "list", args]],
     ["no operation", ["svc", "config"]],
     ["no resource", ["svc"]],
-    ["arguments in the operation's place", ["svc", "config", args]],
+    ["arguments in place of the operation", ["svc", "config", args]],
     ["resource and operation in one", ["svc", "config/list", args]],
     ["both in one, and an empty operation", ["svc", "config/list", "", args]],
     ["a list as the namespace", ["config/list", "config", "list", args]],
     ["a set as the namespace", ["config/set", "config", "set", args]],
-    ["a slash too many", ["svc", "config", "/list", args]],
-    ["a space behind", ["svc", "config", "list ", args]],
+    ["an extra slash", ["svc", "config", "/list", args]],
+    ["a trailing space", ["svc", "config", "list ", args]],
     ["a long name", ["svc", "config", `list${"t".repeat(1000)}`, args]],
-    ["arrays for names", ["svc", ["config"], ["list"], args]],
-    ["numbers for names", ["svc", 1, 2, args]],
-    ["nulls for names", ["svc", null, null, args]],
-    ["binary for a name", ["svc", Buffer.from("config"), "list", args]],
-    ["what objects have already", ["svc", "toString", "constructor", args]],
+    ["arrays as names", ["svc", ["config"], ["list"], args]],
+    ["numbers as names", ["svc", 1, 2, args]],
+    ["nulls as names", ["svc", null, null, args]],
+    ["binary data as a name", ["svc", Buffer.from("config"), "list", args]],
+    ["names that every object inherits", ["svc", "toString", "constructor", args]],
     ["__proto__", ["svc", "__proto__", "__proto__", args]],
     ["the event `error`, for which Node would throw", ["error", "config", "list", args]],
     ["the event `message`", ["message", args]],
@@ -43,14 +43,14 @@ describe("a message that names no operation gets 1109", () => {
       result: null,
       errors: [expect.objectContaining({ code: 1109, name: "Unknown Operation", message: expect.any(String) })],
     });
-    // What came is told back, but not at any length.
+    // The error quotes the message, but only a part of limited length.
     expect(JSON.stringify(reply).length).toBeLessThan(500);
     expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
   });
 });
 
 describe("arguments", () => {
-  test("too many are ignored", async () => {
+  test("extra ones are ignored", async () => {
     const repo = await t.addRepository();
     const wanted = await t.owner.call("config/list", { repo, field: "svc.timeout" });
     const listed = await t.owner.emit(
@@ -65,7 +65,7 @@ describe("arguments", () => {
     expect(listed).toEqual(wanted);
   });
 
-  test("that nobody knows are ignored, except in set", async () => {
+  test("unknown ones are ignored, except in set", async () => {
     const repo = await t.addRepository();
     const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout", other: [1] });
     expect(result).toEqual({ svc: { timeout: 900 } });
@@ -82,7 +82,7 @@ describe("arguments", () => {
   });
 });
 
-/** Counts the acknowledgements that come to the client from now on. */
+/** Counts the acknowledgements that the client receives from now on. */
 function countReplies({ socket }: TestClient): () => number {
   let replies = 0;
   socket.io.engine.on("packet", ({ data }) => {
@@ -108,11 +108,11 @@ describe("without a callback", () => {
     ["an unknown operation", ["svc", "config", "lst", {}]],
     ["an unknown event", ["other"]],
     ["arguments of the wrong type", ["svc", "config", "list", []]],
-    ["an argument that is missing", ["svc", "config", "set", {}]],
-    ["binary", ["svc", "config", "list", { repo: Buffer.from("x") }]],
-    ["a callback in the resource's place, which arrives as null", ["svc", () => {}, "config", "list", {}]],
-    ["a callback in the arguments' place", ["svc", "config", "list", () => {}, {}]],
-    ["a callback in the arguments", ["svc", "config", "list", { repo: "x", callback: () => {} }]],
+    ["a missing argument", ["svc", "config", "set", {}]],
+    ["binary data", ["svc", "config", "list", { repo: Buffer.from("x") }]],
+    ["a callback in place of the resource, which arrives as null", ["svc", () => {}, "config", "list", {}]],
+    ["a callback in place of the arguments", ["svc", "config", "list", () => {}, {}]],
+    ["a callback inside the arguments", ["svc", "config", "list", { repo: "x", callback: () => {} }]],
   ])("a failure is silent: %s", async (_, message) => {
     const client = await t.connect();
     const replies = countReplies(client);

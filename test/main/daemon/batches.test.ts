@@ -16,7 +16,7 @@ async function stored(t: TestDaemon, repo: string): Promise<unknown> {
 }
 
 describe("a batch", () => {
-  test.each([false, true])("is what one set did in several repositories: atomic %s", async atomic => {
+  test.each([false, true])("groups the changes of one set in several repositories: atomic %s", async atomic => {
     await using t = await startWith("a", "b");
     await t.owner.call("config/watch");
     const { result } = await t.owner.call("config/set", { repo: ["a", "b"], "svc.timeout": 7, atomic });
@@ -30,12 +30,12 @@ describe("a batch", () => {
       ["b", batch],
     ]);
     expect((await t.owner.call("history/list", { repo: "a", limit: 1 })).result).toMatchObject([{ batch }]);
-    // Also when the history was not written before the daemon ended.
+    // Also if the daemon stopped before the history was written.
     await t.restart();
     expect((await t.owner.call("history/list", { repo: "a", limit: 1 })).result).toMatchObject([{ batch }]);
   });
 
-  test("is no set of one repository that names none, and nothing that was only tried", async () => {
+  test("is not created by a set of one repository without a batch name, nor by a dry run", async () => {
     await using t = await startWith("a", "b");
     const one = await t.owner.call("config/set", { repo: "a", "svc.timeout": 7 });
     expect(one.result[0]).not.toHaveProperty("batch");
@@ -44,7 +44,7 @@ describe("a batch", () => {
     expect((await t.owner.call("history/list", { repo: "a", limit: 1 })).result[0]).not.toHaveProperty("batch");
   });
 
-  test("is what one key gives the same name, and no other key's", async () => {
+  test("groups the changes that one key gives the same name, and no other key's", async () => {
     await using t = await startWith("a", "b");
     const tool = await t.connectWith(write("*", "*"), "ci");
     const set = async (client: typeof tool, name: string, args: object) =>
@@ -63,7 +63,7 @@ describe("a batch", () => {
     expect(result.map(({ repo, revision }) => `${repo} ${revision}`)).toEqual(["b 4", "b 3", "b 2", "a 2"]);
   });
 
-  test("is told to the owner, and to the key that made it", async () => {
+  test("is visible only to the owner and the key that created it", async () => {
     await using t = await startWith("a", "b");
     const [maker, other] = [await t.connectWith(write("*", "*")), await t.connectWith(write("*", "*"))];
     for (const client of [maker, other]) await client.call("config/watch");
@@ -82,7 +82,7 @@ describe("a batch", () => {
     expect((await maker.call("history/search", { query: "", batch })).result).toHaveLength(2);
   });
 
-  test("is undone where its values still are, as a batch that can be undone; the rest is left, and told", async () => {
+  test("is undone where its values are unchanged, as a batch that can itself be undone; the rest is left and reported", async () => {
     await using t = await startWith("a", "b", "c", "d");
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
     const made = await t.owner.call("config/set", { repo: ["a", "b", "c", "d"], "svc.timeout": 7, "svc.domain": "x" });
@@ -109,7 +109,7 @@ describe("a batch", () => {
     expect(await stored(t, "b")).toEqual({ svc: { timeout: 8, domain: "x" } });
   });
 
-  test("that did several things in one repository is undone from the last one on", async () => {
+  test("with several changes in one repository is undone from the newest change back", async () => {
     await using t = await startWith("a");
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
     let batch = "";
@@ -121,7 +121,7 @@ describe("a batch", () => {
     expect(await stored(t, "a")).toEqual({ svc: { timeout: 1 } });
   });
 
-  test("tells what may not be undone: a value of then that is refused now, or that the key may not write", async () => {
+  test("reports what cannot be undone: an old value that is now rejected, or one that the key may not write", async () => {
     await using t = await startWith("a", "b");
     const tool = await t.connectWith([...write(["a"], "svc.timeout")], "ci");
     const made = await t.owner.call("config/set", {

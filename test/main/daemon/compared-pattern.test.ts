@@ -28,7 +28,7 @@ test.each([
   ["^\\p{Lu}[\\p{L}\\d]*$", ["\u00c9t\u00e91"], ["a", "A-"]],
   ["^\\p{Script=Greek}+$", ["\u03b1\u03b2"], ["a"]],
   ["a|", ["", "b"], []],
-])("%s means the same to the engine that never goes back", (source, matching, others) => {
+])("%s means the same to the non-backtracking engine", (source, matching, others) => {
   for (const text of matching) expect([text, stepsOf(source, text).matches]).toEqual([text, true]);
   for (const text of others) expect([text, stepsOf(source, text).matches]).toEqual([text, false]);
 });
@@ -46,20 +46,20 @@ test.each([
   ["\\ud800", /half of a character/],
   ["(?i:a)", /inline flags/],
   ["\\p{IDS_Binary_Operator}", /is not accepted/],
-])("%s is refused, with the reason", (source, reason) => {
+])("%s is rejected with the reason", (source, reason) => {
   expect(() => comparedPattern(source)).toThrow(reason);
 });
 
-test("an ordinary weak pattern takes steps as the text is long", () => {
+test("a pattern prone to backtracking takes steps in proportion to the length of the text", () => {
   const weak = "^(([a-z0-9]+)+\\.?)+$";
   const [short, long] = [stepsOf(weak, `${"a".repeat(24)}!`), stepsOf(weak, `${"a".repeat(24_000)}!`)];
   expect([short.matches, long.matches]).toEqual([false, false]);
-  // Each character of each text was counted.
+  // Every character was counted.
   expect(short.steps).toBeGreaterThan(24);
   expect(long.steps / short.steps).toBeLessThan(1_001);
 });
 
-test("what the engine finds out for the first time is counted as what it takes, and costs little the next time", () => {
+test("states computed for the first time count at their real cost, and cached states cost little", () => {
   const hosts = linearPattern("^([a-z0-9-]+\\.)+[a-z]{2,63}$");
   const take = (text: string) => {
     const budget = new StepBudget(1, new SpareSteps());
@@ -69,23 +69,23 @@ test("what the engine finds out for the first time is counted as what it takes, 
   const [first, again] = [take("machine-1.example.com"), take("machine-1.example.com")];
   expect(first).toBeGreaterThan(10 * 35);
   expect(again).toBeLessThan(40);
-  // A thousand names of the same form: what they share was found out once.
+  // A thousand names of the same form: their common states are computed once.
   let all = 0;
   for (let index = 0; index < 1_000; index++) all += take(`machine-${index}.example.com`);
   expect(all / 1_000).toBeLessThan(60);
 
-  // New at each character: whatever stood there before counts.
+  // Each character leads to a new state, because the preceding characters matter.
   const always = linearPattern("(?:a[ab]{300}b)$");
   const random = randomNumbers(1);
   const text = Array.from({ length: 50_000 }, () => (random(2) === 0 ? "a" : "b")).join("");
   expect(() => always.test(text, new StepBudget(1, new SpareSteps()))).toThrow(OutOfStepsError);
-  // At each it checks some 150 instructions; one takes twice as long as a character that it knows.
+  // Each new state checks about 150 instructions; one takes twice as long as a character with a cached state.
   const budget = new StepBudget(1, new SpareSteps());
   always.test(text.slice(-2_000), budget);
   expect(budget.taken / 2_000).toBeGreaterThan(250);
 });
 
-test("repeats in repeats are read at once: the texts that are made for them do not multiply", () => {
+test("nested repeats are read quickly: the texts generated for them do not multiply", () => {
   const source = `${"(?:".repeat(60)}a${"+)".repeat(60)}+`;
   const texts = textsFor(source);
   expect(texts.length).toBeGreaterThan(100);
@@ -97,12 +97,12 @@ test.each([
   "(?:(?:(?:a{0,99}){0,99}){0,99}){0,99}",
   `(?:${"(?:ab|c)?".repeat(200)}){50}`,
   "a".repeat(20_000),
-])("what would be made into too many instructions is refused before it is: %.40s", source => {
+])("a pattern that needs too many instructions is rejected before it is compiled: %.40s", source => {
   expect(() => translatePattern(source)).toThrow("it is too large");
   expect(() => comparedPattern(source)).toThrow("it is too large");
 });
 
-test("some of the texts that are made for a pattern match it, and they are always the same", () => {
+test("some of the texts generated for a pattern match it, and the texts are always the same", () => {
   for (const source of ["^v[0-9]+(\\.[0-9]+){2}$", "^[A-Z]{3}-\\d{4}$", "^(?:https?://)[^/]+/.*$"]) {
     const texts = textsFor(source);
     const pattern = new RegExp(source, "u");
@@ -111,7 +111,7 @@ test("some of the texts that are made for a pattern match it, and they are alway
   }
 });
 
-/** Without what a native engine could take long for: nothing that is repeated holds a repeat. */
+/** Without nested repeats, on which a native engine could take very long. */
 const atom = fc.constantFrom(
   "a",
   "b",
@@ -148,7 +148,7 @@ const anyPattern = fc
   )
   .map(parts => parts.join("|"));
 
-test("any pattern of ordinary parts says of any short text what the native engine says", () => {
+test("any pattern of ordinary parts agrees with the native engine on any short text", () => {
   const letters = fc.constantFrom(
     "a",
     "b",

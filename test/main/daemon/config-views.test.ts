@@ -12,7 +12,7 @@ const state = {
   stored: { svc: { timeout: 30 } },
 } as const;
 
-test("a list hands out what the one before made: no new object for the same state and rights", () => {
+test("a list reuses the previous list's object for the same state and rights", () => {
   const views = new ConfigViews(new Scopes());
   const some = [{ repos: "*", fields: ["svc.timeout"], right: "read" }] as const;
   for (const grants of [ownerGrants, some]) {

@@ -44,7 +44,7 @@ async function makeWorld() {
 }
 
 describeWithNats("a home's repositories", () => {
-  test("go into a shared log with values and histories, and another machine has them; and back", async () => {
+  test("are copied to a shared log with values and histories, reach another machine, and can be copied back", async () => {
     await using world = await makeWorld();
     let history: unknown;
     {
@@ -79,7 +79,7 @@ describeWithNats("a home's repositories", () => {
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ domain: "example.org", timeout: 8 });
   });
 
-  test("of which the oldest history is missing begin in a shared log with what is kept", async () => {
+  test("whose oldest history was dropped start in a shared log with the history that is kept", async () => {
     await using world = await makeWorld();
     const settings = { history: { revisions: 10 } };
     let kept: unknown[] = [];
@@ -99,7 +99,7 @@ describeWithNats("a home's repositories", () => {
     expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 99 })).errors).toEqual([]);
   });
 
-  test("stay as they are where the shared log has others of that name, or a daemon has the home", async () => {
+  test("stay unchanged if the shared log has others with the same ids, or a daemon is running on the home", async () => {
     await using world = await makeWorld();
     {
       await using desk = await world.start("desk", true);
@@ -118,7 +118,7 @@ describeWithNats("a home's repositories", () => {
     expect(await readFile(laptop.repositoryFile("shop"), "utf8")).toContain('"timeout": 2');
   });
 
-  test("go on being copied where an interrupted copy ended", async () => {
+  test("are copied from where an interrupted copy stopped", async () => {
     await using world = await makeWorld();
     {
       await using laptop = await world.start("laptop", false);

@@ -51,7 +51,7 @@ describe("draft/set and draft/list", () => {
   });
   afterAll(() => t[Symbol.asyncDispose]());
 
-  test("keep each draft by itself, in the order in which they were begun", async () => {
+  test("keep each draft separately, in the order in which drafts were started", async () => {
     expect((await t.owner.call("draft/list")).result).toEqual([]);
     expect(await set(t.owner, { drafts: [timeout, domain] })).toEqual({ revision: 1, inMemory: [] });
     const other = await t.connect();
@@ -66,7 +66,7 @@ describe("draft/set and draft/list", () => {
     expect(await list(other)).toEqual([timeout, { ...domain, repo: "store" }]);
   });
 
-  test("what is kept already is no change", async () => {
+  test("do not treat a draft that is already kept as a change", async () => {
     const { revision } = await set(t.owner, { drafts: [timeout] });
     expect(await set(t.owner, { drafts: [timeout], removed: [{ repo: "shop" }] })).toEqual({
       revision,
@@ -74,7 +74,7 @@ describe("draft/set and draft/list", () => {
     });
   });
 
-  test("are for repositories that are there (1102), and then none of the message is kept", async () => {
+  test("refuse an unknown repository (1102), and keep nothing of that message", async () => {
     const before = await list(t.owner);
     const { result, errors } = await t.owner.call("draft/set", {
       drafts: [
@@ -87,7 +87,7 @@ describe("draft/set and draft/list", () => {
     expect(await list(t.owner)).toEqual(before);
   });
 
-  test("are the owner's and the owner's sessions' alone (1105), and so is the event", async () => {
+  test("are only for the owner and the owner's sessions (1105), and so is the event", async () => {
     const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
     const session = await t.connect((await t.owner.call("session/create", { label: "browser" })).result);
     await set(t.owner, { drafts: [timeout, { ...domain, repo: "store" }] });
@@ -109,12 +109,12 @@ describe("draft/set and draft/list", () => {
       await until(() => client.events.some(([resource]) => resource === "draft"), "the event");
       expect(client.events.filter(([resource]) => resource === "draft")).toEqual([["draft", "changed", changed]]);
     }
-    // Whatever was sent before this reply has come.
+    // Everything sent before this reply has arrived.
     await tool.call("key/self");
     expect(tool.events).toEqual([]);
   });
 
-  test("go with their repository, and the owner is told", async () => {
+  test("drop the drafts of a removed repository, and notify the owner", async () => {
     await t.addRepository("brief");
     await set(t.owner, {
       drafts: [
@@ -132,7 +132,7 @@ describe("draft/set and draft/list", () => {
     expect(await readFile(join(t.homeFolder, "drafts.json"), "utf8")).not.toContain("brief");
   });
 
-  test("hold so many and no more (1107), and nothing of what is too much is kept", async () => {
+  test("limit the number and size of drafts (1107), and keep nothing of a message beyond a limit", async () => {
     const before = await list(t.owner);
     const many = Array.from({ length: limits.drafts }, (_, at) => ({ repo: "store", field: `svc.f${at}`, value: at }));
     const tooMany = await t.owner.call("draft/set", { drafts: [...many, { repo: "store", field: "svc.more" }] });
@@ -147,7 +147,7 @@ describe("draft/set and draft/list", () => {
 });
 
 describe("drafts.json", () => {
-  test("is the owner's alone and brings the drafts back, but for those of repositories that are gone", async () => {
+  test("is accessible only to its owner and restores the drafts, except those of missing repositories", async () => {
     await using t = await startTestDaemon();
     for (const id of ["shop", "store"]) await t.addRepository(id);
     await set(t.owner, { drafts: [timeout, domain, text, { ...timeout, repo: "store" }] });
@@ -162,10 +162,10 @@ describe("drafts.json", () => {
   });
 
   test.each([
-    ["no JSON", "{"],
-    ["another form", `{ "drafts": [{ "repo": "shop" }] }`],
-    ["no drafts", "[]"],
-  ])("that cannot be used is put aside: %s", async (_, broken) => {
+    ["not JSON", "{"],
+    ["an unexpected form", `{ "drafts": [{ "repo": "shop" }] }`],
+    ["an array", "[]"],
+  ])("is moved aside if it is invalid: %s", async (_, broken) => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
     await set(t.owner, { drafts: [timeout] });
@@ -180,7 +180,7 @@ describe("drafts.json", () => {
     expect(await list(t.owner)).toEqual([timeout]);
   });
 
-  test("that cannot be written is told (1108): nothing is changed, and the next try has it", async () => {
+  test("that cannot be written gives 1108 and changes nothing, and the next attempt saves the draft", async () => {
     const fileSystem = watchFileSystem();
     await using t = await startTestDaemon({ fileSystem });
     await t.addRepository("shop");
@@ -199,7 +199,7 @@ describe("drafts.json", () => {
   });
 });
 
-describe("what is masked", () => {
+describe("a masked value", () => {
   const hush = "hush-71c2";
   const masked = [
     { repo: "shop", field: "deploy.token", value: hush },
@@ -232,7 +232,7 @@ describe("what is masked", () => {
   }
   const onDisk = async (home: string) => JSON.stringify(await homeFiles(home));
 
-  test.each(masked)("is never on the disk and ends with the daemon: $field $text", async draft => {
+  test.each(masked)("is never written to disk and is lost when the daemon stops: $field $text", async draft => {
     await using started = await startWithScope();
     const { t, home } = started;
     const name = { repo: "shop", ...(draft.field !== undefined && { field: draft.field }) };
@@ -243,7 +243,7 @@ describe("what is masked", () => {
     expect(await list(t.owner)).toEqual([timeout]);
   });
 
-  test("leaves the disk when a draft becomes so, and when its scope says so", async () => {
+  test("is removed from disk when an edit of its draft or a changed schema makes it masked", async () => {
     await using started = await startWithScope();
     const { t, home } = started;
     const file = join(home, "drafts.json");

@@ -7,7 +7,7 @@ import { openServer } from "../../../main/daemon/server.ts";
 import { until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-test("anyone who comes before it is open waits, by each of its ways, and is answered then", async () => {
+test("requests that arrive before the server is open wait, on the port and on the socket, and are then answered", async () => {
   await using folder = await temporaryFolder();
   const asked: string[] = [];
   const server = await openServer({
@@ -23,9 +23,9 @@ test("anyone who comes before it is open waits, by each of its ways, and is answ
     },
     onRefusal: () => {},
   });
-  const ways = [{ port: server.port, host: "127.0.0.1" }, { path: server.socket ?? "" }];
-  const clients = ways.map(way => {
-    const socket = connect(way);
+  const addresses = [{ port: server.port, host: "127.0.0.1" }, { path: server.socket ?? "" }];
+  const clients = addresses.map(address => {
+    const socket = connect(address);
     let text = "";
     socket.setEncoding("utf8").on("data", part => {
       text += part;
@@ -39,7 +39,7 @@ test("anyone who comes before it is open waits, by each of its ways, and is answ
   upgraded.write(
     `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
   );
-  // One that has gone again is none of its business.
+  // A client that has disconnected again is ignored.
   const aborted = connect(server.port, "127.0.0.1");
   aborted.write(`GET /gone HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);
   await once(aborted, "connect");
@@ -47,7 +47,7 @@ test("anyone who comes before it is open waits, by each of its ways, and is answ
   await Promise.all(
     [...clients, { socket: upgraded }].map(({ socket }) => socket.connecting && once(socket, "connect")),
   );
-  // Long enough for what is sent to arrive, where nothing would hold it.
+  // Long enough for the requests to arrive, if nothing held them back.
   await new Promise(resolve => setTimeout(resolve, 50));
   expect([asked, connections, clients.map(({ text }) => text())]).toEqual([[], 0, ["", ""]]);
   server.open();

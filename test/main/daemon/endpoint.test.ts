@@ -12,14 +12,14 @@ async function newHome(): Promise<string> {
   return home;
 }
 
-/** Without a port in the options, which the fixture always gives. */
+/** Starts a daemon without the port option that the shared fixture always sets. */
 async function start(home: string, options: Partial<DaemonOptions> = {}): Promise<Daemon> {
   const daemon = await createDaemon({ home, version: "1.2.3-test", logger: pino({ level: "silent" }), ...options });
   onTestFinished(() => daemon.close());
   return daemon;
 }
 
-/** Another program on a port (0: any); resolves with the port, also if yet another program has it already. */
+/** Occupies a port (0: any free one) and returns it, even if another program already has it. */
 async function occupy(port: number): Promise<number> {
   const server = createServer();
   const listening = await new Promise<boolean>(resolve => {
@@ -40,7 +40,7 @@ async function endpointOf(home: string): Promise<Record<string, unknown>> {
 }
 
 describe("daemon.json", () => {
-  test("tells where the daemon is and who it is, and nothing else", async () => {
+  test("says where the daemon is and which instance it is, and nothing else", async () => {
     const home = await newHome();
     const daemon = await start(home, { port: 0 });
     const endpoint = await endpointOf(home);
@@ -58,7 +58,7 @@ describe("daemon.json", () => {
     expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
   });
 
-  test("is the owner's alone, whatever the umask, and leaves no temporary file", async () => {
+  test("is accessible only to its owner, whatever the umask, and leaves no temporary file", async () => {
     const home = await newHome();
     const umask = process.umask(0);
     try {
@@ -71,7 +71,7 @@ describe("daemon.json", () => {
     expect(await readdir(join(home, "tmp"))).toEqual([]);
   });
 
-  test("replaces a link or a file planted in its place, and writes through neither", async () => {
+  test("replaces a link or a file planted in its place, without writing through it", async () => {
     const home = await newHome();
     const target = join(home, "planted");
     await writeFile(target, "as it was", { mode: 0o644 });
@@ -84,7 +84,7 @@ describe("daemon.json", () => {
     expect(await endpointOf(home)).toMatchObject({ url: daemon.url });
   });
 
-  test("is gone once the daemon has closed, and the next one is another instance", async () => {
+  test("is removed when the daemon closes, and the next daemon is another instance", async () => {
     const home = await newHome();
     const first = await start(home, { port: 0 });
     const before = await endpointOf(home);
@@ -99,7 +99,7 @@ describe("daemon.json", () => {
 });
 
 describe("the port", () => {
-  test("is a free one if the preferred one is taken, and that is told", async () => {
+  test("is a free one if the preferred one is taken, which the daemon reports", async () => {
     await occupy(preferredPort);
     const home = await newHome();
     const daemon = await start(home);
@@ -109,7 +109,7 @@ describe("the port", () => {
     expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
   });
 
-  test("is the settings' own, or a free one if that is taken", async () => {
+  test("is the one in the settings, or a free one if that is taken", async () => {
     const home = await newHome();
     const wanted = await occupy(0);
     await writeFile(join(home, "settings.json"), JSON.stringify({ port: wanted }));
@@ -124,13 +124,13 @@ describe("the port", () => {
     expect(again.otherPort).toBe(false);
   });
 
-  test("is any free one for port 0, without being told as another", async () => {
+  test("is any free one for port 0, which is not reported as another port", async () => {
     const daemon = await start(await newHome(), { port: 0 });
     expect(portOf(daemon)).toBeGreaterThan(0);
     expect(daemon.otherPort).toBe(false);
   });
 
-  test("that is insisted on and taken ends the start, names the port, and leaves the home free", async () => {
+  test("that is required but taken makes the start fail with its number, and leaves the home free", async () => {
     const home = await newHome();
     const port = await occupy(0);
     await expect(start(home, { port })).rejects.toMatchObject({
@@ -144,7 +144,7 @@ describe("the port", () => {
 
   test("answers on loopback only", async () => {
     const daemon = await start(await newHome(), { port: 0 });
-    // All of 127.0.0.0/8 leads here; only 127.0.0.1 is listened on.
+    // All of 127.0.0.0/8 reaches this machine, but the daemon listens only on 127.0.0.1.
     await expect(fetch(`http://127.0.0.2:${portOf(daemon)}/livez`)).rejects.toThrow();
   });
 });

@@ -11,7 +11,7 @@ function changesOf(client: TestClient): ConfigChanged[] {
 }
 
 describe("config/watch and config/unwatch", () => {
-  test("answers the revisions of what is watched; changes before it are no events", async () => {
+  test("a watch returns the revisions of what it watches; earlier changes send no events", async () => {
     await using t = await startTestDaemon();
     const [one, two] = [await t.addRepository("one"), await t.addRepository("two")];
     await t.owner.call("config/set", { repo: one, "svc.timeout": 5 });
@@ -32,7 +32,7 @@ describe("config/watch and config/unwatch", () => {
     expect(t.owner.events).toEqual([]);
   });
 
-  test("only what is watched comes: one repository, several, or all that there are and will be", async () => {
+  test("a watch brings only events of what it names: one repository, several, or all present and future ones", async () => {
     await using t = await startTestDaemon();
     for (const id of ["one", "two", "three"]) await t.addRepository(id);
     const [single, several, all, none] = [await t.connect(), await t.connect(), await t.connect(), await t.connect()];
@@ -54,7 +54,7 @@ describe("config/watch and config/unwatch", () => {
     expect(single.events).toHaveLength(1);
   });
 
-  test("a watch twice over brings each event once", async () => {
+  test("a repeated watch brings each event once", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await t.owner.call("config/watch", { repo });
@@ -65,7 +65,7 @@ describe("config/watch and config/unwatch", () => {
     expect(t.owner.events).toHaveLength(1);
   });
 
-  test("unwatch ends the watch on what it names, and without a repository every watch", async () => {
+  test("unwatch ends the watch on the repositories that it names, or every watch if it names none", async () => {
     await using t = await startTestDaemon();
     for (const id of ["one", "two", "three"]) await t.addRepository(id);
     const [named, all] = [await t.connect(), await t.connect()];
@@ -82,7 +82,7 @@ describe("config/watch and config/unwatch", () => {
     expect(all.events).toEqual([]);
   });
 
-  test("since the present revision begins with what comes next", async () => {
+  test("a watch since the current revision starts with the next change", async () => {
     await using t = await startTestDaemon();
     const [one, two] = [await t.addRepository("one"), await t.addRepository("two")];
     await t.owner.call("config/set", { repo: one, "svc.timeout": 5 });
@@ -93,7 +93,7 @@ describe("config/watch and config/unwatch", () => {
     expect(changesOf(t.owner)).toMatchObject([{ repo: "two", revision: 2 }]);
   });
 
-  test("since an older revision begins with what came after it, then what comes next", async () => {
+  test("a watch since an older revision starts with the changes after it, then continues with new ones", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     for (const timeout of [5, 6]) await t.owner.call("config/set", { repo, "svc.timeout": timeout });
@@ -112,7 +112,7 @@ describe("config/watch and config/unwatch", () => {
     expect(changesOf(t.owner)).toHaveLength(3);
   });
 
-  test("since a revision of a repository that is gone passes it over where all are watched", async () => {
+  test("a watch on all repositories skips a missing one that since names", async () => {
     await using t = await startTestDaemon();
     const one = await t.addRepository("one");
     const watch = await t.owner.call("config/watch", { since: { nowhere: 1, one: 1 } });
@@ -124,14 +124,14 @@ describe("config/watch and config/unwatch", () => {
 
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
     ["an unknown repository", { repo: ["one", "nowhere"] }, 1102],
-    ["a revision never made", { repo: "one", since: 99 }, 1112],
-    ["a revision never made of one of several", { repo: ["one", "two"], since: { two: 99 } }, 1112],
-    ["a revision of a named repository that is not there", { repo: ["nowhere"], since: { nowhere: 1 } }, 1102],
-    ["a number as since of several", { repo: ["one"], since: 1 }, 1101],
-    ["a number as since of all", { since: 1 }, 1101],
-    ["an object as since of one", { repo: "one", since: { one: 1 } }, 1101],
-    ["since as text", { repo: "one", since: "1" }, 1101],
-    ["a repo that is no text", { repo: 5 }, 1101],
+    ["a nonexistent revision", { repo: "one", since: 99 }, 1112],
+    ["a nonexistent revision of one of several", { repo: ["one", "two"], since: { two: 99 } }, 1112],
+    ["a revision of a named repository that does not exist", { repo: ["nowhere"], since: { nowhere: 1 } }, 1102],
+    ["a number as since for several", { repo: ["one"], since: 1 }, 1101],
+    ["a number as since for all", { since: 1 }, 1101],
+    ["an object as since for one", { repo: "one", since: { one: 1 } }, 1101],
+    ["since as a string", { repo: "one", since: "1" }, 1101],
+    ["a repo that is not a string", { repo: 5 }, 1101],
   ])("%s is refused, and nothing is watched", async (_title, args, code) => {
     await using t = await startTestDaemon();
     for (const id of ["one", "two"]) await t.addRepository(id);
@@ -143,7 +143,7 @@ describe("config/watch and config/unwatch", () => {
 });
 
 describe("config changed", () => {
-  test("holds revision, time, actor, source, reason, and effective values before and after", async () => {
+  test("carries revision, time, actor, source, reason, and the effective values before and after", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await t.owner.call("config/watch", { repo });
@@ -175,7 +175,7 @@ describe("config changed", () => {
     });
   });
 
-  test("what changes nothing is no event: values already there, a dry run, a refused atomic set", async () => {
+  test("is not sent if nothing changes: values that are already set, a dry run, a refused atomic set", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.timeout": 5 });
@@ -189,7 +189,7 @@ describe("config changed", () => {
     expect(t.owner.events).toEqual([]);
   });
 
-  test("sets sent at once come in order, each once: one event and one revision a set, its fields together", async () => {
+  test("reports concurrent sets in order and once each: one event and one revision per set, with all its fields", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     const watcher = await t.connect();
@@ -210,7 +210,7 @@ describe("config changed", () => {
     }
   });
 
-  test("an atomic set of several repositories is one event for each", async () => {
+  test("is sent once for each repository of an atomic set", async () => {
     await using t = await startTestDaemon();
     for (const id of ["one", "two"]) await t.addRepository(id);
     await t.owner.call("config/watch");
@@ -227,7 +227,7 @@ describe("config changed", () => {
     ]);
   });
 
-  test("actors are names to the owner; to others owner, file, this key or another key", async () => {
+  test("names actors to the owner; other keys see only owner, file, this key or another key", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     const ann = await t.connectWith(everything, "ann's tool");
@@ -249,7 +249,7 @@ describe("config changed", () => {
 });
 
 describe("repo, scope and key events", () => {
-  test("a repository added, updated, with a problem, fixed and removed is told with its entry", async () => {
+  test("a repository that is added, updated, broken, fixed or removed is reported with its entry", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("config/watch");
     const added = await t.owner.call("repo/add", { name: "first", id: "one" });
@@ -270,7 +270,7 @@ describe("repo, scope and key events", () => {
     ]);
   });
 
-  test("a file made by hand is a repository added", async () => {
+  test("a file created by hand is reported as an added repository", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("config/watch");
     await replaceFile(t.repositoryFile("by-hand"), '{ "name": "mine", "config": { "svc": { "timeout": 5 } } }');
@@ -280,7 +280,7 @@ describe("repo, scope and key events", () => {
     ]);
   });
 
-  test("keys made and revoked are told to the owner alone", async () => {
+  test("created and revoked keys are reported only to the owner", async () => {
     await using t = await startTestDaemon();
     const tool = await t.connectWith(everything);
     for (const client of [t.owner, tool]) await client.call("config/watch");
@@ -294,7 +294,7 @@ describe("repo, scope and key events", () => {
     expect(tool.events).toEqual([]);
   });
 
-  test("they need a watch without repo", async () => {
+  test("none is sent without a watch on all repositories", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("one");
     await t.owner.call("config/watch", { repo: "one" });

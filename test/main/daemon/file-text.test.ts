@@ -46,7 +46,7 @@ async function write(shop: Shop, text: string, expected: string | null = shopTex
 }
 
 describe("file/read", () => {
-  test("answers the file and its text as it is on the disk now, comments and all", async () => {
+  test("returns the file's path and its current text on disk, including comments", async () => {
     await using shop = await startShop();
     const read = async () => (await shop.t.owner.call("file/read", { repo: "shop" })).result;
     expect(await read()).toEqual({ file: shop.file, text: shopText });
@@ -56,7 +56,7 @@ describe("file/read", () => {
     expect(await read()).toEqual({ file: shop.file, text: halfAFile });
   });
 
-  test("answers null where there is no file, and where it is no text", async () => {
+  test("returns null if the file is missing or is not text", async () => {
     await using shop = await startShop();
     await unlink(shop.file);
     expect((await shop.t.owner.call("file/read", { repo: "shop" })).result.text).toBeNull();
@@ -64,7 +64,7 @@ describe("file/read", () => {
     expect((await shop.t.owner.call("file/read", { repo: "shop" })).result.text).toBeNull();
   });
 
-  test("of an in-tree repository answers the file in the work tree, and while the pointer to it is broken the pointer", async () => {
+  test("returns the file in the work tree of an in-tree repository, or the pointer while that is broken", async () => {
     await using site = await startSite();
     const read = async () => (await site.t.owner.call("file/read", { repo: "site" })).result;
     expect(await read()).toEqual({ file: site.file, text: treeText });
@@ -74,7 +74,7 @@ describe("file/read", () => {
 });
 
 describe("file/write", () => {
-  test("puts the text there byte for byte, as an edit by hand: one revision of the source file", async () => {
+  test("writes the text byte for byte, like a hand edit: one revision with source file", async () => {
     await using shop = await startShop();
     const text = shopText.replace(`"timeout": 30, //`, `"timeout": 31,   /* was 30 */ //`);
     expect(await write(shop, text)).toEqual({ result: {}, errors: [] });
@@ -91,7 +91,7 @@ describe("file/write", () => {
     expect(await shop.read()).toBe(text.replace(`"refresh_day": 2`, `"refresh_day": 3`));
   });
 
-  test("is visible as soon as it is answered", async () => {
+  test("is visible as soon as the reply arrives", async () => {
     await using shop = await startShop();
     for (let timeout = 100, before = shopText; timeout < 110; timeout++) {
       const text = shopText.replace("30", String(timeout));
@@ -101,7 +101,7 @@ describe("file/write", () => {
     }
   });
 
-  test("of the same text, or of other comments alone, makes no revision", async () => {
+  test("creates no revision if the text is the same or only comments differ", async () => {
     await using shop = await startShop();
     expect((await write(shop, shopText)).errors).toEqual([]);
     const text = shopText.replace("half a minute", "thirty seconds");
@@ -111,7 +111,7 @@ describe("file/write", () => {
     expect(shop.sources()).toEqual([]);
   });
 
-  test("gets 1104 where the file was changed meanwhile, by hand or by a set, and leaves it as it is", async () => {
+  test("gets 1104 if the file was changed in the meantime, by hand or by a set, and leaves it unchanged", async () => {
     await using shop = await startShop();
     const edited = shopText.replace("30", "31");
     await writeFile(shop.file, edited);
@@ -125,7 +125,7 @@ describe("file/write", () => {
     expect(await shop.value("timeout")).toBe(32);
   });
 
-  test("of two at once on the same text the second gets 1104", async () => {
+  test("gets 1104 for the second of two concurrent writes based on the same text", async () => {
     await using shop = await startShop();
     const texts = [shopText.replace("30", "31"), shopText.replace("30", "32")];
     const replies = await Promise.all(texts.map(text => write(shop, text)));
@@ -133,7 +133,7 @@ describe("file/write", () => {
     expect(await shop.read()).toBe(texts[0]);
   });
 
-  test("beside sets loses none of them: either it comes first, or it is refused", async () => {
+  test("never loses a concurrent set: a write either comes first or is refused", async () => {
     await using shop = await startShop();
     const sets = Promise.all([1, 2, 3, 4, 5].map(day => shop.set({ "svc.refresh_day": day })));
     const replies = await Promise.all(
@@ -147,7 +147,7 @@ describe("file/write", () => {
     for (const { errors } of replies) expect(errors.every(({ code }) => code === 1104)).toBe(true);
   });
 
-  test("saves a broken text: it stays as it is, the last good values serve, and the health says where", async () => {
+  test("saves a broken text as it is; the last valid values stay active, and the health says where the problem is", async () => {
     await using shop = await startShop();
     const broken = shopText.replace(`"refresh_day": 2`, `"refresh_day" 3`);
     expect((await write(shop, broken)).errors).toEqual([]);
@@ -161,14 +161,14 @@ describe("file/write", () => {
     expect(shop.sources()).toEqual(["file"]);
   });
 
-  test("saves a value that its schema refuses, which is in the health and not active", async () => {
+  test("saves a value that its schema rejects, which is reported in the health and not active", async () => {
     await using shop = await startShop();
     expect((await write(shop, shopText.replace("30", `"long"`))).errors).toEqual([]);
     expect(await shop.value("timeout")).toBe(30);
     expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.timeout", line: 7 }]);
   });
 
-  test("makes the file again that is gone, if none was expected", async () => {
+  test("recreates a missing file if none was expected", async () => {
     await using shop = await startShop();
     await unlink(shop.file);
     await untilHealth(shop.t, "shop", health => health.length > 0);
@@ -177,7 +177,7 @@ describe("file/write", () => {
     expect(await shop.health()).toEqual([]);
   });
 
-  test("takes no file for an empty one that cannot be read as text", async () => {
+  test("does not treat a file that is not text as missing", async () => {
     await using shop = await startShop();
     const bytes = Buffer.from([0x7b, 0xff, 0xfe]);
     await writeFile(shop.file, bytes);
@@ -185,7 +185,7 @@ describe("file/write", () => {
     expect((await readFile(shop.file)).equals(bytes)).toBe(true);
   });
 
-  test("writes in the work tree of an in-tree repository, also where there was no file", async () => {
+  test("writes into the work tree of an in-tree repository, even if it had no file", async () => {
     await using site = await startSite(null);
     const { t, file } = site;
     expect((await t.owner.call("file/read", { repo: "site" })).result).toEqual({ file, text: null });
@@ -197,11 +197,11 @@ describe("file/write", () => {
     expect((await t.owner.call("file/write", { repo: "site", text, expected: treeText })).errors).toEqual([]);
     expect(await readFile(file, "utf8")).toBe(text);
     expect(await timeoutOf(t, "site")).toBe(31);
-    // The text that was replaced stays a moment, in case somebody is still writing to it.
+    // The replaced file is kept briefly, in case another program is still writing to it.
     await until(async () => (await readdir(join(file, ".."))).length === 1, "the other files to go");
   });
 
-  test("follows no link that stands in the place of the in-tree file", async () => {
+  test("does not follow a link in place of the in-tree file", async () => {
     await using site = await startSite();
     const outside = join(site.t.homeFolder, "outside.json");
     await writeFile(outside, treeText);
@@ -225,7 +225,7 @@ describe("file/write", () => {
     expect((await site.t.owner.call("file/read", { repo: "site" })).result.file).toBe(site.file);
   });
 
-  test("a text beyond the limit of a message gets 1107, and nothing is written", async () => {
+  test("gets 1107 for a text beyond the limit of a message, and writes nothing", async () => {
     await using shop = await startShop();
     const text = shopText.replace("half a minute", "x".repeat(1_000_000));
     expect(await write(shop, text)).toMatchObject({ result: null, errors: [{ code: 1107 }] });
@@ -247,7 +247,7 @@ describe("file/write", () => {
     expect((await t.owner.call("repo/list")).result).toEqual([]);
   });
 
-  test("is kept over a restart, as the revision that it became", async () => {
+  test("survives a restart, with the revision that it created", async () => {
     await using shop = await startShop();
     await write(shop, shopText.replace("30", "31"));
     await shop.t.restart();
@@ -257,7 +257,7 @@ describe("file/write", () => {
 });
 
 describe("file/restore", () => {
-  test("writes a broken file anew from the active values, and keeps what was there in removed/", async () => {
+  test("rewrites a broken file from the active values, and keeps the old one in removed/", async () => {
     await using shop = await startShop();
     await breakFile(shop.t, "shop");
     const { result, errors } = await shop.t.owner.call("file/restore", { repo: "shop" });
@@ -277,7 +277,7 @@ describe("file/restore", () => {
     expect((await shop.set({ "svc.timeout": 31 })).errors).toEqual([]);
   });
 
-  test("takes out what cannot be used, and keeps the file that had it", async () => {
+  test("removes what is invalid, and keeps the file that contained it", async () => {
     await using shop = await startShop();
     const text = shopText.replace("30", `"long", "nonsense": 1`);
     await write(shop, text);
@@ -288,13 +288,13 @@ describe("file/restore", () => {
     expect(JSON.parse(await shop.read()).config).toEqual({ svc: { timeout: 30, refresh_day: 2 } });
   });
 
-  test.each([1, 3])("keeps what is saved while it copies, %i times", async times => {
+  test.each([1, 3])("keeps what is saved during the copy, %i times", async times => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(shopText, { fileSystem });
     await breakFile(shop.t, "shop");
     let saved = 0;
     fileSystem.before = async ({ operation, path }) => {
-      // The copy is written and not yet on the disk.
+      // The copy is written but not yet synced.
       if (operation !== "sync" || !path.includes("/removed/") || saved === times) return;
       saved++;
       await writeFile(shop.file, `${halfAFile} ${saved}`);
@@ -306,7 +306,7 @@ describe("file/restore", () => {
     expect(await shop.value("timeout")).toBe(30);
   });
 
-  test("replaces nothing that a program changes again and again", async () => {
+  test("does not replace a file that another program keeps changing", async () => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(shopText, { fileSystem });
     await breakFile(shop.t, "shop");
@@ -319,7 +319,7 @@ describe("file/restore", () => {
     expect(await shop.read()).toBe(`${halfAFile} ${saved}`);
   });
 
-  test("writes a file that is gone, and then there is nothing to keep", async () => {
+  test("recreates a missing file, and has nothing to keep", async () => {
     await using shop = await startShop();
     await unlink(shop.file);
     await untilHealth(shop.t, "shop", health => health.length > 0);
@@ -328,7 +328,7 @@ describe("file/restore", () => {
     expect(await removedFiles(shop.t)).toEqual([]);
   });
 
-  test("serves after a restart with a broken file too, from the journal", async () => {
+  test("also works after a restart with a broken file, from the journal", async () => {
     await using shop = await startShop();
     await shop.set({ "svc.timeout": 31 });
     await breakFile(shop.t, "shop");
@@ -338,7 +338,7 @@ describe("file/restore", () => {
     expect(await shop.revision()).toBe(2);
   });
 
-  test("of an in-tree file writes config and nothing else, and keeps what was there byte for byte", async () => {
+  test("writes only config to an in-tree file, and keeps the old file byte for byte", async () => {
     await using site = await startSite();
     const bytes = Buffer.from([0x7b, 0xff, 0xfe]);
     await writeFile(site.file, bytes);
@@ -350,8 +350,8 @@ describe("file/restore", () => {
     expect(await timeoutOf(site.t, "site")).toBe(30);
   });
 
-  test.each(["while it runs", "after a restart"])(
-    "of a broken pointer writes the pointer, and the values stay in the work tree: %s",
+  test.each(["while the daemon runs", "after a restart"])(
+    "rewrites a broken pointer, and the values stay in the work tree: %s",
     async when => {
       await using site = await startSite();
       const pointer = JSON.parse(await site.t.readRepository("site"));
@@ -367,7 +367,7 @@ describe("file/restore", () => {
     },
   );
 
-  test("follows no link: what it leads to is neither read nor written, and the link is kept", async () => {
+  test("does not follow a link: its target is neither read nor written, and the link is kept", async () => {
     await using site = await startSite();
     const outside = join(site.t.homeFolder, "outside.json");
     await writeFile(outside, "somebody's secret");
@@ -382,7 +382,7 @@ describe("file/restore", () => {
     expect(await timeoutOf(site.t, "site")).toBe(30);
   });
 
-  test("gets 1106 where no good values are known, and touches and keeps nothing", async () => {
+  test("gets 1106 if no valid values are known, and neither changes the file nor keeps a copy", async () => {
     await using home = await temporaryFolder();
     await mkdir(join(home.path, "repos"), { recursive: true });
     await writeFile(join(home.path, "repos/odd.json"), halfAFile);
@@ -395,7 +395,7 @@ describe("file/restore", () => {
     expect(await removedFiles(t)).toEqual([]);
   });
 
-  test("gets 1108 where a folder stands in the file's place, and keeps nothing", async () => {
+  test("gets 1108 if a folder is in the file's place, and keeps nothing", async () => {
     await using site = await startSite();
     await rm(site.file);
     await mkdir(site.file);
@@ -410,7 +410,7 @@ describe("file/restore", () => {
   });
 });
 
-describe("file/* of what is not there, or not one's own", async () => {
+describe("the checks that all file/* operations share", async () => {
   test.each([
     ["file/read", {}],
     ["file/write", { text: "{}", expected: null }],

@@ -17,7 +17,7 @@ async function statusBy(t: TestDaemon, way: (typeof waysIn)[number], origin = li
   return (await rawRequest(t.url, way.target, { headers })).status;
 }
 
-async function isLetIn(t: TestDaemon, origin = listed): Promise<boolean> {
+async function isAccepted(t: TestDaemon, origin = listed): Promise<boolean> {
   return (await statusBy(t, waysIn[0], origin)) === 200;
 }
 
@@ -26,22 +26,22 @@ async function problems(t: TestDaemon): Promise<readonly string[]> {
 }
 
 describe("an origin in settings.json", () => {
-  test("gets in by every way once it is listed, and no longer once it is not", async () => {
+  test("is accepted on every route once it is listed, and refused once it is no longer listed", async () => {
     await using t = await startTestDaemon();
     for (const way of waysIn) expect(await statusBy(t, way)).toBe(403);
     await writeFile(settingsFile(t), good);
-    await until(() => isLetIn(t), "the listed origin to be let in");
+    await until(() => isAccepted(t), "the listed origin to be accepted");
     for (const way of waysIn) expect(await statusBy(t, way)).toBe(way.granted);
-    expect(await isLetIn(t, "http://localhost:5174")).toBe(false);
+    expect(await isAccepted(t, "http://localhost:5174")).toBe(false);
     await unlink(settingsFile(t));
-    await until(async () => !(await isLetIn(t)), "the origin to be refused again");
+    await until(async () => !(await isAccepted(t)), "the origin to be refused again");
     for (const way of waysIn) expect(await statusBy(t, way)).toBe(403);
   });
 
-  test("may read what polling answers, and no other origin may", async () => {
+  test("may read polling responses, and no other origin may", async () => {
     await using t = await startTestDaemon();
     await writeFile(settingsFile(t), good);
-    await until(() => isLetIn(t), "the listed origin to be let in");
+    await until(() => isAccepted(t), "the listed origin to be accepted");
     const headers = [`Host: ${new URL(t.url).host}`, `Origin: ${listed}`];
     const answer = await rawRequest(t.url, pollingHandshake, { headers });
     expect(answer.headers.get("access-control-allow-origin")).toBe(listed);
@@ -59,11 +59,11 @@ describe("an origin in settings.json", () => {
     expect(preflight.headers.get("access-control-allow-headers")).toContain("authorization");
   });
 
-  test("still needs a key, and with one can list", async () => {
+  test("still needs a key, and can list values with one", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     await writeFile(settingsFile(t), good);
-    await until(() => isLetIn(t), "the listed origin to be let in");
+    await until(() => isAccepted(t), "the listed origin to be accepted");
     const connect = (auth: object) =>
       io(t.url, { auth, transports: ["polling"], extraHeaders: { origin: listed }, reconnection: false });
     const stranger = connect({});
@@ -84,49 +84,49 @@ describe("a broken settings.json", () => {
   test.each([
     ["half a file", `{ "origins": ["http://loc`],
     ["an empty file", ""],
-    ["no object", `["${listed}"]`],
+    ["not an object", `["${listed}"]`],
     ["null", "null"],
     ["an unknown member", `{ "origin": ["${listed}"] }`],
     ["origins of the wrong type", `{ "origins": "${listed}" }`],
-    ["every origin at once", `{ "origins": ["*"] }`],
+    ["a wildcard origin", `{ "origins": ["*"] }`],
     ["the origin null", `{ "origins": ["null"] }`],
     ["a port out of range", `{ "port": 0, "origins": [] }`],
     ["a duplicate member", `{ "origins": [], "origins": ["http://evil.example"] }`],
     ["a member __proto__", `{ "__proto__": { "origins": ["http://evil.example"] } }`],
     ["invalid UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
-  ])("keeps the last good settings and is in the status until it is fixed: %s", async (_, broken) => {
+  ])("keeps the last valid settings and is reported in the status until it is fixed: %s", async (_, broken) => {
     await using t = await startTestDaemon();
     await writeFile(settingsFile(t), good);
-    await until(() => isLetIn(t), "the listed origin to be let in");
+    await until(() => isAccepted(t), "the listed origin to be accepted");
     await writeFile(settingsFile(t), broken);
     await until(async () => (await problems(t)).some(problem => problem.includes("settings.json")), "a problem");
-    expect(await isLetIn(t)).toBe(true);
-    expect(await isLetIn(t, "http://evil.example")).toBe(false);
+    expect(await isAccepted(t)).toBe(true);
+    expect(await isAccepted(t, "http://evil.example")).toBe(false);
     await writeFile(settingsFile(t), "{}");
     await until(async () => (await problems(t)).length === 0, "the problem to go");
-    expect(await isLetIn(t)).toBe(false);
+    expect(await isAccepted(t)).toBe(false);
   });
 
-  test("is told with line and column", async () => {
+  test("is reported with line and column", async () => {
     await using t = await startTestDaemon();
     await writeFile(settingsFile(t), `{\n  "origins": ]\n}`);
     await until(async () => (await problems(t)).some(one => one.includes("line 2, column 14")), "the place");
     expect(t.log.some(line => line.includes("settings.json") && line.includes("line 2, column 14"))).toBe(true);
   });
 
-  test("is a link: not followed", async () => {
+  test("is not followed if it is a link", async () => {
     await using t = await startTestDaemon();
     const target = join(t.homeFolder, "elsewhere.json");
     await writeFile(target, good);
     await symlink(target, settingsFile(t));
     await until(async () => (await problems(t)).length === 1, "a problem");
-    expect(await isLetIn(t)).toBe(false);
+    expect(await isAccepted(t)).toBe(false);
   });
 
-  test("is fixed by putting back just the text that was there before", async () => {
+  test("is fixed by restoring exactly the previous text", async () => {
     await using t = await startTestDaemon();
     await writeFile(settingsFile(t), good);
-    await until(() => isLetIn(t), "the listed origin to be let in");
+    await until(() => isAccepted(t), "the listed origin to be accepted");
     await writeFile(settingsFile(t), Buffer.from([0x7b, 0xff, 0x7d]));
     await until(async () => (await problems(t)).length === 1, "a problem");
     await writeFile(settingsFile(t), good);

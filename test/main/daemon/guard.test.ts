@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => t[Symbol.asyncDispose]());
 
-/** PORT and OTHER stand for the daemon's port and the next one, SCREEN for the screen's host. */
+/** Replaces PORT and OTHER with the daemon's port and the next one, SCREEN with the screen's host. */
 function filled(text: string): string {
   return text
     .replaceAll("SCREEN", t.screenHost)
@@ -85,7 +85,7 @@ const refusedOrigins = [
 ];
 
 describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
-  test.each(["127.0.0.1:PORT", "localhost:PORT", "[::1]:PORT"])("the Host %s gets in", async host => {
+  test.each(["127.0.0.1:PORT", "localhost:PORT", "[::1]:PORT"])("the Host %s is accepted", async host => {
     const answer = await rawRequest(t.url, target, { headers: [filled(`Host: ${host}`), ...headers] });
     expect(answer.status).toBe(granted);
   });
@@ -97,7 +97,7 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
     expect(await refusals("host")).toBe(before + 1);
   });
 
-  test("a tab of an earlier daemon's screen is refused, and counted for itself", async () => {
+  test("a tab of an earlier daemon's screen is refused and counted separately", async () => {
     const before = await refusals("page");
     const host = `${"0123456789abcdef".repeat(2)}.localhost:PORT`;
     const answer = await rawRequest(t.url, target, { headers: [filled(`Host: ${host}`), ...headers] });
@@ -114,15 +114,15 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
     expect((await rawRequest(t.url, target, { headers: [...lines, ...headers] })).status).toBe(403);
   });
 
-  test("no Host at all is refused", async () => {
-    // To HTTP/1.1 without Host Node itself says 400, before the daemon is asked; 1.0 may leave it out.
+  test("a missing Host is refused", async () => {
+    // Node itself answers HTTP/1.1 without a Host with 400, before the daemon sees it; HTTP/1.0 may omit it.
     const { status } = await rawRequest(t.url, target, { headers });
     expect([400, 403]).toContain(status);
     expect((await rawRequest(t.url, target, { version: "1.0", headers })).status).toBe(403);
   });
 
   test.each([[], ["Origin: http://SCREEN"], ["Origin: repoconf-screen://app"]])(
-    "no Origin, or that of the screen or of the desktop window's, gets in: %s",
+    "no Origin, or that of the screen or of the desktop window, is accepted: %s",
     async (...origin) => {
       const lines = ["Host: 127.0.0.1:PORT", ...origin].map(filled);
       expect((await rawRequest(t.url, target, { headers: [...lines, ...headers] })).status).toBe(granted);
@@ -141,14 +141,14 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
   test.each([
     ["first", ["http://evil.example", "http://SCREEN"]],
     ["last", ["http://SCREEN", "http://evil.example"]],
-  ])("of two Origin headers the foreign one counts, even %s", async (_, origins) => {
+  ])("of two Origin headers the foreign one decides, even if it is %s", async (_, origins) => {
     const lines = ["Host: 127.0.0.1:PORT", ...origins.map(origin => `Origin: ${origin}`)].map(filled);
     expect((await rawRequest(t.url, target, { headers: [...lines, ...headers] })).status).toBe(403);
   });
 });
 
 describe("a refusal", () => {
-  test("is logged with the Host that came and those that would do for a tool", async () => {
+  test("is logged with the Host received and those that a tool may use", async () => {
     await rawRequest(t.url, "/", { headers: ["Host: named-in-the-log.example"] });
     const line = t.log.find(one => one.includes("named-in-the-log.example"));
     expect(JSON.parse(line ?? "{}")).toMatchObject({
@@ -158,7 +158,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("of such a tab is in neither log nor audit file, which it would fill", async () => {
+  test("of a tab of an earlier screen is in neither the log nor the audit file, which it would fill", async () => {
     const host = `${"fedcba9876543210".repeat(2)}.localhost:PORT`;
     const { body } = await rawRequest(t.url, "/", { headers: [filled(`Host: ${host}`)] });
     expect(body).toContain("repoconf ui");
@@ -166,7 +166,7 @@ describe("a refusal", () => {
     expect(await readFile(join(t.homeFolder, "audit.log"), "utf8")).not.toContain('"page"');
   });
 
-  test("is logged with the Origin that came and where to allow it", async () => {
+  test("is logged with the Origin received and where to allow it", async () => {
     const origin = "http://named-in-the-log.example";
     await rawRequest(t.url, "/", { headers: [filled("Host: localhost:PORT"), `Origin: ${origin}`] });
     const line = t.log.find(one => one.includes(origin));
@@ -184,8 +184,8 @@ describe("a refusal", () => {
     }
   });
 
-  test("is not all that keeps a page out: what it can load as a script holds nothing of ours", async () => {
-    // A <script> brings no Origin, and Engine.IO answers `j` with a script that calls the page: promises.md, S3.
+  test("is not the only protection: what a page can load as a script reveals nothing", async () => {
+    // A <script> sends no Origin, and Engine.IO answers `j` with a script that calls the page: promises.md, S3.
     const headers = [filled("Host: localhost:PORT"), "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: script"];
     const { body } = await rawRequest(t.url, `${pollingHandshake}&j=0`, { headers });
     expect(body).not.toContain("___eio");

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
-/** What the daemon says to a connection with this handshake: nothing if it lets it in. */
-async function knock(url: string, handshake: object, transport = "websocket"): Promise<unknown> {
+/** The error with which the daemon refuses this handshake; undefined if it accepts it. */
+async function refusalOf(url: string, handshake: object, transport = "websocket"): Promise<unknown> {
   const socket = io(url, { forceNew: true, reconnection: false, transports: [transport], ...handshake });
   try {
     return await new Promise(resolve => {
@@ -22,18 +22,18 @@ const refused = { message: "Unauthorized", data: { code: 1100, name: "Unauthoriz
 const bearer = (key: string) => ({ extraHeaders: { Authorization: `Bearer ${key}` } });
 
 describe("the handshake", () => {
-  test("lets a key in by auth and by the Authorization header, over both transports", async () => {
+  test("accepts a key in auth and in the Authorization header, over both transports", async () => {
     await using t = await startTestDaemon();
     for (const transport of ["websocket", "polling"]) {
-      expect(await knock(t.url, { auth: { apiKey: t.ownerKey } }, transport)).toBeUndefined();
-      expect(await knock(t.url, bearer(t.ownerKey), transport)).toBeUndefined();
+      expect(await refusalOf(t.url, { auth: { apiKey: t.ownerKey } }, transport)).toBeUndefined();
+      expect(await refusalOf(t.url, bearer(t.ownerKey), transport)).toBeUndefined();
       expect(
-        await knock(t.url, { extraHeaders: { authorization: `bearer ${t.ownerKey}` } }, transport),
+        await refusalOf(t.url, { extraHeaders: { authorization: `bearer ${t.ownerKey}` } }, transport),
       ).toBeUndefined();
     }
   });
 
-  test("every wrong key gets the same answer, 1100, by auth and by header", async () => {
+  test("gives every wrong key the same answer, 1100, in auth and in the header", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
     const { key, id } = result;
@@ -56,13 +56,13 @@ describe("the handshake", () => {
       ["a long one", "x".repeat(5000)],
     ];
     for (const [title, text] of wrong) {
-      expect(await knock(t.url, { auth: { apiKey: text } }), title).toEqual(refused);
-      if (/^[!-~]+$/.test(text)) expect(await knock(t.url, bearer(text)), `${title}, by header`).toEqual(refused);
+      expect(await refusalOf(t.url, { auth: { apiKey: text } }), title).toEqual(refused);
+      if (/^[!-~]+$/.test(text)) expect(await refusalOf(t.url, bearer(text)), `${title}, by header`).toEqual(refused);
     }
-    expect(await knock(t.url, { auth: { apiKey: key } })).toBeUndefined();
+    expect(await refusalOf(t.url, { auth: { apiKey: key } })).toBeUndefined();
   });
 
-  test("whatever else stands in the key's place gets 1100", async () => {
+  test("refuses anything else in place of the key with 1100", async () => {
     await using t = await startTestDaemon();
     const hash = JSON.parse(await readFile(join(t.homeFolder, "daemon.json"), "utf8")).instanceSecret;
     const wrong: readonly object[] = [
@@ -87,29 +87,29 @@ describe("the handshake", () => {
     ];
     for (const handshake of wrong) {
       const title = JSON.stringify(handshake).replaceAll(t.ownerKey, "KEY");
-      expect(await knock(t.url, handshake), title).toEqual(refused);
+      expect(await refusalOf(t.url, handshake), title).toEqual(refused);
     }
   });
 
-  test("a stored hash is no key", async () => {
+  test("does not accept a stored hash as a key", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
     const { keys } = JSON.parse(await readFile(join(t.homeFolder, "keys.json"), "utf8"));
     for (const apiKey of [keys[0].hash, `repoconf_${result.id}_${keys[0].hash}`, keys[0].hash.slice(0, 43)]) {
-      expect(await knock(t.url, { auth: { apiKey } })).toEqual(refused);
+      expect(await refusalOf(t.url, { auth: { apiKey } })).toEqual(refused);
     }
   });
 
-  test("a wrong key in auth is not fixed by a right one in the header", async () => {
+  test("refuses a wrong key in auth even with a valid one in the header", async () => {
     await using t = await startTestDaemon();
-    expect(await knock(t.url, { auth: { apiKey: "wrong" }, ...bearer(t.ownerKey) })).toEqual(refused);
+    expect(await refusalOf(t.url, { auth: { apiKey: "wrong" }, ...bearer(t.ownerKey) })).toEqual(refused);
   });
 
-  test("the key text of a refused connection does not stand in the log", async () => {
+  test("does not log the key of a refused connection", async () => {
     await using t = await startTestDaemon();
     const wrong = `repoconf_000000000000_${"s".repeat(43)}`;
-    await knock(t.url, { auth: { apiKey: wrong } });
-    await knock(t.url, bearer(wrong));
+    await refusalOf(t.url, { auth: { apiKey: wrong } });
+    await refusalOf(t.url, bearer(wrong));
     const { result } = await t.owner.call("daemon/status");
     expect(result.refusals).toEqual({ key: 2 });
     expect(t.log.join("")).toContain("without a valid key");
@@ -117,7 +117,7 @@ describe("the handshake", () => {
   });
 });
 
-describe("a key that ends", () => {
+describe("the end of a key", () => {
   test("a revoke closes its open connections, refuses its next handshake, and leaves other keys alone", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
@@ -125,7 +125,7 @@ describe("a key that ends", () => {
     const bystander = await t.connectWith([]);
     expect(await t.owner.call("key/revoke", { id: result.id })).toEqual({ result: {}, errors: [] });
     await until(() => !one.socket.connected && !two.socket.connected, "both connections to end");
-    expect(await knock(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
+    expect(await refusalOf(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
     expect((await bystander.call("key/self")).errors).toEqual([]);
   });
 
@@ -145,18 +145,18 @@ describe("a key that ends", () => {
     expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
   });
 
-  test("a revoke holds after a restart, and so does a key", async () => {
+  test("a revoke survives a restart, and so does a valid key", async () => {
     await using t = await startTestDaemon();
     const gone = await t.owner.call("key/create", { name: "gone", grants: [] });
     const kept = await t.owner.call("key/create", { name: "kept", grants: [] });
     await t.owner.call("key/revoke", { id: gone.result.id });
     await t.restart();
-    expect(await knock(t.url, { auth: { apiKey: gone.result.key } })).toEqual(refused);
+    expect(await refusalOf(t.url, { auth: { apiKey: gone.result.key } })).toEqual(refused);
     const client = await t.connect(kept.result.key);
     expect((await client.call("key/self")).result).toMatchObject({ id: kept.result.id, name: "kept" });
   });
 
-  test("once expired, its next request gets 1100, it is sent no more events, and it cannot connect again", async () => {
+  test("once a key has expired, its next request gets 1100, it receives no more events, and it cannot connect again", async () => {
     const clock = new TestClock();
     await using t = await startTestDaemon({ clock });
     const repo = await t.addRepository();
@@ -174,19 +174,19 @@ describe("a key that ends", () => {
       result: null,
       errors: [{ code: 1100, name: "Unauthorized" }],
     });
-    await until(() => !asking.socket.connected, "the connection that was told so to end");
+    await until(() => !asking.socket.connected, "the connection that got 1100 to end");
     await t.owner.call("config/set", { repo, "svc.timeout": 5 });
     await until(() => !watching.socket.connected, "the watching connection to end");
     expect(watching.events).toEqual([]);
-    expect(await knock(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
+    expect(await refusalOf(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
   });
 
-  test("the owner's key file deleted, the next start makes a new key and the old one has ended", async () => {
+  test("if the owner's key file is deleted, the next start creates a new key and the old one no longer works", async () => {
     await using t = await startTestDaemon();
     const old = t.ownerKey;
     await rm(join(t.homeFolder, "owner.key"));
     await t.restart();
     expect(t.ownerKey).not.toBe(old);
-    expect(await knock(t.url, { auth: { apiKey: old } })).toEqual(refused);
+    expect(await refusalOf(t.url, { auth: { apiKey: old } })).toEqual(refused);
   });
 });

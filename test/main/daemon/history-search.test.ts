@@ -25,7 +25,7 @@ async function search(client: TestClient, query = "", limit = 1_000): Promise<re
 /** As `repo revision`. */
 const places = (entries: readonly FoundHistoryEntry[]) => entries.map(({ repo, revision }) => `${repo} ${revision}`);
 
-/** All pages of so many entries each. */
+/** All pages with up to `limit` entries each. */
 async function pages(client: TestClient, limit: number, query = ""): Promise<string[][]> {
   const all: string[][] = [];
   let after: string | undefined;
@@ -45,7 +45,7 @@ async function setAll(
 }
 
 describe("history/search", () => {
-  test("tells what changed in all repositories, the newest first by place in the log, an atomic set by repository", async () => {
+  test("lists the changes in all repositories, newest first by log position, an atomic set by repository", async () => {
     await using t = await startWith(["a", "b", "c"]);
     await setAll(t, ["b", 1], ["a", 2], ["c", 3], [["c", "a"], 4], ["b", 5]);
     const expected = ["b 3", "a 3", "c 3", "c 2", "a 2", "b 2", "c 1", "b 1", "a 1"];
@@ -63,7 +63,7 @@ describe("history/search", () => {
     });
     expect((await pages(t.owner, 2)).flat()).toEqual(expected);
     expect((await pages(t.owner, 2)).map(page => page.length)).toEqual([2, 2, 2, 2, 1]);
-    // After a restart the histories tell the same.
+    // After a restart the result is the same.
     await t.restart();
     expect(places(await search(t.owner))).toEqual(expected);
     using client = await connect({ home: t.homeFolder });
@@ -72,7 +72,7 @@ describe("history/search", () => {
     expect(places(found)).toEqual(["b 3", "b 2", "b 1"]);
   });
 
-  test("tells what came after a page neither again nor between", async () => {
+  test("neither repeats entries nor inserts newer ones on the next page", async () => {
     await using t = await startWith(["a", "b"]);
     await setAll(t, ["a", 1], ["b", 2]);
     const first = await t.owner.call("history/search", { query: "", limit: 2 });
@@ -83,7 +83,7 @@ describe("history/search", () => {
     expect(rest).not.toHaveProperty("next");
   });
 
-  test("lets a watch go on from where an entry stands", async () => {
+  test("lets a watch continue from the position of an entry", async () => {
     await using t = await startWith(["a", "b"]);
     await setAll(t, ["a", 1], ["b", 2], ["a", 3]);
     const [, second] = await search(t.owner);
@@ -92,7 +92,7 @@ describe("history/search", () => {
     expect(await watcher.nextChange()).toMatchObject({ repo: "a", revision: 3 });
   });
 
-  test("opens no history that has nothing to tell yet", async () => {
+  test("does not open a history that the page does not need yet", async () => {
     await using t = await startWith(["a", "b"]);
     await setAll(t, ["a", 1], ["a", 2]);
     await t.restart();
@@ -103,13 +103,13 @@ describe("history/search", () => {
     expect([places(result), errors]).toEqual([["a 3"], []]);
   });
 
-  test("tells of many repositories more than it keeps open at once", async () => {
+  test("covers more repositories than it keeps open at a time", async () => {
     await using home = await temporaryFolder();
     await mkdir(join(home.path, "repos"));
     const ids = Array.from({ length: 50 }, (_, index) => `r${100 + index}`);
     for (const id of ids) await writeFile(join(home.path, `repos/${id}.json`), "{}");
     await using t = await startTestDaemon({ home: home.path });
-    // All of them are known by then.
+    // The reply comes once all of them are known.
     await t.owner.call("repo/list");
     for (const timeout of [1, 2]) for (const id of ids) await setAll(t, [id, timeout]);
     const newestFirst = ids.toReversed();
@@ -117,7 +117,7 @@ describe("history/search", () => {
     expect(places(await search(t.owner)).slice(0, 100)).toEqual(expected);
   });
 
-  test("is filtered by the words of the query, and tells of an entry the fields that they find", async () => {
+  test("filters by the words of the query, and returns only the fields of an entry that match", async () => {
     const clock = new TestClock({ timers: "run" });
     await using t = await startWith(["web", "shop"], { clock });
     const ci = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "ci");
@@ -133,7 +133,7 @@ describe("history/search", () => {
     expect(await found("since:1d")).toEqual(["web 3", "web 3", "shop 2"]);
     expect(await found("field:svc.proxy_https=on")).toEqual(["shop 2"]);
     expect(await found("field:svc.domain")).toEqual(["web 3", "web 3", "web 2"]);
-    // What was made to be forgotten is not known to have been stored.
+    // A forgotten value is no longer known to have been stored.
     expect(await found("svc.domain modified")).toEqual([]);
     expect(await found("field:svc.timeout modified")).toEqual(["web 2"]);
     expect(await found('"slow machine"')).toEqual(["web 2"]);
@@ -152,7 +152,7 @@ describe("history/search", () => {
     expect(places(await search(t.owner, "envvars"))).toEqual(["a 2"]);
   });
 
-  test("tells a limited key what it may read, and what is older than that too", async () => {
+  test("shows a limited key only what it may read, including entries older than those it may not", async () => {
     await using t = await startWith(["a", "b"]);
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1, "svc.domain": "x", reason: "both" });
     await t.owner.call("config/set", { repo: "a", "svc.domain": "y" });
@@ -168,7 +168,7 @@ describe("history/search", () => {
     expect(await search(await t.connectWith([]))).toEqual([]);
   });
 
-  test("has pages that end after 2,000 revisions were checked, with nothing found and a next", async () => {
+  test("ends a page after checking 2,000 revisions, with next even if nothing was found", async () => {
     await using t = await startWith(["a"]);
     for (let begin = 0; begin < 2_000; begin += 50)
       await Promise.all(Array.from({ length: 50 }, (_, index) => setAll(t, ["a", begin + index + 1])));
@@ -182,7 +182,7 @@ describe("history/search", () => {
     ]);
   });
 
-  test("tells what is damaged beside all else", async () => {
+  test("reports a damaged history along with all other results", async () => {
     await using t = await startWith(["a", "b"]);
     await setAll(t, ["a", 1], ["b", 2], ["a", 3]);
     await t.restart();
@@ -195,7 +195,7 @@ describe("history/search", () => {
     expect(errors).toMatchObject([{ code: 1110, repo: "a" }]);
   });
 
-  test("has a place to go on from that tells nothing, and is no other home's", async () => {
+  test("returns a next that reveals nothing and is not valid in another home", async () => {
     await using t = await startWith(["first-shop", "other-shop"]);
     const { next = "" } = await t.owner.call("history/search", { query: "", limit: 1 });
     expect(next).toMatch(/^[\w-]+$/);

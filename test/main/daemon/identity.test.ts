@@ -16,7 +16,7 @@ async function ask(target: string, method = "GET"): Promise<{ status: number; he
   return { status: response.status, headers: response.headers, text: (await response.text()).trim() };
 }
 
-/** What protocol page 1 says the proof is, of what daemon.json holds. */
+/** The proof as protocol page 1 defines it, computed from daemon.json. */
 async function expectedProof(nonce: string): Promise<string> {
   const { url, instanceSecret } = JSON.parse(await readFile(join(t.homeFolder, "daemon.json"), "utf8"));
   return createHmac("sha256", instanceSecret).update(`repoconf identity 1\n${url}\n${nonce}`).digest("hex");
@@ -34,7 +34,7 @@ describe("GET /identity", () => {
     expect(text).toBe(await expectedProof(nonce));
   });
 
-  test("proves its own URL by whatever name it is asked", async () => {
+  test("proves its own URL, whatever host name the request uses", async () => {
     const nonce = "1".repeat(32);
     const answer = await fetch(`${t.url.replace("127.0.0.1", "localhost")}/identity?nonce=${nonce}`);
     expect((await answer.text()).trim()).toBe(await expectedProof(nonce));
@@ -46,9 +46,9 @@ describe("GET /identity", () => {
     ["31 digits", `?nonce=${"a".repeat(31)}`],
     ["129 digits", `?nonce=${"a".repeat(129)}`],
     ["not hexadecimal", `?nonce=${"g".repeat(32)}`],
-    ["a line end behind it", `?nonce=${"a".repeat(32)}%0A`],
+    ["a trailing line end", `?nonce=${"a".repeat(32)}%0A`],
     ["a line end and a second URL", `?nonce=http://evil.example%0A${"a".repeat(32)}`],
-    ["other digits of Unicode", `?nonce=${"%EF%BC%91".repeat(32)}`],
+    ["other Unicode digits", `?nonce=${"%EF%BC%91".repeat(32)}`],
     ["another name", `?Nonce=${"a".repeat(32)}`],
   ])("refuses a nonce that is not 32 to 128 hexadecimal digits: %s", async (_, query) => {
     const { status, text } = await ask(`/identity${query}`);
@@ -69,7 +69,7 @@ describe("plain routes", () => {
   test.each([
     ["/livez", 200, "alive"],
     ["/readyz", 200, "ready"],
-  ])("%s tells that all is well, and nothing else", async (target, status, text) => {
+  ])("%s says that all is well, and nothing else", async (target, status, text) => {
     expect(await ask(target)).toMatchObject({ status, text });
   });
 
@@ -86,7 +86,7 @@ describe("plain routes", () => {
     "/socket.io/socket.io.js",
     "/.git/config",
     "/__proto__",
-  ])("%s is not there, and nothing of the home is told", async target => {
+  ])("%s does not exist, and nothing about the home is revealed", async target => {
     const { status, text } = await ask(target);
     expect([400, 404]).toContain(status);
     expect(text).not.toContain(t.homeFolder);
@@ -100,7 +100,7 @@ describe("plain routes", () => {
   });
 
   test.each(["/", "/livez", "/readyz", "/identity", "/nothing", `/identity?nonce=${"a".repeat(32)}`])(
-    "%s may not be framed, guessed at, cached or read from another origin",
+    "%s may not be framed, sniffed, cached or read from another origin",
     async target => {
       const { headers } = await ask(target);
       expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
@@ -115,7 +115,7 @@ describe("plain routes", () => {
     },
   );
 
-  test("while the daemon stops it lives but is not ready", async () => {
+  test("while the daemon stops, it is alive but not ready", async () => {
     let writing = false;
     const gate = Promise.withResolvers<void>();
     let hold = false;

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
-test("a daemon that is to leave when idle asks to be stopped once its last client has gone, and not before", async () => {
+test("a daemon with an idle timeout asks to be stopped once that has passed since its last client left, and not before", async () => {
   let asked = 0;
   const clock = new TestClock();
   const idleTimeout = 3_000;
   await using t = await startTestDaemon({ clock, idleTimeout, onStop: () => void asked++ });
   const second = await t.connect();
   t.owner.socket.close();
-  // As long as anyone is connected there is no timer that could end.
+  // While anyone is connected, no idle timer is running.
   await second.call("daemon/status");
   clock.advance(idleTimeout);
   expect(asked).toBe(0);

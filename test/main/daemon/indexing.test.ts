@@ -11,13 +11,13 @@ import { isRepositoryFile, repositoryNames, slowDisk, writeRepositoryFiles } fro
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
-describe("files that nobody has read yet", () => {
-  test("are read 32 at a time; the daemon answers meanwhile and says how far it is, and what needs them all waits", async () => {
+describe("files that have not been read yet", () => {
+  test("are read 32 at a time; meanwhile the daemon answers and reports its progress, and requests that need all files wait", async () => {
     await using home = await temporaryFolder();
     await writeRepositoryFiles(home.path, repositoryNames(100));
     const disk = slowDisk(isRepositoryFile);
     await using t = await startTestDaemon({ home: home.path, fileSystem: disk.fileSystem });
-    await until(() => disk.held.length === 32, "32 files that are being opened");
+    await until(() => disk.held.length === 32, "32 files to be opening");
     const { result: status } = await t.owner.call("daemon/status");
     expect(status).toMatchObject({ repositories: 100, indexing: { done: 0, total: 100 } });
     const list = t.owner.call("repo/list");
@@ -30,7 +30,7 @@ describe("files that nobody has read yet", () => {
     expect(disk.most()).toBe(32);
   });
 
-  test("that come while the daemon runs are read 32 at a time too, and others can add repositories in between", async () => {
+  test("that appear while the daemon runs are also read 32 at a time, and repositories can be added in between", async () => {
     await using home = await temporaryFolder();
     const first = new Set<string>();
     const disk = slowDisk(call => isRepositoryFile(call) && !first.has(call.path));
@@ -41,10 +41,10 @@ describe("files that nobody has read yet", () => {
     await writeRepositoryFiles(home.path, repositoryNames(100));
     const status = async () => (await t.owner.call("daemon/status")).result;
     await until(async () => (await status()).indexing?.total === 100, "all of them to be seen");
-    // Those that were seen first are applied before it is known that more come.
+    // The files seen first are applied before it is known that more will come.
     for (const path of disk.paths) first.add(path);
     for (const open of disk.held.splice(0)) open();
-    await until(() => disk.held.length === 32, "32 files that are being opened");
+    await until(() => disk.held.length === 32, "32 files to be opening");
     disk.release();
     const added = await t.owner.call("repo/add", { name: "another", id: "another" });
     expect(added.errors).toEqual([]);
@@ -53,9 +53,9 @@ describe("files that nobody has read yet", () => {
     expect(disk.most()).toBe(32);
   });
 
-  test("how far it is, is told to clients that proved their key: to the owner in numbers, to others without", async () => {
+  test("are reported as progress to clients that proved their key: with numbers to the owner, without to others", async () => {
     await using home = await temporaryFolder();
-    // It stands still, so that all is told once.
+    // The clock stands still, so that progress is reported only once.
     const clock = new TestClock({ timers: "run" });
     await writeRepositoryFiles(home.path, repositoryNames(100));
     const disk = slowDisk(isRepositoryFile);
@@ -72,12 +72,12 @@ describe("files that nobody has read yet", () => {
       apiKey: key.key,
       onIndexing: progress => void reported.limited.push(progress),
     });
-    await until(() => disk.held.length === 32, "files that are being opened");
+    await until(() => disk.held.length === 32, "files to be opening");
     const lists = Promise.all([owner.repositories(), limited.repositories()]);
-    // Both requests have come in.
+    // Both requests have arrived.
     await Promise.all([owner.run("key/self", {}), limited.run("key/self", {})]);
     for (const open of disk.held.splice(0, 1)) open();
-    await until(() => reported.owner.length > 0 && reported.limited.length > 0, "how far it is");
+    await until(() => reported.owner.length > 0 && reported.limited.length > 0, "the progress");
     const [progress] = reported.owner as IndexingProgress[];
     expect(progress?.total).toBe(100);
     expect(progress?.done).toBeGreaterThan(0);
@@ -91,7 +91,7 @@ describe("files that nobody has read yet", () => {
   });
 });
 
-test("what a crash left is put in order 32 at a time, and a start says how far it is, which nobody can ask yet", async () => {
+test("recovery from a crash handles 32 files at a time, and the start records its progress while no client can ask for it yet", async () => {
   const ids = repositoryNames(100);
   const stuck = slowDisk(({ path }) => path.includes("/journal/"));
   stuck.release();
@@ -108,10 +108,10 @@ test("what a crash left is put in order 32 at a time, and a start says how far i
   const logger = pino({ level: "silent" });
   const clock = new TestClock({ timers: "run" });
   const starting = createDaemon({ home: crashed.path, version: "0", port: 0, logger, fileSystem, clock });
-  await until(() => disk.held.length === 32, "32 files that are being opened");
+  await until(() => disk.held.length === 32, "32 files to be opening");
   expect(readStartProgress(homeAt(crashed.path))).toBeUndefined();
   disk.held.shift()?.();
-  await until(() => readStartProgress(homeAt(crashed.path)) !== undefined, "how far the start is");
+  await until(() => readStartProgress(homeAt(crashed.path)) !== undefined, "the progress of the start");
   expect(readStartProgress(homeAt(crashed.path))).toEqual({ done: 1, total: 100 });
   disk.release();
   const daemon = await starting;

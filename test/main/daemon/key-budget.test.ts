@@ -3,7 +3,7 @@ import type { Caller } from "../../../main/daemon/caller.ts";
 import { Gate } from "../../../main/daemon/gate.ts";
 import { KeyBudget, type Seat } from "../../../main/daemon/key-budget.ts";
 
-/** The numbers of the protocol page, "Limits", written down a second time: programs rely on them. */
+/** The numbers of the protocol page, "Limits", repeated here because programs rely on them. */
 const sockets = 1_000;
 const keptForOwner = 100;
 const socketsPerKey = 64;
@@ -19,7 +19,7 @@ const owner = caller("owner", true);
 const tool = caller("tool");
 const small = { bytes: 100, work: 100 };
 
-/** Requests that run until they are told to end. */
+/** Requests that run until the test ends them. */
 function holding(budget: KeyBudget) {
   const ends: (() => void)[] = [];
   let begun = 0;
@@ -40,7 +40,7 @@ const refused = (words: RegExp, limit: number) =>
     details: expect.objectContaining({ limit }),
   });
 
-/** What it throws. */
+/** What the task throws, if anything. */
 function thrownBy(task: () => unknown): unknown {
   try {
     task();
@@ -51,7 +51,7 @@ function thrownBy(task: () => unknown): unknown {
 }
 
 describe("connections", () => {
-  test("one key has 64, and another one once it let one go", () => {
+  test("one key has at most 64, and may open another once it has closed one", () => {
     const budget = new KeyBudget();
     const seats = Array.from({ length: socketsPerKey }, () => budget.enter(tool, "port"));
     expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/one key/, socketsPerKey));
@@ -61,20 +61,20 @@ describe("connections", () => {
     expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/one key/, socketsPerKey));
   });
 
-  test("all keys together leave 100 of 1,000 to the owner, who has no bound but the total", () => {
+  test("all keys together leave 100 of 1,000 to the owner, whose only limit is the total", () => {
     const budget = new KeyBudget();
     for (let count = 0; count < sockets - keptForOwner; count++) budget.enter(caller(`key ${count >> 5}`), "port");
     expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/keys other than/, sockets - keptForOwner));
     for (let count = 0; count < keptForOwner; count++)
       budget.enter(count % 2 ? owner : caller("session", true), "port");
     expect(thrownBy(() => budget.enter(owner, "port"))).toEqual(refused(/connections/, sockets));
-    // Anyone who fills the port keeps nobody from the Unix socket.
+    // A full port does not block the Unix socket.
     expect(thrownBy(() => budget.enter(caller("another"), "socket"))).toBeUndefined();
   });
 });
 
 describe("requests", () => {
-  test("of one key 128 run, those behind them wait in order, and none of another key's or the owner's", async () => {
+  test("of one key run 128 at a time; further ones wait in order, but those of other keys and the owner do not", async () => {
     const budget = new KeyBudget();
     const { ask, begun, endOne } = holding(budget);
     const all = Array.from({ length: running + 10 }, () => ask(tool));
@@ -90,24 +90,24 @@ describe("requests", () => {
     }
   });
 
-  test("64 small ones begin at once, as they did without a budget", () => {
+  test("64 small ones start immediately, as without a budget", () => {
     const { ask, begun } = holding(new KeyBudget());
     for (let count = 0; count < 64; count++) void ask(tool);
     expect(begun()).toBe(64);
   });
 
-  test("beyond 1,000 that wait they are refused", () => {
+  test("beyond 1,000 waiting ones are refused", () => {
     const budget = new KeyBudget();
     const { ask, begun } = holding(budget);
     for (let count = 0; count < running + waiting; count++) void ask(tool);
     expect(thrownBy(() => budget.run(tool, small, () => {}))).toEqual(refused(/requests of one key/, waiting));
     expect(begun()).toBe(running);
-    // The owner's are not bound, and do not wait.
+    // The owner's requests are not limited and do not wait.
     for (let count = 0; count < 2 * waiting; count++) void ask(owner);
     expect(begun()).toBe(running + 2 * waiting);
   });
 
-  test("beyond 16 MB of arguments they are refused, but for a single one", () => {
+  test("beyond 16 MB of arguments are refused, except for a single one", () => {
     const budget = new KeyBudget();
     const { ask } = holding(budget);
     const large = { bytes: 1_000_000, work: 1_000_000 };
@@ -115,13 +115,13 @@ describe("requests", () => {
     expect(thrownBy(() => budget.run(tool, small, () => {}))).toEqual(refused(/bytes/, requestBytes));
   });
 
-  test("large ones run few at a time, and at least one", () => {
+  test("large ones run a few at a time, but always at least one", () => {
     const { ask, begun } = holding(new KeyBudget());
     for (let count = 0; count < 3; count++) void ask(tool, { bytes: 16_000, work: 16_000_000 });
     expect(begun()).toBe(1);
   });
 
-  test("one that fails leaves its place as one that succeeds", async () => {
+  test("a failed one frees its place like one that succeeds", async () => {
     const budget = new KeyBudget();
     const fail = () => Promise.reject(new Error("no"));
     for (let count = 0; count < 2 * (running + waiting); count++)
@@ -129,8 +129,8 @@ describe("requests", () => {
   });
 });
 
-describe("what clients send and do not read", () => {
-  /** A connection, and whether it is read. */
+describe("flow control", () => {
+  /** Tracks whether a connection is being read. */
   function reading(seat: Seat): { readonly isRead: () => boolean } {
     let isRead = true;
     const set = (value: boolean) => () => {
@@ -140,7 +140,7 @@ describe("what clients send and do not read", () => {
     return { isRead: () => isRead };
   }
 
-  test("all connections of a key rest after a large packet until everyone else was heard", async () => {
+  test("a large packet pauses all connections of its key until everyone else has been read", async () => {
     const budget = new KeyBudget();
     const [one, other, owners] = [budget.enter(tool, "port"), budget.enter(tool, "port"), budget.enter(owner, "port")];
     const [first, second, third] = [reading(one), reading(other), reading(owners)];
@@ -151,7 +151,7 @@ describe("what clients send and do not read", () => {
     expect([first.isRead(), second.isRead()]).toEqual([true, true]);
   });
 
-  test("and while much of its requests has not been answered", async () => {
+  test("a key's connections are paused while many bytes of its requests are unanswered", async () => {
     const budget = new KeyBudget();
     const { isRead } = reading(budget.enter(tool, "port"));
     const { ask, endOne } = holding(budget);
@@ -162,7 +162,7 @@ describe("what clients send and do not read", () => {
     expect(isRead()).toBe(true);
   });
 
-  test("and while many of its requests wait, until it leaves", () => {
+  test("a key's connections are paused while many of its requests wait, until they leave", () => {
     const budget = new KeyBudget();
     const seat = budget.enter(tool, "port");
     const { isRead } = reading(seat);
@@ -175,7 +175,7 @@ describe("what clients send and do not read", () => {
     expect(isRead()).toBe(true);
   });
 
-  test("many small packets count as a large one, and who sent last is read last", async () => {
+  test("many small packets count as a large one, and the last sender is read last", async () => {
     const budget = new KeyBudget();
     const order: string[] = [];
     const [one, other] = [budget.enter(tool, "port"), budget.enter(tool, "port")];
@@ -186,7 +186,7 @@ describe("what clients send and do not read", () => {
     expect(order).toEqual(["other", "one"]);
   });
 
-  test("beyond 64 MiB that wait for a key's clients, those that have more than their share are told apart", () => {
+  test("beyond 64 MiB of unread data for a key, its connections with more than their share are marked", () => {
     const budget = new KeyBudget();
     const seats = [budget.enter(tool, "port"), budget.enter(tool, "port"), budget.enter(tool, "port")] as const;
     const [slow, slower, fast] = seats;
@@ -205,8 +205,8 @@ describe("what clients send and do not read", () => {
   });
 });
 
-describe("what reads histories", () => {
-  test("runs twice for one key, four times for all, and for the owner beside that", async () => {
+describe("requests that read histories", () => {
+  test("run two at a time for one key, four for all keys, and the owner's in addition", async () => {
     const gate = new Gate();
     const inside: string[] = [];
     const leaves: (() => void)[] = [];
@@ -218,7 +218,7 @@ describe("what reads histories", () => {
     for (const who of [tool, tool, tool, caller("b"), caller("c"), caller("d"), owner]) void enter(who);
     await new Promise(setImmediate);
     expect(inside).toEqual(["tool", "tool", "b", "c", "owner"]);
-    // The key that is at its bound is passed over for one that is not.
+    // A key at its limit is passed over in favor of one that is not.
     leaves[2]?.();
     await new Promise(setImmediate);
     expect(inside.at(-1)).toBe("d");

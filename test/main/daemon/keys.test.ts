@@ -7,12 +7,12 @@ import { TestClock } from "../../helpers/test-clock.ts";
 
 const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
 
-/** For refusals, which leave nothing behind. */
+/** For tests of refusals, which change nothing. */
 const shared = await startTestDaemon();
 afterAll(() => shared[Symbol.asyncDispose]());
 
 describe("key/create", () => {
-  test("answers the key's text once: 43 random characters after its id; the home holds its SHA-256 and not its text", async () => {
+  test("returns the key's text once, with 43 random characters after its id; the home stores its SHA-256 and not its text", async () => {
     await using t = await startTestDaemon();
     const grants: Grants = [{ repos: ["one"], fields: ["svc.proxy_*", "svc.timeout"], right: "read" }];
     const { result, errors } = await t.owner.call("key/create", { name: "tool", grants });
@@ -31,34 +31,37 @@ describe("key/create", () => {
   test.each<[title: string, args: { [name: string]: unknown }]>([
     ["no name", { grants: [] }],
     ["an empty name", { name: "", grants: [] }],
-    ["a name too long", { name: "n".repeat(101), grants: [] }],
+    ["a name that is too long", { name: "n".repeat(101), grants: [] }],
     ["the owner's name", { name: "owner", grants: [] }],
     ["a name that looks like the owner's", { name: "Owner (desktop)", grants: [] }],
-    ["the name of a hand edit", { name: "file", grants: [] }],
-    ["a name that events give to others", { name: "this key", grants: [] }],
-    ["another name that events give to others", { name: "Another key", grants: [] }],
+    ["the actor of a hand edit", { name: "file", grants: [] }],
+    ["a name that events use for the receiver", { name: "this key", grants: [] }],
+    ["a name that events use for other keys", { name: "Another key", grants: [] }],
     ["no grants", { name: "n" }],
-    ["grants that are no array", { name: "n", grants: everything[0] }],
+    ["grants that are not an array", { name: "n", grants: everything[0] }],
     ["a grant without repos", { name: "n", grants: [{ fields: ["*"], right: "read" }] }],
     ["a grant without fields", { name: "n", grants: [{ repos: "*", right: "read" }] }],
-    ["a grant of no field", { name: "n", grants: [{ repos: "*", fields: [], right: "read" }] }],
+    ["a grant with no fields", { name: "n", grants: [{ repos: "*", fields: [], right: "read" }] }],
     ["a grant without a right", { name: "n", grants: [{ repos: "*", fields: ["*"] }] }],
     ["an unknown right", { name: "n", grants: [{ repos: "*", fields: ["*"], right: "admin" }] }],
     ["an unknown member of a grant", { name: "n", grants: [{ ...everything[0], deny: ["svc.timeout"] }] }],
-    ["a repository's name with a star", { name: "n", grants: [{ repos: ["a*"], fields: ["*"], right: "read" }] }],
+    ["a repository id with a star", { name: "n", grants: [{ repos: ["a*"], fields: ["*"], right: "read" }] }],
     ["a star among ids", { name: "n", grants: [{ repos: ["*"], fields: ["*"], right: "read" }] }],
-    ["an id as text", { name: "n", grants: [{ repos: "one", fields: ["*"], right: "read" }] }],
-    ["a star in front", { name: "n", grants: [{ repos: "*", fields: ["*.timeout"], right: "read" }] }],
+    ["an id outside an array", { name: "n", grants: [{ repos: "one", fields: ["*"], right: "read" }] }],
+    ["a leading star", { name: "n", grants: [{ repos: "*", fields: ["*.timeout"], right: "read" }] }],
     ["a star in the middle", { name: "n", grants: [{ repos: "*", fields: ["svc.*_url"], right: "read" }] }],
     ["two stars", { name: "n", grants: [{ repos: "*", fields: ["svc.**"], right: "read" }] }],
     ["an empty field", { name: "n", grants: [{ repos: "*", fields: [""], right: "read" }] }],
-    ["an expiry that is no time", { name: "n", grants: [], expires: "tomorrow" }],
-    ["an expiry that is a date alone", { name: "n", grants: [], expires: "2999-01-31" }],
-    ["an expiry without a zone, which RFC 3339 asks for", { name: "n", grants: [], expires: "2999-01-31T12:00:00" }],
-    ["an expiry on a day that there is not", { name: "no day", grants: [], expires: "2999-02-31T12:00:00Z" }],
-    ["an expiry that has passed", { name: "n", grants: [], expires: "2020-01-31T12:00:00Z" }],
-    ["an expiry that is no text", { name: "n", grants: [], expires: 32_503_680_000 }],
-  ])("%s gives 1101, and no key is made", async (_title, args) => {
+    ["an expiry that is not a time", { name: "n", grants: [], expires: "tomorrow" }],
+    ["an expiry that is only a date", { name: "n", grants: [], expires: "2999-01-31" }],
+    [
+      "an expiry without the time zone that RFC 3339 requires",
+      { name: "n", grants: [], expires: "2999-01-31T12:00:00" },
+    ],
+    ["an expiry on a day that does not exist", { name: "no day", grants: [], expires: "2999-02-31T12:00:00Z" }],
+    ["an expiry in the past", { name: "n", grants: [], expires: "2020-01-31T12:00:00Z" }],
+    ["an expiry that is not a string", { name: "n", grants: [], expires: 32_503_680_000 }],
+  ])("%s gives 1101, and no key is created", async (_title, args) => {
     const before = await shared.owner.call("key/list");
     const { result, errors } = await shared.owner.call("key/create", args);
     expect(errors.map(error => error.code)).toEqual([1101]);
@@ -77,7 +80,7 @@ describe("key/create", () => {
     expect((await t.owner.call("key/create", { name: "tool", grants: [] })).errors).toEqual([]);
   });
 
-  test("an expiry with another zone is answered and listed in UTC with milliseconds", async () => {
+  test("an expiry in another time zone is returned and listed in UTC with milliseconds", async () => {
     await using t = await startTestDaemon();
     const expires = "2999-01-31T12:00:00+02:00";
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [], expires });
@@ -89,7 +92,7 @@ describe("key/create", () => {
 });
 
 describe("key/self, key/list and key/revoke", () => {
-  test("any key may ask about itself, and learns id, name and grants", async () => {
+  test("any key may ask about itself, and gets its id, name and grants", async () => {
     await using t = await startTestDaemon();
     const grants: Grants = [{ repos: ["one"], fields: ["svc.timeout"], right: "write" }];
     const tool = await t.connectWith(grants, "my tool");
@@ -102,7 +105,7 @@ describe("key/self, key/list and key/revoke", () => {
     expect((await t.owner.call("key/self")).result).toEqual({ id: "owner", name: "owner", grants: everything });
   });
 
-  test("key/list pages through the keys, without the owner's", async () => {
+  test("key/list pages through all keys but the owner's", async () => {
     await using t = await startTestDaemon();
     const ids: string[] = [];
     for (const name of ["a", "b", "c"]) {
@@ -117,7 +120,7 @@ describe("key/self, key/list and key/revoke", () => {
     expect(rest).not.toHaveProperty("next");
   });
 
-  test("key/list says when a client came with a key, or left, last, and how many are there now; also after a restart", async () => {
+  test("key/list reports when a client last connected or disconnected with a key, and its open connections, also after a restart", async () => {
     const clock = new TestClock({ timers: "run" });
     await using t = await startTestDaemon({ clock, rescanInterval: 1_000_000 });
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
@@ -131,7 +134,7 @@ describe("key/self, key/list and key/revoke", () => {
     const came = now();
     const tool = await t.connect(result.key);
     expect(await listed()).toEqual({ usedAt: came, connections: 1 });
-    // Less than what is kept at once.
+    // Shorter than the interval after which a use is saved immediately.
     clock.advance(60_000);
     expect(await listed()).toEqual({ usedAt: came, connections: 1 });
     tool.socket.close();
@@ -145,10 +148,10 @@ describe("key/self, key/list and key/revoke", () => {
 
   test.each<[title: string, args: { [name: string]: unknown }, argument: string]>([
     ["a name that is taken", { name: "taken", grants: [] }, "name"],
-    ["a name of others", { name: "owner", grants: [] }, "name"],
-    ["a field pattern of no scope", { grants: [{ repos: "*", fields: ["svc*"], right: "read" }] }, "grants"],
+    ["a reserved name", { name: "owner", grants: [] }, "name"],
+    ["a field pattern without a scope", { grants: [{ repos: "*", fields: ["svc*"], right: "read" }] }, "grants"],
     ["a time in the past", { grants: [], expires: "2020-01-31T12:00:00Z" }, "expires"],
-  ])("%s is told with the argument that it is in", async (_title, args, argument) => {
+  ])("%s is reported with its argument", async (_title, args, argument) => {
     await shared.owner.call("key/create", { name: "taken", grants: [] });
     const { errors } = await shared.owner.call("key/create", { name: "free", ...args });
     expect(errors).toMatchObject([{ details: { argument } }]);
@@ -156,15 +159,15 @@ describe("key/self, key/list and key/revoke", () => {
 
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
     ["an unknown id", { id: "000000000000" }, 1112],
-    ["the owner's", { id: "owner" }, 1112],
+    ["the owner's key", { id: "owner" }, 1112],
     ["no id", {}, 1101],
-    ["an id that is no text", { id: 5 }, 1101],
+    ["an id that is not a string", { id: 5 }, 1101],
   ])("key/revoke of %s is refused", async (_title, args, code) => {
     expect(await shared.owner.call("key/revoke", args)).toMatchObject({ result: null, errors: [{ code }] });
     expect((await shared.owner.call("key/self")).errors).toEqual([]);
   });
 
-  test("a key revoked a second time is not found", async () => {
+  test("a key that is already revoked is not found", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
     await t.owner.call("key/revoke", { id: result.id });
@@ -186,7 +189,7 @@ describe("what only the owner may do", async () => {
     ["repo/remove", { repo: "nowhere" }],
     ["repo/remove", {}],
     ["daemon/stop", {}],
-  ] as const)("%s %j gets 1105 with any other key, whatever its grants, and teaches nothing", async (name, args) => {
+  ] as const)("%s %j gets 1105 with any other key, whatever its grants, and reveals nothing", async (name, args) => {
     const state = async () => [await shared.owner.call("key/list"), await shared.owner.call("repo/list")];
     const before = await state();
     const { result, errors } = await tool.call(name, args);

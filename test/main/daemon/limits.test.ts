@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { saveByRename } from "../../helpers/shop.ts";
 
-/** The numbers of protocol page 10, written down a second time: programs rely on them. */
+/** The numbers of protocol page 10, repeated here because programs rely on them. */
 const nesting = 32;
 const messageBytes = 1_000_000;
 const fieldsPerSet = 256;
@@ -22,7 +22,7 @@ afterAll(() => t[Symbol.asyncDispose]());
 
 type Arguments = { readonly [name: string]: unknown };
 
-/** The error says which limit it is, in words and by its number. */
+/** An error that names the limit, in words and with its number. */
 function beyond(words: RegExp, limit: number, more: object = {}): object {
   const message = expect.stringMatching(new RegExp(`(?=.*${words.source})(?=.*\\b${limit}\\b)`));
   return { code: 1107, name: "Limit Exceeded", message, ...more };
@@ -36,21 +36,21 @@ function fields(count: number): Arguments {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`svc.f${index}`, 1]));
 }
 
-/** The arguments with `name` lengthened until all of it is so many bytes of JSON. */
+/** The arguments, with `name` padded until all of them are `bytes` bytes of JSON. */
 function ofBytes(bytes: number, args: Arguments, name: string): Arguments {
   const length = bytes - Buffer.byteLength(JSON.stringify({ ...args, [name]: "" }));
   return { ...args, [name]: "x".repeat(length) };
 }
 
-/** So many objects in one another, the arguments being the first. */
+/** Arguments nested `levels` deep, where the arguments themselves are the first level. */
 function nested(levels: number): Arguments {
   let value: Arguments = {};
   for (let level = 2; level < levels; level++) value = { a: value };
   return { repo, field: "svc.timeout", deep: value };
 }
 
-describe("a set of more than it may hold gets 1107 and sets nothing", () => {
-  // Where the limit allows it, what is asked for is not there: 1007 shows that the limit was passed.
+describe("a set beyond a limit gets 1107 and sets nothing", () => {
+  // The repositories and fields do not exist: 1007 shows that a set at the limit passed the check.
   const half = setWorkFields / 100;
   test.each<[string, RegExp, number, Arguments, Arguments]>([
     ["fields", /fields/, fieldsPerSet, { repo: "r0", ...fields(256) }, { repo: "r0", ...fields(257) }],
@@ -88,7 +88,7 @@ describe("a set of more than it may hold gets 1107 and sets nothing", () => {
     const reply = await t.owner.call("config/set", tooMuch);
     expect(reply.result).toEqual([]);
     expect(reply.errors).toMatchObject([beyond(words, limit, { details: { limit } })]);
-    // With a repository and a field that are there the limit holds all the more.
+    // The limit also holds with a repository and a field that exist.
     const real = await t.owner.call("config/set", {
       ...tooMuch,
       repo: [repo, tooMuch["repo"]].flat(),
@@ -98,7 +98,7 @@ describe("a set of more than it may hold gets 1107 and sets nothing", () => {
     expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
   });
 
-  test("bytes in a value count as UTF-8, names the field, and at the limit the value is set", async () => {
+  test("a value's bytes count as UTF-8, the error names the field, and a value at the limit is set", async () => {
     const id = await t.addRepository();
     // { "a": { "ready": "", "image": "" } } and then two bytes for each letter.
     const service = (letters: number) => ({ a: { ready: "é".repeat(letters), image: "" } });
@@ -109,7 +109,7 @@ describe("a set of more than it may hold gets 1107 and sets nothing", () => {
     expect(reply.errors).toEqual([]);
   });
 
-  test("an id that stands there twice counts once", async () => {
+  test("a repeated id counts once", async () => {
     const reply = await t.owner.call("config/set", { repo: Array(1_001).fill("r0"), "svc.timeout": 1 });
     expect(reply.errors).toMatchObject([{ code: 1007 }]);
   });
@@ -141,7 +141,7 @@ describe("a message", () => {
     });
   });
 
-  test("nested 32 levels in a value is judged by its schema, and 33 by the limit", async () => {
+  test("with a value nested 32 levels is rejected by the schema, and with 33 by the limit", async () => {
     const { deep } = nested(nesting);
     expect((await t.owner.call("config/set", { repo, "svc.timeout": deep })).errors).toMatchObject([{ code: 1103 }]);
     const reply = await t.owner.call("config/set", { repo, "svc.timeout": { deep } });
@@ -150,7 +150,7 @@ describe("a message", () => {
 });
 
 describe("a repository file", () => {
-  /** A file of so many bytes, most of them a comment. */
+  /** A file of `bytes` bytes, most of them in a comment. */
   const fileOf = (bytes: number, timeout: number) => {
     const text = (comment: string) =>
       `{\n  // ${comment}\n  "name": "large", "config": { "svc": { "timeout": ${timeout} } }\n}\n`;
@@ -176,11 +176,11 @@ describe("a repository file", () => {
     expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 4 })).errors).toEqual([]);
   });
 
-  test("that a person makes larger keeps its last good values and is told as broken", async () => {
+  test("that a hand edit makes larger keeps its last valid values and is reported as broken", async () => {
     const id = await t.addRepository("too-large");
     await t.writeRepository(id, fileOf(fileBytes, 5));
     await until(async () => (await timeoutOf(id)) === 5, "the edit by hand");
-    // At once: a part of it would be a good file.
+    // Atomically, because a part of it would be a valid file.
     await saveByRename(t.repositoryFile(id), fileOf(fileBytes + 1, 6));
     await until(async () => {
       const { result } = await t.owner.call("repo/list");

@@ -10,14 +10,14 @@ const defaults = Object.fromEntries(
   Object.entries(svcSchema.properties).map(([field, schema]) => [field, schema.default]),
 );
 
-/** A repository with one stored value, so that stored and default are told apart. */
+/** A repository with one stored value, to distinguish stored values from defaults. */
 async function repositoryWithTimeout(timeout: number): Promise<string> {
   const repo = await t.addRepository();
   await t.owner.call("config/set", { repo, "svc.timeout": timeout });
   return repo;
 }
 
-describe("config/list: what is asked for", () => {
+describe("config/list: what is returned", () => {
   test("spec 4.1, rule 1: without scope and field every field of every scope is returned, stored values over defaults", async () => {
     const repo = await repositoryWithTimeout(30);
     const reply = await t.owner.call("config/list", { repo });
@@ -49,7 +49,7 @@ describe("config/list: what is asked for", () => {
     ['field ""', { scope: "svc", field: "" }],
     ["both null", { scope: null, field: null }],
     ["stored and revision null", { field: "svc.domain", stored: null, revision: null }],
-  ])("%s counts as left out", async (_title, args) => {
+  ])("%s counts as omitted", async (_title, args) => {
     const repo = await t.addRepository();
     const { scope, field } = args as { scope?: string | null; field?: string | null };
     const { result, errors } = await t.owner.call("config/list", { repo, ...args });
@@ -57,7 +57,7 @@ describe("config/list: what is asked for", () => {
     expect(result).toEqual({ svc: field && !scope ? { domain: "" } : defaults });
   });
 
-  test("arguments that list does not know are ignored", async () => {
+  test("unknown arguments are ignored", async () => {
     const repo = await t.addRepository();
     const { result, errors } = await t.owner.call("config/list", { repo, field: "svc.domain", atomic: 5, nonsense: 1 });
     expect({ result, errors }).toEqual({ result: { svc: { domain: "" } }, errors: [] });
@@ -66,11 +66,11 @@ describe("config/list: what is asked for", () => {
 
 describe("config/list: what is refused", () => {
   test.each([
-    ["left out", {}],
+    ["omitted", {}],
     ["null", { repo: null }],
     ["empty", { repo: "" }],
-    ["left out beside a field", { field: "svc.timeout" }],
-    ["left out beside a field that does not exist", { field: "svc.nope" }],
+    ["omitted, with a field", { field: "svc.timeout" }],
+    ["omitted, with a field that does not exist", { field: "svc.nope" }],
   ])("spec 4.1, rule 5 and spec 7, 1006: repo %s gives 1006 and an empty result", async (_title, args) => {
     const reply = await t.owner.call("config/list", args);
     expect(reply).toEqual({
@@ -81,22 +81,22 @@ describe("config/list: what is refused", () => {
 
   test.each([
     ["an unknown field", { field: "svc.nope" }, "svc.nope"],
-    ["an unknown field beside its scope", { scope: "svc", field: "nope" }, "svc.nope"],
-    ["a field written with its scope beside the scope", { scope: "svc", field: "svc.timeout" }, "svc.svc.timeout"],
+    ["an unknown field with its scope", { scope: "svc", field: "nope" }, "svc.nope"],
+    ["a field that repeats its scope", { scope: "svc", field: "svc.timeout" }, "svc.svc.timeout"],
     ["a field in an unknown scope", { field: "nope.timeout" }, "nope.timeout"],
     ["an unknown scope", { scope: "nope" }, "nope"],
-    ["a field in an unknown scope beside it", { scope: "nope", field: "timeout" }, "nope.timeout"],
+    ["an unknown scope with a field", { scope: "nope", field: "timeout" }, "nope.timeout"],
     ["a field without a dot and without a scope", { field: "timeout" }, "timeout"],
     ["a scope's name as a field", { field: "svc" }, "svc"],
     ["a scope and an empty field", { field: "svc." }, "svc."],
     ["an empty scope and a field", { field: ".timeout" }, ".timeout"],
     ["a dot alone", { field: "." }, "."],
-    ["a field in other letters", { field: "svc.Timeout" }, "svc.Timeout"],
+    ["a field in the wrong case", { field: "svc.Timeout" }, "svc.Timeout"],
     ["a member of a value", { field: "svc.services.web" }, "svc.services.web"],
     ["the prototype of a scope", { field: "svc.__proto__" }, "svc.__proto__"],
-    ["what every object inherits", { field: "svc.constructor" }, "svc.constructor"],
+    ["a property that every object inherits", { field: "svc.constructor" }, "svc.constructor"],
     ["the prototype as a scope", { scope: "__proto__" }, "__proto__"],
-    ["what every object inherits as a scope", { scope: "constructor", field: "name" }, "constructor.name"],
+    ["a property that every object inherits, as a scope", { scope: "constructor", field: "name" }, "constructor.name"],
   ])("spec 4.1, rule 6 and spec 7, 1011: %s gives 1011 and names the field", async (_title, args, field) => {
     const repo = await t.addRepository();
     const reply = await t.owner.call("config/list", { repo, ...args });
@@ -153,7 +153,7 @@ describe("config/list: what is refused", () => {
 });
 
 describe("config/list: stored values and revisions", () => {
-  test("stored: true returns stored values only, also one that equals its default", async () => {
+  test("stored: true returns only stored values, even one that equals its default", async () => {
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.timeout": 900, "svc.domain": "example.org" });
     const { result, errors } = await t.owner.call("config/list", { repo, stored: true });
@@ -161,13 +161,13 @@ describe("config/list: stored values and revisions", () => {
     expect(result).toEqual({ svc: { timeout: 900, domain: "example.org" } });
   });
 
-  test("stored: true of a field that is not stored is no error: the field exists, its stored value does not", async () => {
+  test("stored: true of a field without a stored value is not an error, because the field exists", async () => {
     const repo = await t.addRepository();
     const reply = await t.owner.call("config/list", { repo, field: "svc.timeout", stored: true });
     expect(reply).toEqual({ result: { svc: {} }, errors: [], revision: 1 });
   });
 
-  test("the revision it carries is the one a compare and set then needs", async () => {
+  test("the returned revision is the one that a compare-and-set needs", async () => {
     const repo = await repositoryWithTimeout(1);
     const { revision } = await t.owner.call("config/list", { repo, field: "svc.timeout" });
     const set = await t.owner.call("config/set", { repo, revision, "svc.timeout": 2 });
@@ -175,20 +175,20 @@ describe("config/list: stored values and revisions", () => {
     expect(set.result).toMatchObject([{ revision: (revision ?? 0) + 1 }]);
   });
 
-  test("the values of the present revision are those of now", async () => {
+  test("the current revision returns the current values", async () => {
     const repo = await repositoryWithTimeout(30);
     const reply = await t.owner.call("config/list", { repo, revision: 2, field: "svc.timeout" });
     expect(reply).toEqual({ result: { svc: { timeout: 30 } }, errors: [], revision: 2 });
   });
 
-  test("a revision never made gives 1112, and says which is the newest", async () => {
+  test("a nonexistent revision gives 1112, and the error names the newest one", async () => {
     const repo = await t.addRepository();
     const { result, errors } = await t.owner.call("config/list", { repo, revision: 99 });
     expect(result).toEqual({});
     expect(errors).toMatchObject([{ code: 1112, repo, details: { current: 1 } }]);
   });
 
-  test("an older revision gives the values of then, and its number", async () => {
+  test("an older revision returns its values and its number", async () => {
     const repo = await repositoryWithTimeout(30);
     await t.owner.call("config/set", { repo, "svc.timeout": 31 });
     const field = "svc.timeout";

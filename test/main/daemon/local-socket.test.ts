@@ -26,7 +26,7 @@ async function socketOf(t: TestDaemon): Promise<string> {
 }
 
 describe.skipIf(process.platform === "win32")("the Unix socket", () => {
-  test("is in a folder that only the owner can enter, has another name at each start, and goes with the daemon", async () => {
+  test("is in a folder that only the owner can enter, has a new name at each start, and is removed with the daemon", async () => {
     await using t = await startTestDaemon();
     const first = await socketOf(t);
     expect((await lstat(first)).isSocket()).toBe(true);
@@ -38,7 +38,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     expect(await readdir(join(t.homeFolder, "socket"))).toEqual([]);
   });
 
-  test("is what the client takes", async () => {
+  test("is the client's first choice", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
     expect(await locateDaemon({ home: t.homeFolder })).toMatchObject({
@@ -50,7 +50,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     expect(await client.get(repo, "svc.timeout")).toBe(31);
   });
 
-  test("that somebody removed is no reason to fail: the client takes the port", async () => {
+  test("may be missing: the client then uses the port", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
     await unlink(await socketOf(t));
@@ -58,7 +58,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     expect(await client.get(repo, "svc.timeout")).toBe(900);
   });
 
-  test("answers a plain client too, by polling and websocket", async () => {
+  test("also serves a plain client, over polling and websocket", async () => {
     await using t = await startTestDaemon();
     const path = await socketOf(t);
     const agent = Object.assign(new Agent(), { createConnection: () => connectSocket(path) });
@@ -75,7 +75,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     }
   });
 
-  test("has a budget of connections of its own, by polling and websocket", async () => {
+  test("has its own connection budget, over polling and websocket", async () => {
     const enter = vi.spyOn(KeyBudget.prototype, "enter");
     try {
       await using t = await startTestDaemon();
@@ -96,7 +96,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     }
   });
 
-  test("refuses whatever bears an Origin, requests and upgrades, and counts it", async () => {
+  test("refuses and counts requests and upgrades with an Origin", async () => {
     await using t = await startTestDaemon();
     const socketPath = await socketOf(t);
     const headers = { Origin: "http://localhost" };
@@ -115,7 +115,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ origin: 2 });
   });
 
-  test("what earlier daemons left behind is removed", async () => {
+  test("replaces what earlier daemons left behind", async () => {
     await using home = await temporaryFolder();
     await mkdir(join(home.path, "socket"), { mode: 0o755 });
     await writeFile(join(home.path, "socket/old"), "");
@@ -126,7 +126,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     expect((await stat(join(home.path, "socket"))).mode & 0o777).toBe(0o700);
   });
 
-  test("whose folder is a link is not made: the port serves, and the log tells", async () => {
+  test("is not created if its folder is a link: the port serves, and the log says so", async () => {
     await using home = await temporaryFolder();
     await using other = await temporaryFolder();
     await writeFile(join(other.path, "kept"), "");
@@ -140,7 +140,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     await rm(join(home.path, "socket"));
   });
 
-  test("whose path would be too long is not made: the port serves", async () => {
+  test("is not created if its path would be too long: the port serves", async () => {
     await using folder = await temporaryFolder();
     const home = join(folder.path, "h".repeat(longestSocketPath - folder.path.length));
     await using t = await startTestDaemon({ home });

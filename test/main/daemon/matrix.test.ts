@@ -26,7 +26,7 @@ const fieldOf = (fields: readonly MatrixField[] | undefined, path: string) =>
   fields?.find(({ field }) => field === path);
 
 describe("config/matrix", () => {
-  test("spans the repositories by id and the fields in the order of the schema, with the value that most have", async () => {
+  test("lists repositories by id and fields in the order of the schema, with the most common value", async () => {
     await using t = await startMatrix();
     const { repositories, total, fields } = await matrix(t.owner, "");
     expect(repositories).toEqual(["a", "b", "c", "d"]);
@@ -37,7 +37,7 @@ describe("config/matrix", () => {
     expect(fieldOf(fields, "svc.domain")).toEqual({ field: "svc.domain", of: 4, count: 3, value: "" });
   });
 
-  test("has the fields in which something is found, of the repositories where it is, and counts these", async () => {
+  test("lists the fields and repositories with matches, and counts the values of these repositories", async () => {
     await using t = await startMatrix();
     expect(await matrix(t.owner, "field:svc.proxy_https=off")).toEqual({
       repositories: ["d"],
@@ -46,7 +46,7 @@ describe("config/matrix", () => {
     });
     const modified = await matrix(t.owner, "modified -field:svc.proxy_https");
     expect(modified.repositories).toEqual(["a", "b", "c"]);
-    // Of what is stored in one of them, the values of all of them count.
+    // A field that is stored in one of them counts the values of all of them.
     expect(modified.fields).toEqual([
       { field: "svc.timeout", of: 3, count: 2, value: 30 },
       { field: "svc.envvars", of: 3 },
@@ -56,7 +56,7 @@ describe("config/matrix", () => {
     expect((await matrix(t.owner, "nowhere")).repositories).toEqual([]);
   });
 
-  test("names a repository in place of a value that is long, and tells no masked one", async () => {
+  test("names a repository in place of a long value, and omits masked values", async () => {
     await using t = await startMatrix();
     const { fields } = await matrix(t.owner, "repo:c");
     expect(fieldOf(fields, "svc.domain")).toEqual({ field: "svc.domain", of: 1, count: 1, like: "c" });
@@ -64,7 +64,7 @@ describe("config/matrix", () => {
     expect(JSON.stringify(await matrix(t.owner, ""))).not.toContain("hunter2");
   });
 
-  test("counts for a limited key what it may read alone", async () => {
+  test("counts only what a limited key may read", async () => {
     await using t = await startMatrix();
     const tool = await t.connectWith([...read(["a", "c", "d"], "svc.timeout"), ...read(["c"], "svc.domain")]);
     expect(await matrix(tool, "")).toEqual({
@@ -78,7 +78,7 @@ describe("config/matrix", () => {
     expect((await matrix(await t.connectWith([]), "")).total).toEqual({ repositories: 0, fields: 0 });
   });
 
-  test("goes on behind a repository with ids alone", async () => {
+  test("continues after a repository with ids only", async () => {
     await using t = await startMatrix();
     const { result } = await t.owner.call("config/matrix", { query: "field:svc.timeout=30", after: "a" });
     expect(result).toEqual({ repositories: ["b"] });
@@ -86,7 +86,7 @@ describe("config/matrix", () => {
 });
 
 describe("config/cells", () => {
-  test("tells effective values, what is stored, and no masked value", async () => {
+  test("returns effective values and what is stored, but no masked value", async () => {
     await using t = await startMatrix();
     const fields = ["svc.timeout", "svc.envvars", "svc.proxy_http", "svc.nope"];
     const { result, errors } = await t.owner.call("config/cells", { repo: ["c", "a", "d"], fields });
@@ -103,7 +103,7 @@ describe("config/cells", () => {
     ]);
   });
 
-  test("tells a limited key what it may read, and of the rest that it is not there", async () => {
+  test("shows a limited key only what it may read, and reports other repositories as unknown", async () => {
     await using t = await startMatrix();
     const tool = await t.connectWith(read(["a"], "svc.timeout"));
     const { result, errors } = await tool.call("config/cells", {
@@ -117,7 +117,7 @@ describe("config/cells", () => {
     ]);
   });
 
-  test("wants repositories and fields, and no more of them than its limits", async () => {
+  test("requires repositories and fields, within its limits", async () => {
     await using t = await startMatrix();
     const codes = async (args: object) =>
       (await t.owner.call("config/cells", { repo: "a", fields: ["svc.timeout"], ...args })).errors.map(
@@ -131,7 +131,7 @@ describe("config/cells", () => {
     expect(await codes({ fields: Array.from({ length: 257 }, (_, at) => `svc.f${at}`) })).toEqual([1107]);
   });
 
-  test("has pages of a million bytes, that together are all", async () => {
+  test("returns pages of up to a million bytes that are complete together", async () => {
     await using t = await startTestDaemon();
     const repo = ["a", "b", "c", "d", "e", "f", "g"];
     for (const id of repo) {

@@ -15,17 +15,17 @@ describe("a message and its reply (spec 4; docs/protocol.md, message and reply)"
     expect(Object.keys(calls[0]?.[0] as Reply).sort()).toEqual(["errors", "result"]);
   });
 
-  test("without a callback the operation runs all the same", async () => {
+  test("without a callback the operation still runs", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     t.owner.socket.emit("svc", "config", "set", { repo, "svc.timeout": 5 });
     await until(async () => {
       const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout" });
       return result["svc"]?.["timeout"] === 5;
-    }, "the value that no reply told of");
+    }, "the value that was set without a reply");
   });
 
-  test("arguments left out or null count as {}", async () => {
+  test("omitted or null arguments count as {}", async () => {
     await using t = await startTestDaemon();
     expect(await t.owner.emit("svc", "key", "self")).toMatchObject({ result: { name: "owner" }, errors: [] });
     expect(await t.owner.emit("svc", "key", "self", null)).toMatchObject({ result: { name: "owner" }, errors: [] });
@@ -62,7 +62,7 @@ describe("a message and its reply (spec 4; docs/protocol.md, message and reply)"
     expect(t.owner.socket.connected).toBe(true);
   });
 
-  test("what is not an error has no trace of one, and an error says its code, its name and what to do", async () => {
+  test("an error carries only its code, its name, its subject and a message that says what to do", async () => {
     await using t = await startTestDaemon();
     const { errors } = await t.owner.call("repo/update", { repo: "nowhere", name: "x" });
     expect(errors).toEqual([
@@ -72,7 +72,7 @@ describe("a message and its reply (spec 4; docs/protocol.md, message and reply)"
 });
 
 describe("daemon/status", () => {
-  test("tells the owner what the daemon and its machine look like, and counts refusals", async () => {
+  test("shows the owner the state of the daemon, and counts refusals", async () => {
     await using t = await startTestDaemon();
     await t.addRepository();
     await expect(t.connect("wrong")).rejects.toThrow("Unauthorized");
@@ -92,7 +92,7 @@ describe("daemon/status", () => {
     });
   });
 
-  test("tells another key no more than version, protocol and start", async () => {
+  test("shows other keys only the version, protocol and start time", async () => {
     await using t = await startTestDaemon();
     const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
     const { result, errors } = await tool.call("daemon/status");
@@ -102,7 +102,7 @@ describe("daemon/status", () => {
 });
 
 describe("daemon/stop", () => {
-  test("answers {} to the owner and asks for the end once; another key gets 1105 and nothing ends", async () => {
+  test("returns {} to the owner and requests the stop once; another key gets 1105 and stops nothing", async () => {
     let stops = 0;
     await using t = await startTestDaemon({ onStop: () => void stops++ });
     const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
@@ -110,10 +110,10 @@ describe("daemon/stop", () => {
     await t.owner.call("key/self");
     expect(stops).toBe(0);
     expect(await t.owner.call("daemon/stop")).toEqual({ result: {}, errors: [] });
-    await until(() => stops === 1, "the daemon to ask for its end");
+    await until(() => stops === 1, "the daemon to request its stop");
   });
 
-  test("while it stops, what is being written is finished and answered, and a new request gets 1113", async () => {
+  test("while the daemon stops, a write in progress is finished and answered, and a new request gets 1113", async () => {
     const gate = Promise.withResolvers<void>();
     let held = false;
     let holding = false;

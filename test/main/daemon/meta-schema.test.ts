@@ -15,7 +15,7 @@ const messageOf = (schema: unknown): string => {
   }
 };
 
-describe("a scope's schema has to be one:", () => {
+describe("a scope's schema must be valid:", () => {
   const wrong: readonly (readonly [rule: string, operand: unknown])[] = [
     ["title", {}],
     ["description", ["x"]],
@@ -39,7 +39,7 @@ describe("a scope's schema has to be one:", () => {
     ["examples", {}],
     ["format", 1],
   ];
-  test.each(wrong)("%s may not be %j, as a field's rule and as one in it", (rule, operand) => {
+  test.each(wrong)("%s may not be %j, in a field's schema or nested in it", (rule, operand) => {
     const message = messageOf(withField({ default: null, [rule]: operand }));
     expect(message).toContain('the field "a"');
     expect(message).toContain(rule);
@@ -48,7 +48,7 @@ describe("a scope's schema has to be one:", () => {
     expect(messageOf(withField({ default: null }, { $defs: { inner } }))).toContain(rule);
     if (rule === "properties") return;
     expect(messageOf(withField({ default: null }, { [rule]: operand }))).toContain(rule);
-    // The reference: the meta-schema as it was published.
+    // The published meta-schema is the reference.
     expect(ajv.validateSchema(withField(inner))).toBe(false);
   });
 
@@ -80,12 +80,12 @@ describe("a scope's schema has to be one:", () => {
     );
     expect(messageOf(referring)).toMatch(message);
     expect(messageOf(withField({ default: "" }, { [rule]: operand }))).toMatch(message);
-    // The name of a member is no rule.
+    // A member's name is not a keyword.
     const member = { type: "object", properties: { [rule]: { type: "string" } }, default: {} };
     expect(messageOf(withField(member))).toBe("it was taken");
   });
 
-  test("another dialect is refused, as its rules mean other things", () => {
+  test("another dialect is refused, because its keywords have other meanings", () => {
     const dialect = "https://json-schema.org/draft/2020-12/schema";
     for (const good of [dialect, `${dialect}#`])
       expect(messageOf(withField({ default: null }, { $schema: good }))).toBe("it was taken");
@@ -94,7 +94,7 @@ describe("a scope's schema has to be one:", () => {
     expect(older).toContain(dialect);
   });
 
-  test("a field that runs as a command is no part of another one", () => {
+  test("a command field may not be part of another field", () => {
     const command = { type: "string", default: "", "x-command": true };
     const properties = { a: command, b: { $ref: "#/properties/a", default: "" } };
     expect(messageOf({ type: "object", properties })).toBe(
@@ -102,14 +102,14 @@ describe("a scope's schema has to be one:", () => {
     );
   });
 
-  test("patterns that only old dependencies lead to are known before they are made", () => {
+  test("patterns that only the old keyword dependencies leads to are counted before they are compiled", () => {
     const dependencies = Object.fromEntries(
       Array.from({ length: 1_001 }, (_, index) => [`m${index}`, { properties: { a: { pattern: `^${index}$` } } }]),
     );
     expect(messageOf(withField({ default: null, dependencies }))).toContain("more than 1000 patterns");
   });
 
-  test("what is told of a schema is short, however long its own words are", () => {
+  test("a message about a schema is short, however long the schema's own texts are", () => {
     const description = "x".repeat(100_000);
     const long = withField({ type: "string", default: "a", pattern: "^b$", description });
     expect(messageOf(long).length).toBeLessThan(600);
@@ -117,7 +117,7 @@ describe("a scope's schema has to be one:", () => {
     expect(fields.get("a")?.validate("a")?.message.length).toBeLessThan(600);
   });
 
-  test("what stands in default, const, enum and examples is no schema", () => {
+  test("what is in default, const, enum and examples is not treated as a schema", () => {
     const like = { pattern: "(", $ref: "https://example.com/a.json", type: "none", $anchor: "here" };
     const field = {
       type: "object",
@@ -130,7 +130,7 @@ describe("a scope's schema has to be one:", () => {
     expect(messageOf(withField(field, { $defs }))).toBe("it was taken");
   });
 
-  test("the built-in schema is one", () => {
+  test("the built-in schema is valid", () => {
     expect(messageOf(svcSchema)).toBe("it was taken");
   });
 });

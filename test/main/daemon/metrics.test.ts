@@ -10,7 +10,7 @@ function ask(t: TestDaemon, headers: Record<string, string> = {}): Promise<Respo
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 
-/** The numbers by their names, labels included. */
+/** The metrics by name, including labels. */
 async function numbers(t: TestDaemon): Promise<{ readonly [name: string]: number }> {
   return read(await (await ask(t, bearer(t.ownerKey))).text());
 }
@@ -25,10 +25,10 @@ function read(text: string): { readonly [name: string]: number } {
   );
 }
 
-test("/metrics counts refusals by cause, errors by code, sets, hand edits, and tells sockets, repositories and memory", async () => {
+test("/metrics counts refusals by cause, errors by code, sets and hand edits, and reports sockets, repositories and memory", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
-  // The first revision of a repository is its adder's.
+  // Adding a repository counts its first revision.
   const before = await numbers(t);
   await t.owner.call("config/watch", { repo });
   await t.owner.call("config/set", { repo, "svc.timeout": 5 });
@@ -58,11 +58,11 @@ test("/metrics counts refusals by cause, errors by code, sets, hand edits, and t
   });
   expect(after["process_resident_memory_bytes"]).toBeGreaterThan(10_000_000);
   expect(after["nodejs_heap_size_used_bytes"]).toBeGreaterThan(1_000_000);
-  // What the command line tells is the same count.
+  // The status that the command line shows has the same counts.
   expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ host: 1, origin: 2, key: 1 });
 });
 
-test("/metrics counts the writes that the disk refused", async () => {
+test("/metrics counts writes that failed on the disk", async () => {
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ fileSystem });
   const repo = await t.addRepository();
@@ -74,7 +74,7 @@ test("/metrics counts the writes that the disk refused", async () => {
   expect((await numbers(t))["repoconf_write_failures_total"]).toBe(1);
 });
 
-test("each revision is counted by how it came to be", async () => {
+test("each revision is counted by its source", async () => {
   const metrics = new Metrics({
     version: "1",
     startedAt: new Date(0),
@@ -88,7 +88,7 @@ test("each revision is counted by how it came to be", async () => {
   expect(samples).toMatchObject({ repoconf_sets_total: 3, repoconf_hand_edits_total: 1, repoconf_merges_total: 1 });
 });
 
-test("/metrics is for the owner's key; any other gets 401, is counted, and learns nothing", async () => {
+test("/metrics is only for the owner's key; any other gets 401, is counted, and learns nothing", async () => {
   await using t = await startTestDaemon();
   const session = (await t.owner.call("session/create", { label: "desktop" })).result;
   const everything = [{ repos: "*" as const, fields: ["*"], right: "write" as const }];
@@ -116,7 +116,7 @@ test("/metrics is for the owner's key; any other gets 401, is counted, and learn
   expect(t.log.join("")).not.toContain(tool.key);
 });
 
-test("/metrics stands behind the guard as every route does, and takes GET and HEAD alone", async () => {
+test("/metrics is behind the guard like every route, and accepts only GET and HEAD", async () => {
   await using t = await startTestDaemon();
   const { host } = new URL(t.url);
   const authorization = `Authorization: Bearer ${t.ownerKey}`;
