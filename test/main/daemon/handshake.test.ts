@@ -39,7 +39,7 @@ describe("the handshake", () => {
     const { key, id } = result;
     const other = await t.owner.call("key/create", { name: "other tool", grants: [] });
     const wrong: readonly [title: string, key: string][] = [
-      ["no key at all", "x"],
+      ["a text that is not a key", "x"],
       ["an id alone", id],
       ["its prefix and id", `repoconf_${id}_`],
       ["an unknown id", key.replace(id, "000000000000")],
@@ -48,8 +48,8 @@ describe("the handshake", () => {
       ["one character changed", key.slice(0, -1) + (key.endsWith("A") ? "B" : "A")],
       ["one character fewer", key.slice(0, -1)],
       ["one character more", `${key}A`],
-      ["other letters", key.toUpperCase()],
-      ["a line end after it", `${key}\n`],
+      ["upper case", key.toUpperCase()],
+      ["a line break after it", `${key}\n`],
       ["a space before it", ` ${key}`],
       ["the owner's caller id", "owner"],
       ["what every object inherits", "constructor"],

@@ -195,7 +195,7 @@ describe("history/search", () => {
     expect(errors).toMatchObject([{ code: 1110, repo: "a" }]);
   });
 
-  test("returns a next that reveals nothing and is not valid in another home", async () => {
+  test("returns a next token that reveals nothing and is not valid in another home", async () => {
     await using t = await startWith(["first-shop", "other-shop"]);
     const { next = "" } = await t.owner.call("history/search", { query: "", limit: 1 });
     expect(next).toMatch(/^[\w-]+$/);

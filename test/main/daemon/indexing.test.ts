@@ -53,7 +53,7 @@ describe("files that have not been read yet", () => {
     expect(disk.most()).toBe(32);
   });
 
-  test("are reported as progress to clients that proved their key: with numbers to the owner, without to others", async () => {
+  test("show their progress to clients that proved their key: with numbers to the owner, without numbers to others", async () => {
     await using home = await temporaryFolder();
     // The clock stands still, so that progress is reported only once.
     const clock = new TestClock({ timers: "run" });

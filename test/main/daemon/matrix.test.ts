@@ -131,7 +131,7 @@ describe("config/cells", () => {
     expect(await codes({ fields: Array.from({ length: 257 }, (_, at) => `svc.f${at}`) })).toEqual([1107]);
   });
 
-  test("returns pages of up to a million bytes that are complete together", async () => {
+  test("splits all rows into pages of up to a million bytes", async () => {
     await using t = await startTestDaemon();
     const repo = ["a", "b", "c", "d", "e", "f", "g"];
     for (const id of repo) {
