@@ -9,7 +9,7 @@ import type { Section } from "./section.ts";
 /** Commands as scripts use them: one process for every value. */
 export const cli: Section = {
   name: "cli",
-  title: "A command from its start to its end, the daemon running",
+  title: "Duration of a command while the daemon is running",
   run: async machine => {
     const home = await makeHome(machine, 1);
     await using _daemon = await machine.daemon(home);
@@ -34,7 +34,7 @@ export const cli: Section = {
       others.push({ contender: contender("git config --get", "git", ["config", "--get", "svc.timeout"], folder) });
     } else machine.progress("left out: git is not installed");
     const version = contender("repoconf --version", node, [repoconfCommand, "--version"]);
-    const client = contender("the typed client alone", node, [
+    const client = contender("only the typed client", node, [
       "--input-type=module",
       "-e",
       `import { connect } from ${JSON.stringify(join(repoconfCommand, "../client.js"))};

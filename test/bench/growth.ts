@@ -10,7 +10,7 @@ import { ask, calls, prepare, sets } from "./sockets.ts";
 /** How list and set scale with the number of fields and with the length of the history. */
 export const growth: Section = {
   name: "growth",
-  title: "Growth with fields and with history",
+  title: "Growth with the number of fields and the length of the history",
   run: async machine => [...(await moreFields(machine)), ...(await moreHistory(machine))],
 };
 
@@ -37,7 +37,7 @@ async function moreFields(machine: Machine): Promise<Row[]> {
     );
     const other = timeOf(
       machine,
-      "bare Socket.IO, the same reply",
+      "bare Socket.IO with the same reply",
       calls(bare, "config/list", () => args),
     );
     const what = `list of ${fields.toLocaleString("en")} fields`;
@@ -54,12 +54,12 @@ async function moreFields(machine: Machine): Promise<Row[]> {
       );
       const theirs = cpuTimeOf(
         machine,
-        "bare Socket.IO, the same reply",
+        "bare Socket.IO with the same reply",
         floor,
         calls(bare, "config/list", () => args),
       );
       rows.push(
-        ...(await compare(machine, `${what}, processor time for each`, "ms", ours, [
+        ...(await compare(machine, `${what}, CPU time per call`, "ms", ours, [
           { contender: theirs, goal: atMost(0.2) },
         ])),
       );
@@ -116,7 +116,7 @@ async function moreHistory(machine: Machine): Promise<Row[]> {
       sets(socket, () => repositoryId(index)),
     ),
   );
-  const goal = { text: "does not grow: at most 1.15", isMet: atMost(1.15).isMet };
+  const goal = { text: "no growth: at most 1.15", isMet: atMost(1.15).isMet };
   const rows: Row[] = [];
   for (const one of larger) {
     const others: Compared[] = small === undefined ? [] : [{ contender: small, goal }];

@@ -10,7 +10,7 @@ import { ask, calls, prepare, startPair } from "./sockets.ts";
 /** Lists all values of one repository repeatedly. */
 export const list: Section = {
   name: "list",
-  title: "List of one repository's 20 fields",
+  title: "Listing the 20 fields of one repository",
   run: async machine => {
     await using pair = await startPair(machine, await makeHome(machine, 1));
     const { daemon, floor, ours, bare } = pair;
@@ -36,7 +36,7 @@ export const list: Section = {
     if (process.platform === "linux") {
       const own = cpuTimeOf(machine, "Repoconf", daemon, ourCall);
       const other = { contender: cpuTimeOf(machine, "bare Socket.IO", floor, bareCall), goal: atMost(0.9) };
-      rows.push(...(await compare(machine, "processor time for each", "ms", own, [other])));
+      rows.push(...(await compare(machine, "CPU time per call", "ms", own, [other])));
     }
     return rows;
   },

@@ -32,7 +32,7 @@ function barsOf(table: string): Bar[] {
     const numberOf = (text = "") => Number(text.replaceAll(",", ""));
     const wanted = /at (?:least|most) (?<ratio>[\d.]+)|under (?<under>[\d.]+):/.exec(goal)?.groups;
     bars.push({
-      label: `${section} (${ours.split(" ").at(-1)}): ${what}, beside ${against}`,
+      label: `${section} (${ours.split(" ").at(-1)}): ${what} vs. ${against}`,
       median: numberOf(found["median"]),
       low: numberOf(found["low"]),
       high: numberOf(found["high"]),
@@ -70,7 +70,7 @@ function drawBars(bars: readonly Bar[]): string {
   const legend = text(
     left + width / 2,
     height - 4,
-    "Repoconf to what it is beside: of a rate more is better, of a time less. Green: the goal (stroke) is met; red: it is not",
+    "Repoconf divided by the other figure: for rates, more is better; for times, less. Green: meets the goal (stroke); red: misses it",
     "middle",
   );
   return [

@@ -69,7 +69,7 @@ const minutes = ((Date.now() - started) / 60_000).toFixed(1);
 progress("");
 
 const pinned =
-  machine.cores === undefined ? "processes not bound to cores" : "what asks on one core, what answers on another";
+  machine.cores === undefined ? "processes not pinned to cores" : "clients and servers pinned to different cores";
 const about = `${type()} ${release()}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${Math.round(totalmem() / 1024 ** 3)} GiB, Node ${process.versions.node}; ${pinned}`;
 if (options.json) {
   const rows = results.flatMap(({ section, rows }) => rows.map(row => ({ section: section.name, ...row })));
@@ -97,7 +97,7 @@ function asTable(): string {
       [
         `### ${section.title} (\`${section.name}\`)`,
         "",
-        "| what | Repoconf | beside | its figure | ratio | goal |",
+        "| measured | Repoconf | compared with | its figure | ratio | goal |",
         "| --- | --- | --- | --- | --- | --- |",
         ...rows.map(asLine),
       ].join("\n"),

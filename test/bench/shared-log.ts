@@ -18,7 +18,7 @@ const entry = Buffer.from(JSON.stringify({ first: 1, entries: ["x".repeat(250)] 
 /** A home whose log is on one server, compared with bare appends to a stream on the same server. */
 export const sharedLog: Section = {
   name: "shared-log",
-  title: "A log that several machines share: one server, two daemons",
+  title: "A log shared by several machines: one server, two daemons",
   run: async machine => {
     if (!isInstalled(command)) {
       machine.progress(`left out: ${command} is not installed`);
@@ -58,7 +58,7 @@ export const sharedLog: Section = {
       sets(here, () => repo),
     );
     const rows = await compare(machine, "set, one at a time", "ms", one, [
-      { contender: timeOf(machine, "a JetStream append with its expected sequence", append) },
+      { contender: timeOf(machine, "a JetStream append with an expected sequence number", append) },
     ]);
     const rate = (name: string, call: Call, width: number) => ({ name, run: () => rateOf(call, width, machine.slice) });
     const raw = rate("JetStream appends, one after the other", append, 1);
@@ -69,7 +69,7 @@ export const sharedLog: Section = {
       ...rows,
       ...(await compare(machine, "sets, 64 at once on 64 repositories", "sets/s", many, [{ contender: raw }])),
       ...(await compare(machine, "list, one at a time", "ms", timeOf(machine, "Repoconf", list), [
-        { contender: timeOf(machine, "a daemon with a log of its own", ownList) },
+        { contender: timeOf(machine, "a daemon with its own log", ownList) },
       ])),
       ...(await watchRows(machine, here, there, connection, client)),
     ];
@@ -125,10 +125,10 @@ async function watchRows(
     run: () => timesOf(() => ask(here, "config/set", { repo, "svc.timeout": ++value % 86_400 })),
   };
   const contender = {
-    name: "a JetStream message to its consumer",
+    name: "from a JetStream publish to its consumer",
     run: () => timesOf(() => client.publish("watched", entry)),
   };
-  const rows = await compare(machine, "from a set to its event at the other daemon, 99 of 100", "ms", own, [
+  const rows = await compare(machine, "from a set to its event at the other daemon, 99th percentile", "ms", own, [
     { contender },
   ]);
   await messages.close();

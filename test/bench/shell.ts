@@ -12,7 +12,7 @@ const node = process.execPath;
 /** What a person waits for in a shell: a command with an environment, entering a folder, and every prompt. */
 export const shell: Section = {
   name: "shell",
-  title: "The environment of one repository: run, env and the shell's hook, the daemon running",
+  title: "The environment of one repository while the daemon is running: run, env and the shell hook",
   run: async machine => {
     const home = await makeHome(machine, 1);
     await using _daemon = await machine.daemon(home);

@@ -9,7 +9,7 @@ const largest = 100_000;
 /** The time from the start of the process to the line that says it is ready. */
 export const start: Section = {
   name: "start",
-  title: "Ready after the start",
+  title: "Time from the start until the daemon is ready",
   run: async machine => {
     const homes = new Map<number, string>();
     for (const size of sizes) homes.set(size, await makeHome(machine, size));
@@ -57,7 +57,7 @@ export const start: Section = {
     const thousands = (10_000 - 10) / 1_000;
     const growth = figureOf(of(10_000).map((time, round) => (time - (of(10)[round] ?? 0)) / thousands));
     rows.push({
-      what: "for each 1,000 repositories more",
+      what: "each additional 1,000 repositories",
       unit: "ms",
       ours: growth,
       goal: { text: "at most 8 ms", met: growth.median <= 8 },
@@ -66,7 +66,7 @@ export const start: Section = {
       homes.set(largest, await makeHome(machine, largest));
       machine.progress(`starting with ${largest.toLocaleString("en")} repositories`);
       rows.push({
-        what: `${largest.toLocaleString("en")} repositories, once`,
+        what: `${largest.toLocaleString("en")} repositories, measured once`,
         unit: "ms",
         ours: figureOf([await startOnce(largest)]),
       });

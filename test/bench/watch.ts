@@ -10,7 +10,7 @@ import { ask, prepare, startPair } from "./sockets.ts";
 /** The time from sending a set to receiving the event, for each of many watchers. */
 export const watch: Section = {
   name: "watch",
-  title: "From a set to its event, 99 of 100 (all watchers are in one process)",
+  title: "From a set to its event, 99th percentile (all watchers in one process)",
   run: async machine => {
     const home = await makeHome(machine, 1);
     await using pair = await startPair(machine, home);
