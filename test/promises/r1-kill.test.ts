@@ -169,7 +169,7 @@ test("R1 an acknowledged set survives kill -9 of the daemon at each step of its 
     }
   };
   await Promise.all([work(), work()]);
-  const note = `${steps.length / orders.length} steps in ${orders.length} orders, ${times} runs each; ${late} of them between the replies and the file`;
+  const note = `${steps.length / orders.length} steps in ${orders.length} orders, ${times} runs each; ${late} kills after the replies and before the file`;
   reportPromise({ row: "R1", tried, failed: wrong.length, note });
   expect(wrong).toEqual([]);
   // Steps in which history and file follow were reached too.

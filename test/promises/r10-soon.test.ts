@@ -104,7 +104,7 @@ const generous = 10;
 function report(what: string, bar: number, { ours, floor }: Latencies): void {
   const late = ours.filter(taken => taken >= bar).length;
   const isMet = late <= ours.length / 100;
-  const note = `${what} ${figures(ours)}; ${late} took ${bar} ms or more, 1 of 100 may; the floor ${figures(floor)}`;
+  const note = `${what}: ${figures(ours)}; ${late} took ${bar} ms or more (at most 1 in 100 may); the floor: ${figures(floor)}`;
   // These figures assume an idle machine; they are counted, but not asserted.
   reportPromise({ row: "R10", tried: ours.length, failed: isMet ? 0 : late, note });
 }

@@ -29,7 +29,7 @@ test("R12 the daemon's own writes are never reported as hand edits", async () =>
   const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1_000 });
   // The file's own values are the first revision.
   const inHistory = result.filter(({ source, revision }) => source !== "set" && revision > 1);
-  const note = `${await shop.revision()} revisions, ${foreign.length} events of another source`;
+  const note = `${await shop.revision()} revisions, ${foreign.length} events with another source`;
   reportPromise({ row: "R12", tried: sets, failed: foreign.length + inHistory.length + refused, note });
   expect(refused).toBe(0);
   expect(foreign).toEqual([]);

@@ -99,7 +99,7 @@ test("R15 an older home opens in this version without losing anything", async ()
     if (set.errors.length > 0 || (set.result[0]?.revision ?? 0) <= (history[0]?.revision ?? 0))
       note("opened", [`a set gets ${JSON.stringify(set)}`]);
   }
-  const note = `homes of format ${formats.join(" and ")}`;
+  const note = `homes of formats ${formats.join(", ")}`;
   reportPromise({ row: "R15", tried: formats.length, failed: lost.length, note });
   expect(lost).toEqual([]);
   expect(formats.at(-1)).toBe(homeFormat);

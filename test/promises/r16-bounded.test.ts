@@ -117,9 +117,9 @@ test.skipIf(process.platform !== "linux")(
       const [before, after] = [middle(early), middle(late)];
       const grown = after - before;
       const note =
-        `${clients} clients, a heap of at most ${heapMebibytes} MiB, ${sets} sets of 20 kB; ${Math.round(keptOfSet)} bytes kept of each; ` +
+        `${clients} clients, a heap of at most ${heapMebibytes} MiB, ${sets} sets of 20 kB; ${Math.round(keptOfSet)} bytes of each stay in memory; ` +
         `resident ${mebibytes(before)} MiB, then ${mebibytes(after)} MiB; ` +
-        `at most ${Math.max(...open)} handles; the slow one dropped after ${dropped} sets of 200 kB, of which ${mebibytes(keptOfDropped)} MiB were kept`;
+        `at most ${Math.max(...open)} handles; the slow client is disconnected after ${dropped} sets of 200 kB, of which ${mebibytes(keptOfDropped)} MiB stay in memory`;
       // The system's figures only settle after a while: in a few seconds, warm-up and growth cannot be distinguished.
       const isFlat = keptOfSet < mostKept && (!torture || grown < Math.max(16 * 1024 ** 2, before * 0.1));
       const isOpenBounded = Math.max(...open) < clients + 60;

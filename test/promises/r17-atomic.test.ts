@@ -78,7 +78,7 @@ test("R17 an atomic set over 8 repositories is served whole or not at all after 
   }
   client.socket.close();
   await daemon.kill();
-  const note = `${steps.length} of ${calls} steps; ${unheard} times whole and unheard of`;
+  const note = `${steps.length} of ${calls} steps; ${unheard} times complete although no reply arrived`;
   reportPromise({ row: "R17", tried: steps.length, failed: wrong.length, note });
   expect(wrong).toEqual([]);
   expect(unheard).toBeGreaterThan(0);

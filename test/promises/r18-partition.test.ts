@@ -130,7 +130,7 @@ describeWithNats("R18 a server that is cut off from the others of its cluster bu
         [0, 0],
         [1, 1],
       ]).toContainEqual(stored);
-      const note = `acknowledged around a partition: ${row.which}${differs ? "; the server kept another message, which was noticed" : ""}`;
+      const note = `sets acknowledged during a partition that cuts off ${row.cutsLeader ? "the leader" : "a server other than the leader"}${differs ? "; the server kept another message, which was noticed" : ""}`;
       reportPromise({ row: "R18", tried: acknowledged.length, failed: 0, note });
     },
   );

@@ -7,7 +7,7 @@ describeWithNats("R18 three servers, three daemons, eight clients and two people
   test("lose nothing acknowledged, see one order, and agree in the end", async () => {
     const run = await recordSharedRun({ seed, clients: 8, seconds: amount(10, 120) });
     const wrong = run.violations.map(({ promise, problem }) => `${promise}: ${problem}`);
-    const note = `${run.acknowledged} of ${run.sets} sets acknowledged; ${run.reads} reads, ${run.events} events, ${run.edits} edits by hand; ${[...run.mishaps].map(([name, count]) => `${name} ${count} times`).join(", ")}`;
+    const note = `${run.acknowledged} of ${run.sets} sets acknowledged; ${run.reads} reads, ${run.events} events, ${run.edits} hand edits; ${[...run.mishaps].map(([name, count]) => `${name} ${count} times`).join(", ")}`;
     reportPromise({ row: "R18", tried: run.sets + run.reads + run.events, failed: wrong.length, note });
     expect(wrong).toEqual([]);
     expect(new Set(run.histories).size).toBe(1);

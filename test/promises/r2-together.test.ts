@@ -76,7 +76,7 @@ test("R2 the fields of one set appear together, to clients and in the file, even
   while (reads < wanted) await delay(5);
   ended = true;
   await Promise.all([writer, ...readers, file]);
-  const note = `and ${fileReads} of the file, beside ${sets} sets of ${fields.length} fields and ${kills} kills`;
+  const note = `reads by list, and ${fileReads} of the file, during ${sets} sets of ${fields.length} fields and ${kills} kills`;
   reportPromise({ row: "R2", tried: reads, failed: partial.length, note });
   expect(partial).toEqual([]);
   expect(seen.size).toBeGreaterThan(20);

@@ -178,7 +178,7 @@ test("R3 the file always parses: every state that a power loss may leave opens a
     row: "R3",
     tried,
     failed: wrong.length,
-    note: `states of the disk, each opened twice; ${orders.length} orders of parallel operations`,
+    note: `states of the disk, each opened twice; ${orders.length} orders of concurrent operations`,
   });
   expect(wrong).toEqual([]);
   // Both the old and the new timeout occurred.

@@ -70,7 +70,7 @@ describe.concurrent("R4 a failing disk damages nothing: when the Nth call of a s
       if ((await shop.value("timeout")) !== present) wrong.push(`${when} the timeout is not ${present}`);
       if (when === "then") await shop.t.restart();
     }
-    const note = `${code} at each of ${total} calls of a set; ${refused} refused, ${behind} served before their file`;
+    const note = `${code} at each of ${total} calls of a set; ${refused} refused, ${behind} visible before the file was written`;
     reportPromise({ row: "R4", tried: total, failed: wrong.length, note });
     expect(wrong).toEqual([]);
     expect(refused).toBeGreaterThan(0);
@@ -110,7 +110,7 @@ describe.concurrent("R4 a rename that another program blocks permanently", () =>
         refused += errors.length;
       }
       const { result, errors } = await set;
-      const note = `${code} permanently: ${tries} tries, ${others} sets of another repository meanwhile`;
+      const note = `permanent ${code}: ${tries} attempts, ${others} sets of another repository in the meantime`;
       reportPromise({ row: "R4", tried: 1 + others, failed: refused, note });
       expect(refused).toBe(0);
       expect(others).toBeGreaterThan(10);
@@ -152,7 +152,7 @@ describe("R4 a write that takes fewer bytes than it is given, without an error,"
       expect((await shop.set({ "svc.timeout": 34 })).errors).toEqual([]);
       await shop.t.restart();
       const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop" });
-      const note = `each write of three sets takes ${how}: ${shortened} short writes`;
+      const note = `each write of three sets writes ${how}: ${shortened} short writes`;
       reportPromise({ row: "R4", tried: shortened, failed: errors.length, note });
       expect(errors).toEqual([]);
       expect(result.map(({ revision, source }) => [revision, source])).toEqual([
@@ -206,7 +206,7 @@ test("R4 a read that returns fewer bytes than are there is continued: no value o
   await shop.t.restart();
   expect([await shop.revision(), await shop.value("timeout"), await shop.health()]).toEqual([4, 33, []]);
   const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop" });
-  reportPromise({ row: "R4", tried: shortened, failed: errors.length, note: "short reads at a start" });
+  reportPromise({ row: "R4", tried: shortened, failed: errors.length, note: "short reads during a start" });
   expect(shortened).toBeGreaterThanOrEqual(2);
   expect(errors).toEqual([]);
   expect(result.map(({ revision }) => revision)).toEqual([4, 3, 2, 1]);

@@ -99,7 +99,7 @@ test("R5 random files are read or reported as broken, and crash nothing", () => 
     }
   }
   expect(({} as { readonly timeout?: unknown }).timeout).toBe(undefined);
-  const note = `random files: ${counts.broken} broken, ${counts.other} without values, ${counts.read} read`;
+  const note = `random files: ${counts.broken} broken, ${counts.other} without values, ${counts.read} valid`;
   reportPromise({ row: "R5", tried: files, failed: crashes.length, note });
   expect(crashes).toEqual([]);
   expect(counts.broken).toBeGreaterThan(files / 10);

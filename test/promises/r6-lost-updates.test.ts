@@ -96,8 +96,8 @@ test(`R6 no update is lost: ${processes} processes x ${setsEach} sets of differe
   const outside = repeats.filter(repeat => !isInGap(repeat));
   const sets = names.flat().length;
   const lost = sets - acknowledged.flat().length;
-  const gap = `the gap ${widths[Math.floor(widths.length / 2)]} microseconds`;
-  const note = `${sets} sets beside ${edits.length} edits by hand, of which ${repeats.length} repeated; ${gap}`;
+  const gap = `the gap between check and rename is ${widths[Math.floor(widths.length / 2)]} microseconds`;
+  const note = `${sets} sets during ${edits.length} hand edits, of which ${repeats.length} were repeated; ${gap}`;
   reportPromise({ row: "R6", tried: sets + edits.length, failed: lost + outside.length, note });
   expect(outside).toEqual([]);
 

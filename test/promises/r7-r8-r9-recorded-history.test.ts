@@ -75,7 +75,7 @@ test("R9 a watch misses nothing that happens while it receives past changes", as
   while (seen.at(-1) !== last) seen.push((await client.nextChange()).revision);
   const expected = Array.from({ length: past + sets.length }, (_, index) => index + 2);
   const wrong = expected.filter((revision, index) => seen[index] !== revision);
-  const note = `changes of the past, and ${sets.length} while they were on their way`;
+  const note = `past changes, and ${sets.length} made while they were being sent`;
   reportPromise({ row: "R9", tried: expected.length, failed: wrong.length, note });
   expect(seen).toEqual(expected);
 });
@@ -111,7 +111,7 @@ test("R9 a watch resumes from any revision that is kept, and gets 1110 for other
   while (seen.length < kept) seen.push((await client.nextChange()).revision);
   const expected = Array.from({ length: kept }, (_, index) => last - kept + 1 + index);
   const wrong = expected.filter((revision, index) => seen[index] !== revision);
-  const note = `a window of ${kept} revisions, 1110 outside of it`;
+  const note = `a history of ${kept} revisions, and error 1110 before it`;
   reportPromise({ row: "R9", tried: kept, failed: wrong.length, note });
   expect(seen).toEqual(expected);
 });

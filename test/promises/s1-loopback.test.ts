@@ -57,7 +57,7 @@ test("S1 loopback only: no other address of this host answers at the daemon's po
     row: "S1",
     tried: addresses.length,
     failed: reached.length,
-    note: `addresses of the host; a listener of the test's own was reached on ${shown}`,
+    note: `addresses of the host; the test's own listener was reachable on ${shown}`,
   });
   expect(await answers("127.0.0.1", port)).toBe(true);
   expect(reached).toEqual([]);

@@ -224,7 +224,7 @@ test("S10 hostile packets neither crash nor starve the daemon: random packets by
   const cut = socket.connected ? 0 : 1;
   const surprises = t.log.filter(line => line.includes("internal error in an operation"));
   const failed = crashes.length + surprises.length + cut + (asked - answered);
-  const note = `${answered} of them answered by an operation; ${answers} answers to a neighbour meanwhile, the slowest after ${Math.round(slowest)} ms`;
+  const note = `${answered} of them answered by an operation; ${answers} replies to another client in the meantime, the slowest after ${Math.round(slowest)} ms`;
   reportPromise({ row: "S10", tried: sent, failed, note });
   expect(crashes).toEqual([]);
   expect(surprises).toEqual([]);

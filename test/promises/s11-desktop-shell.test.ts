@@ -160,7 +160,7 @@ describe.skipIf(browser === undefined)("the desktop shell, with the double of El
       await double.app.exited;
     }
     const fusesNote = await checkFuses(check);
-    reportPromise({ row: "S11", tried, failed: wrong.length, note: `on the double of Electron; ${fusesNote}` });
+    reportPromise({ row: "S11", tried, failed: wrong.length, note: `on the test double of Electron; ${fusesNote}` });
     expect(wrong).toEqual([]);
   });
 });

@@ -108,7 +108,7 @@ describeScreen("text from others", () => {
       row: "S12",
       tried: corpus.length * 13,
       failed,
-      note: "texts times places, under the strict policy",
+      note: "combinations of a text and a place, under the strict policy",
     });
     expect(ran).toBeUndefined();
     expect(isStrict(policy)).toBe(true);

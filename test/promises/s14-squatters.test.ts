@@ -56,7 +56,7 @@ test("S14 a program that takes the port when the daemon stops gets no key or val
     row: "S14",
     tried: races,
     failed: wrong.length,
-    note: `races for the port, ${clientCount} clients each`,
+    note: `races for the port with ${clientCount} clients each`,
   });
   expect(wrong).toEqual([]);
 });
@@ -87,7 +87,12 @@ describe.skipIf(browser === undefined)("tabs in a real Chromium", () => {
       await reads(page.getByRole("banner").getByRole("status"), "is not responding");
       if ((await timeout.inputValue()) !== "30") wrong.push(`${round}: a value was believed`);
     }
-    reportPromise({ row: "S14", tried: rounds, failed: wrong.length, note: "tabs whose daemon's port was taken" });
+    reportPromise({
+      row: "S14",
+      tried: rounds,
+      failed: wrong.length,
+      note: "tabs after another program took the daemon's port",
+    });
     expect(wrong).toEqual([]);
   });
 

@@ -96,8 +96,8 @@ test.each(attacks)("S15 one key starves nobody: %s", async attack => {
     const isSlow = torture && slowest > mostMilliseconds;
     const isLarge = torture && resident > mostBytes;
     const note =
-      `${attack}: ${received.answered} answers, ${received.opened} connections; the owner's key/self after ${Math.round(slowest)} ms at most, ` +
-      `${Math.round(resident / 1024 ** 2)} MiB at most`;
+      `${attack}: ${received.answered} answers, ${received.opened} connections; the owner's key/self took at most ${Math.round(slowest)} ms, ` +
+      `at most ${Math.round(resident / 1024 ** 2)} MiB resident`;
     reportPromise({ row: "S15", tried: asked, failed: Number(isSlow) + Number(isLarge) + lockedOut, note });
     expect({ lockedOut, unexpected, errors }, note).toEqual({ lockedOut: 0, unexpected: [], errors: [] });
     expect(asked).toBeGreaterThan(1);

@@ -177,7 +177,7 @@ describe("S16: a hostile file or schema cannot freeze the daemon:", () => {
         figures.push(...(await measured(home.path, title, when, own, use)));
       }
     }
-    if (torture) report(figures, "files of 1 MB, edited and met at a start");
+    if (torture) report(figures, "files of 1 MB, edited and found at a start");
   });
 
   test("a daemon keeps answering while it reads the schema of a scope, and at the next start", async () => {
@@ -205,7 +205,7 @@ describe("S16: a hostile file or schema cannot freeze the daemon:", () => {
         figures.push(...(await measured(home.path, title, when, own, use)));
       }
     }
-    if (torture) report(figures, "schemas of 1 MB, edited and met at a start");
+    if (torture) report(figures, "schemas of 1 MB, edited and found at a start");
   });
 });
 
@@ -251,7 +251,7 @@ async function measured(
 function report(figures: readonly Figure[], what: string): void {
   const failed = figures.filter(({ longest }) => longest >= bar);
   const [worst] = figures.toSorted((one, other) => other.longest - one.longest);
-  const note = `${what}; the loop stood still for ${worst?.longest} ms at most (${worst?.title})`;
+  const note = `${what}; the event loop was blocked for at most ${worst?.longest} ms (${worst?.title})`;
   reportPromise({ row: "S16", tried: figures.length, failed: failed.length, note });
   expect(failed).toEqual([]);
 }

@@ -59,6 +59,11 @@ test("S2 every other Host is refused and counted, on plain routes, polling and u
     }
   }
   const tried = waysIn.length * names.length;
-  reportPromise({ row: "S2", tried, failed: wrong.length, note: `${names.length} names by ${waysIn.length} ways` });
+  reportPromise({
+    row: "S2",
+    tried,
+    failed: wrong.length,
+    note: `${names.length} names in ${waysIn.length} kinds of requests`,
+  });
   expect(wrong).toEqual([]);
 });

@@ -222,7 +222,7 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
     }
   }
   if (stops !== Object.keys(ways).length) wrong.push(`the owner's key stopped ${stops} daemons`);
-  const note = `${names.length} operations, ${Object.keys(keys).length} ways of having no key, by ${Object.keys(ways).join(" and ")}`;
+  const note = `${names.length} operations, ${Object.keys(keys).length} ways of having no valid key, over ${Object.keys(ways).join(" and ")}`;
   reportPromise({ row: "S4", tried, failed: wrong.length, note });
   expect(wrong).toEqual([]);
   expect(after).toEqual(before);

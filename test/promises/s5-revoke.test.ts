@@ -71,7 +71,12 @@ test("S5 a revoke takes effect immediately: later requests are not processed, th
     const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout" });
     if (result["svc"]?.["timeout"] !== value) wrong.push(`${what}: its set took effect`);
   }
-  reportPromise({ row: "S5", tried: rounds, failed: wrong.length, note: "revokes, of four connections each" });
+  reportPromise({
+    row: "S5",
+    tried: rounds,
+    failed: wrong.length,
+    note: "revocations of keys with four connections each",
+  });
   expect(wrong).toEqual([]);
   await t.restart();
   expect((await t.owner.call("key/list")).result).toEqual([]);

@@ -166,7 +166,7 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
     row: "S8",
     tried: places,
     failed: found.length,
-    note: `places searched for ${secrets.length} secrets`,
+    note: `places that were searched for ${secrets.length} secrets`,
   });
   // The secrets really existed; otherwise the search would prove nothing.
   expect(failed.sort()).toEqual(["list --repo", "list --repo", "set svc.nope=5", "ui"]);

@@ -193,6 +193,11 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
   const other = await connectClient(t.url, t.ownerKey);
   if ((await other.call("key/self")).errors.length > 0) wrong.push("the daemon no longer answers");
   other.socket.close();
-  reportPromise({ row: "S9", tried, failed: wrong.length, note: `${hostile.length} names, nesting 10,000` });
+  reportPromise({
+    row: "S9",
+    tried,
+    failed: wrong.length,
+    note: `${hostile.length} names, and 10,000 levels of nesting`,
+  });
   expect(wrong).toEqual([]);
 });
