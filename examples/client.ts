@@ -1,5 +1,5 @@
 /**
- * A local tool on the typed client: no key to find, no reply to take apart, and a value of the wrong type does not compile.
+ * A local tool that uses the typed client: it finds the key, checks replies for errors, and a value of the wrong type does not compile.
  *
  *   node examples/client.ts REPOSITORY
  */
@@ -7,7 +7,7 @@ import { connect, RepoconfError } from "repoconf/client";
 
 const [repo = ""] = process.argv.slice(2);
 try {
-  // Finds the running daemon, makes sure that it is the right one, and shows it your key.
+  // Finds the running daemon, verifies that it is the right one, and authenticates with your key.
   using client = await connect();
   await client.set(repo, { "svc.timeout": 30, "svc.proxy_aliases": ["a.test"] }, { reason: "the database is slow" });
   const timeout = await client.get(repo, "svc.timeout"); // a number

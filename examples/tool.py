@@ -2,7 +2,7 @@
 
     python3 examples/tool.py HOME [REPOSITORY]
 
-HOME is the folder that `repoconf daemon` prints. Without REPOSITORY it takes the first one there is, or adds one.
+HOME is the folder that `repoconf daemon` prints. Without REPOSITORY, it uses the first repository, or adds one.
 Needs python-socketio with its client: on Debian python3-socketio, python3-requests and python3-websocket.
 """
 

@@ -3,8 +3,8 @@
  *
  *   node examples/tool.ts HOME [REPOSITORY]
  *
- * HOME is the folder that `repoconf daemon` prints. Without REPOSITORY it takes the first one there is, or adds one.
- * Only socket.io-client is needed; nothing of Repoconf is imported.
+ * HOME is the folder that `repoconf daemon` prints. Without REPOSITORY, it uses the first repository, or adds one.
+ * It needs only socket.io-client, and imports nothing from Repoconf.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
