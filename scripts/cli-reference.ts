@@ -24,7 +24,7 @@ name is unique.
 
 **Which daemon.** The daemon of the home: \`--home\`, then \`REPOCONF_HOME\`, then the system's folder for application
 data. A command that needs a daemon starts one in the background if none is running; that daemon exits half an hour after its last
-client has left. With \`--no-start\`, the command fails instead (exit code 4). Commands without that option never start a daemon, except
+client has disconnected. With \`--no-start\`, the command fails instead (exit code 4). Commands without that option never start a daemon, except
 \`restart\`.
 
 **Which key.** The key in the file given by \`--key-file\`, then \`REPOCONF_API_KEY\`, then the owner's key in the home,

@@ -53,14 +53,14 @@ function asyncApi(): object {
   }
   const reply = {
     name: "reply",
-    summary: "The one argument of every callback",
+    summary: "The only argument of every callback",
     payload: { $ref: "#/components/schemas/reply" },
   };
   for (const name of events) {
     const [resource, event] = name.split("/");
     messages[`event_${id(name)}`] = {
       name,
-      summary: `socket.on("svc", (resource, event, payload) => ...), for those who watch`,
+      summary: `socket.on("svc", (resource, event, payload) => ...), for connections that watch`,
       payload: { type: "array", prefixItems: [{ const: resource }, { const: event }, { type: "object" }], minItems: 3 },
     };
   }
@@ -71,19 +71,23 @@ function asyncApi(): object {
   };
   return {
     asyncapi: "3.0.0",
-    info: { title: "Repoconf", version: packageJson.version, description: "The prose is protocol.md." },
+    info: {
+      title: "Repoconf",
+      version: packageJson.version,
+      description: "The operations and events of the daemon; protocol.md explains them.",
+    },
     servers: {
       local: {
         host: "127.0.0.1:7420",
         protocol: "socket.io",
-        description: "The address is in daemon.json in the home; another port if 7420 is taken.",
+        description: "The address is in daemon.json in the home; the port is another one if 7420 is in use.",
         security: [{ $ref: "#/components/securitySchemes/apiKey" }],
       },
     },
     channels: { svc: { address: "svc", title: "The Socket.IO event of this name", messages: { ...messages, reply } } },
     operations,
     components: {
-      securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "Or auth.apiKey of the handshake" } },
+      securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "Or auth.apiKey in the handshake" } },
       schemas: {
         reply: {
           type: "object",

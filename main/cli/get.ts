@@ -29,7 +29,7 @@ export function addGetCommand(program: Command): void {
     .option("--reveal", "print masked values in clear text; otherwise they are refused with exit code 3")
     .option(
       "--with-revision",
-      'print the revision first: before the value and a blank, or on a line of its own before several; with --json {"revision": ..., "value": ...}, or "values"',
+      'print the revision first: before the value and a space, or on its own line before several values; with --json {"revision": ..., "value": ...}, or "values"',
     )
     .addOption(offlineOption)
     .option(

@@ -12,7 +12,7 @@ export function addServiceCommand(program: Command): void {
     });
   service
     .command("remove")
-    .description("stop and uninstall it; the home is kept")
+    .description("stop the daemon and uninstall its unit; the home is kept")
     .action(async () => {
       const { removeService } = await import("./systemd-unit.ts");
       await removeService();

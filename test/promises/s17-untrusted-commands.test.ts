@@ -102,7 +102,7 @@ class World {
       [4, "switch", () => this.#write(this.#texts[this.#random(this.#texts.length)] ?? "{}")],
       [2, "edit in place", () => writeFile(this.#file, this.#anyText())],
       [3, "set", () => this.#set()],
-      [3, "set beside", async () => void (await this.#call("config/set", { "svc.timeout": this.#random(1_000) }))],
+      [3, "set meanwhile", async () => void (await this.#call("config/set", { "svc.timeout": this.#random(1_000) }))],
       [4, "accept", () => this.#accept(async () => {})],
       [4, "accept late", () => this.#accept(() => this.#write(this.#anyText()))],
       [3, "undo", () => this.#restore(1)],
@@ -110,7 +110,7 @@ class World {
       [3, "late edit", () => this.#editLate()],
       [1, "restart", () => this.#restart(() => this.#call("config/set", { "svc.timeout": 1 }))],
       [2, "kill", () => this.#restart(() => this.#dieInSet())],
-      [1, "no trust.json", () => this.#loseTrust()],
+      [1, "trust.json deleted", () => this.#loseTrust()],
     ];
     const all = steps.flatMap(([weight, ...one]) => Array.from({ length: weight }, () => one));
     const [name = "", run] = all[this.#random(all.length)] ?? [];
