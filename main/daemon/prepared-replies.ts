@@ -21,7 +21,7 @@ export class PreparedReply {
     return Buffer.byteLength(this.start) + this.end.length;
   }
 
-  /** Engine.IO calls it where there is no frame, as for polling. */
+  /** Engine.IO calls it where there is no frame, as with polling. */
   toString(): string {
     return this.start + this.end.toString();
   }
@@ -69,7 +69,7 @@ class ReplyEncoder extends parser.Encoder {
     if (packet.type !== parser.PacketType.ACK || !(reply instanceof PreparedReply)) return super.encode(packet);
     const namespace = packet.nsp === "/" ? "" : `${packet.nsp},`;
     const prepared = new PreparedReply(`${packet.type}${namespace}${packet.id}[${reply.start}`, reply.end);
-    // Engine.IO passes it on as it is, and needs it as a text only where `sendPreparedFrames` has no frame for it.
+    // Engine.IO only passes it on, and calls `toString` where `sendPreparedFrames` made no frame.
     return [prepared as unknown as string];
   }
 }
@@ -77,7 +77,7 @@ class ReplyEncoder extends parser.Encoder {
 /** For Socket.IO's option `parser`. */
 export const replyParser = { ...parser, Encoder: ReplyEncoder };
 
-/** Sends prepared replies over a WebSocket as frames that Engine.IO need not encode, in the way of Socket.IO's own broadcasts. */
+/** Sends prepared replies over a WebSocket as frames that Engine.IO need not encode, as Socket.IO does for broadcasts. */
 export function sendPreparedFrames(connection: EngineSocket): void {
   connection.on("packetCreate", ({ data, options }: { data?: unknown; options: { wsPreEncodedFrame?: Buffer[] } }) => {
     if (data instanceof PreparedReply && connection.transport.name === "websocket")
