@@ -166,9 +166,12 @@ export async function connectClient(url: string, key: TestKey): Promise<TestClie
   };
 }
 
-/** Waits until the condition is true; fails after half a minute, naming what it waited for. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = Date.now() + 30_000;
+/**
+ * Waits until the condition is true; fails after half a minute, naming what it waited for. Servers of a cluster need more `seconds` on
+ * a busy machine: they elect leaders, several times.
+ */
+export async function until(condition: () => boolean | Promise<boolean>, what: string, seconds = 30): Promise<void> {
+  const end = Date.now() + seconds * 1_000;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
     await delay(5);
