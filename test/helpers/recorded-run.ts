@@ -190,10 +190,18 @@ export class Run {
       if (reply !== undefined && reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
       sessions.push({ since: current, events });
       const most = 20 + random(400);
-      const isOver = () => !client.socket.connected || events.length > most || events.at(-1)?.revision === this.#last;
+      // The connection before may have ended with the event that turns out to be the last one.
+      const seen = () => events.at(-1)?.revision ?? current;
+      const isOver = () => !client.socket.connected || events.length > most || seen() === this.#last;
       // While servers are killed, there may be no events for a while; once the last revision is known, its event must arrive.
       while (this.#last === undefined && !isOver()) await delay(5);
-      await until(isOver, "a watcher's last event, or the end of its connection");
+      await until(isOver, `the event of revision ${this.#last}, or the end of the connection, of ${name}`).catch(
+        error => {
+          throw new Error(
+            `${error.message}: ${events.length} events since ${current}, up to ${events.at(-1)?.revision}`,
+          );
+        },
+      );
       // Disconnects at any moment; the watcher resumes from what it has seen by then.
       client.socket.close();
       current = events.at(-1)?.revision ?? current;
