@@ -166,9 +166,9 @@ export const mutants: readonly Mutant[] = [
     removed: "counting a frame's bytes instead of its characters",
     file: "main/daemon/prepared-replies.ts",
     find: "1 + Buffer.byteLength(start)",
-    replace: "start.length",
+    replace: "1 + start.length",
     test: "test/main/daemon/prepared-replies.test.ts",
-    name: "arrives whole over",
+    name: "is framed from the cached bytes",
   },
   {
     promise: "R16",

@@ -88,7 +88,7 @@ describe("the reply of a list", () => {
   });
 
   test("is framed from the cached bytes over a WebSocket, and left to Engine.IO otherwise", () => {
-    const reply = new PreparedReplies().of({ a: 1 }, {});
+    const reply = new PreparedReplies().of({ a: 1 }, { errors: ["é"] });
     const frameOver = (name: string) => {
       const connection = Object.assign(new EventEmitter(), { transport: { name } });
       sendPreparedFrames(connection as unknown as EngineSocket);
@@ -96,7 +96,11 @@ describe("the reply of a list", () => {
       connection.emit("packetCreate", { type: "message", data: reply, options });
       return options.wsPreEncodedFrame;
     };
-    expect(frameOver("websocket")?.[1]).toBe(reply.end);
+    const frame = frameOver("websocket") ?? [];
+    expect(frame[1]).toBe(reply.end);
+    // The whole text in one frame, whose length is in bytes (RFC 6455, 5.2).
+    const text = Buffer.from(`4${reply}`);
+    expect(Buffer.concat(frame)).toEqual(Buffer.concat([Buffer.from([0x81, text.length]), text]));
     expect(frameOver("polling")).toBeUndefined();
   });
 });
