@@ -58,7 +58,8 @@ export class HeldHome {
         return fileSystem.unlink(path);
       },
       readNow: (path, length) => fileSystem.readNow(path, length),
-      deviceOf: folder => fileSystem.deviceOf(folder),
+      identityOf: folder => fileSystem.identityOf(folder),
+      identityNow: folder => fileSystem.identityNow(folder),
     };
   }
 }

@@ -54,16 +54,14 @@ export interface DurableTextFileOptions {
   readonly clock?: Clock;
 }
 
-/** Hooks of a write. If one that runs before the rename throws, the file stays as it is. */
+/** Hooks of a write. If one throws, the file stays as it is. */
 export interface BeforeReplacing {
-  /** Awaited when the new text is on the disk, before the rename. */
-  readonly ready?: Promise<void> | undefined;
-  /** Runs after `ready`, again before each retry of a rename that another program blocks. */
+  /** Runs when the new text is on the disk, before the rename. `stamp` is the one that the file is about to have. */
+  readonly record?: ((stamp: FileStamp) => Promise<void>) | undefined;
+  /** Runs after `record`, again before each retry of a rename that another program blocks. */
   readonly keep?: () => Promise<void>;
   /** Runs right before the rename, with nothing in between. */
   readonly assertUnchanged?: () => void;
-  /** Runs right after the rename, before the folder is synced. */
-  readonly replaced?: (() => void) | undefined;
 }
 
 /** Concurrent writes in the whole process: enough for every core and disk queue, far below the limit on open files. */
@@ -292,7 +290,7 @@ export class DurableTextFile implements Adapter<string> {
       const stamp = await (isReady ? prepared.stamp : writers(() => this.#writeTemporary(text)));
       try {
         // Outside the retries: an error here, such as EPERM of another file, is final.
-        await before.ready;
+        await before.record?.(stamp);
         // If the rename was blocked, an editor may have saved in between, so each try checks the file again.
         await retryBlocked(this.#clock, async () => {
           await before.keep?.();
@@ -307,7 +305,6 @@ export class DurableTextFile implements Adapter<string> {
           // The file is ours from here on, even if syncing the folder fails.
           this.#stamp = stamp;
         });
-        before.replaced?.();
       } catch (error) {
         await this.#removeTemporary();
         await this.dropReplaced().catch(() => {});
@@ -335,12 +332,18 @@ export class DurableTextFile implements Adapter<string> {
     try {
       // Do not overwrite an edit that somebody made since then.
       if ((await this.read()) !== written) return;
-      if (before === null) {
-        await this.#fileSystem.unlink(this.path);
-        return;
+      const replaced = this.#replaced;
+      if (before === null) await this.#fileSystem.unlink(this.path);
+      // The very file, so that it keeps the stamp by which a start recognizes it.
+      else if (replaced !== undefined && sameStamp(await stampOf(replaced.path), replaced.stamp))
+        await this.#fileSystem.rename(replaced.path, this.path);
+      else {
+        await this.#writeTemporary(before);
+        await this.#fileSystem.rename(this.#temporaryPath, this.path);
       }
-      await this.#writeTemporary(before);
-      await this.#fileSystem.rename(this.#temporaryPath, this.path);
+      this.#replaced = undefined;
+      this.#stamp = await stampOf(this.path);
+      this.#text = before;
     } catch {
       // The disk refuses this too. The next read finds the new text and treats it as a hand edit.
       await this.#removeTemporary().catch(() => {});

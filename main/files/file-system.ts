@@ -1,5 +1,16 @@
-import { closeSync, constants, linkSync, openSync, readSync, renameSync, unlinkSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  linkSync,
+  openSync,
+  readSync,
+  renameSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+} from "node:fs";
 import * as promises from "node:fs/promises";
+import { dirname } from "node:path";
 
 // Links must be reported and not followed, and a pipe must not block. Windows has neither flag.
 export const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -17,9 +28,20 @@ export type FileSystem = Pick<typeof promises, "open" | "rename" | "unlink"> & {
    * `assertUnchanged` throws, or the system's error of the rename.
    */
   replace(temporary: string, path: string, assertUnchanged: () => void, aside?: string): Promise<void>;
-  /** The number of the disk or mount that contains a folder; undefined if there is no such folder. */
-  deviceOf(folder: string): Promise<number | undefined>;
+  /** What identifies a folder; undefined if there is no such folder. */
+  identityOf(folder: string): Promise<FolderIdentity | undefined>;
+  /** The same, synchronously, so that the answer is still true when it is used. */
+  identityNow(folder: string): FolderIdentity | undefined;
 };
+
+/** Distinguishes a folder from another one at the same path, such as the empty folder below a mount. */
+export interface FolderIdentity {
+  /** The number of its disk or mount. It changes with a restart of the system. */
+  readonly device: number;
+  readonly inode: number;
+  /** Whether a disk is mounted right at this folder. */
+  readonly isMount: boolean;
+}
 
 export const realFileSystem: FileSystem = {
   open: promises.open,
@@ -40,11 +62,28 @@ export const realFileSystem: FileSystem = {
     if (aside !== undefined) linkIfPossible(path, aside);
     renameSync(temporary, path);
   },
-  deviceOf: async folder => {
-    const stats = await promises.stat(folder).catch(() => undefined);
-    return stats?.isDirectory() ? stats.dev : undefined;
+  identityOf: async folder => {
+    const [stats, above] = await Promise.all(
+      [folder, dirname(folder)].map(path => promises.stat(path).catch(() => undefined)),
+    );
+    return identityFrom(stats, above);
+  },
+  identityNow: folder => {
+    const [stats, above] = [folder, dirname(folder)].map(path => {
+      try {
+        return statSync(path, { throwIfNoEntry: false });
+      } catch {
+        return undefined;
+      }
+    });
+    return identityFrom(stats, above);
   },
 };
+
+function identityFrom(stats: Stats | undefined, above: Stats | undefined): FolderIdentity | undefined {
+  if (!stats?.isDirectory()) return undefined;
+  return { device: stats.dev, inode: stats.ino, isMount: stats.dev !== above?.dev };
+}
 
 /** On a file system without hard links, an edit at the very moment of the rename is lost. */
 function linkIfPossible(path: string, aside: string): void {

@@ -37,12 +37,9 @@ export class DocumentTooLargeError extends Error {
 /** Options of a write. */
 interface AroundWrite {
   /**
-   * Durably records the text that the file is about to have. Runs while the file is being written; the file is replaced only
-   * after it.
+   * Durably records the text and the stamp that the file is about to have. The file is replaced only after it.
    */
-  readonly record?: (text: string) => Promise<void>;
-  /** Called once the new text is visible to others. */
-  readonly onReplaced?: (() => void) | undefined;
+  readonly record?: (text: string, stamp: FileStamp) => Promise<void>;
   /** Members that keep their place under a new name. */
   readonly moved?: MovedNames;
 }
@@ -55,6 +52,8 @@ interface Found {
 export interface JsonDocumentOptions extends DurableTextFileOptions {
   /** Whether the first refresh, too, waits before it believes that the file is missing or broken. */
   readonly isExpected?: boolean;
+  /** Asked right before a file is created where none was: whether its folder is still the right one. */
+  mayCreate?(): boolean;
 }
 
 /**
@@ -67,6 +66,7 @@ export class JsonDocument {
   readonly #clock: Clock;
   readonly #low: Low<JsonObject>;
   readonly #isExpected: boolean;
+  readonly #mayCreate: () => boolean;
   #isRead = false;
   /** The text last seen; null if there was no file, undefined if it could not be read. */
   #text: string | null | undefined;
@@ -74,7 +74,8 @@ export class JsonDocument {
   /** The options of the write in progress, because lowdb only passes on the value. */
   #around: AroundWrite = {};
 
-  constructor({ isExpected = false, ...options }: JsonDocumentOptions) {
+  constructor({ isExpected = false, mayCreate = () => true, ...options }: JsonDocumentOptions) {
+    this.#mayCreate = mayCreate;
     this.#file = new DurableTextFile(options);
     this.#isExpected = isExpected;
     this.#maximumBytes = options.maximumBytes;
@@ -130,7 +131,7 @@ export class JsonDocument {
 
   /**
    * Writes `value` durably, changing only the text that differs. Throws ForeignEditError, DocumentTooLargeError, what `record`
-   * throws or the system's error; then file and memory are as before, and `record` has finished.
+   * throws or the system's error; then file and memory are as before.
    */
   async write(value: JsonObject, around: AroundWrite = {}): Promise<void> {
     const before = this.#low.data;
@@ -210,6 +211,7 @@ export class JsonDocument {
 
   #assertUntouched(): void {
     if (!this.#file.holds(this.text)) throw new ForeignEditError();
+    if (this.text === null && !this.#mayCreate()) throw new ForeignEditError();
   }
 
   async #fittingTextOf(value: JsonObject, moved?: MovedNames): Promise<JsonText> {
@@ -220,21 +222,13 @@ export class JsonDocument {
   }
 
   async #replace(value: JsonObject): Promise<void> {
-    const { record, onReplaced, moved } = this.#around;
+    const { record, moved } = this.#around;
     const json = await this.#fittingTextOf(value, moved);
     const { text } = json;
-    const recorded = record?.(text);
-    // It is awaited below; this only prevents an unhandled rejection until then.
-    recorded?.catch(() => {});
-    try {
-      await this.#file.write(text, {
-        ready: recorded,
-        assertUnchanged: () => this.#assertUntouched(),
-        replaced: onReplaced,
-      });
-    } finally {
-      await recorded?.catch(() => {});
-    }
+    await this.#file.write(text, {
+      record: record && (stamp => record(text, stamp)),
+      assertUnchanged: () => this.#assertUntouched(),
+    });
     this.#text = text;
     this.#status = { kind: "good", json };
   }

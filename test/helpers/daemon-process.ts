@@ -48,6 +48,12 @@ export class DaemonProcess implements AsyncDisposable {
     await this.#ended;
   }
 
+  /** A clean stop. */
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    await this.#ended;
+  }
+
   get isDead(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }

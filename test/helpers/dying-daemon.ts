@@ -40,7 +40,7 @@ process.on("disconnect", () => process.exit());
 
 const [, , home = ""] = process.argv;
 const logger = pino({ level: "silent" });
-const { url } = await createDaemon({
+const daemon = await createDaemon({
   home,
   version: "0.0.0-test",
   port: 0,
@@ -48,6 +48,7 @@ const { url } = await createDaemon({
   fileSystem,
   rescanInterval: 3_600_000,
 });
+process.once("SIGTERM", () => void daemon.close().then(() => process.exit()));
 // Flushed here if there is a cache; a killed process would not write it.
 flushCompileCache();
-process.send?.({ kind: "ready", url } satisfies DyingDaemonMessage);
+process.send?.({ kind: "ready", url: daemon.url } satisfies DyingDaemonMessage);

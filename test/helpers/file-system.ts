@@ -79,7 +79,8 @@ export function watchFileSystem(): WatchedFileSystem {
       },
     });
   const watched: WatchedFileSystem = {
-    deviceOf: realFileSystem.deviceOf,
+    identityOf: realFileSystem.identityOf,
+    identityNow: realFileSystem.identityNow,
     calls,
     before: () => {},
     after: () => {},

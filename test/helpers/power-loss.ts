@@ -60,7 +60,8 @@ export class PowerLoss {
     this.#home = home;
     this.fileSystem = {
       readNow: under.readNow,
-      deviceOf: under.deviceOf,
+      identityOf: under.identityOf,
+      identityNow: under.identityNow,
       open: async (path, flags, mode) => {
         const name = this.#nameOf(String(path));
         const isNew = typeof flags === "string" && flags.includes("w") && !this.#names.has(name);

@@ -16,9 +16,9 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R3",
     removed: "waiting for the journal before the file is replaced",
-    file: "main/files/json-document.ts",
-    find: "        ready: recorded,\n        assertUnchanged: () => this.#assertUntouched(),\n        replaced: onReplaced,\n",
-    replace: "        assertUnchanged: () => this.#assertUntouched(),\n",
+    file: "main/files/durable-text-file.ts",
+    find: "        await before.record?.(stamp);\n",
+    replace: "        void before.record?.(stamp);\n",
     test: "test/promises/r3-power-loss.test.ts",
   },
   {

@@ -28,8 +28,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R6",
     removed: "the check of the file right before the rename",
     file: "main/files/json-document.ts",
-    find: "        assertUnchanged: () => this.#assertUntouched(),\n        replaced: onReplaced,\n",
-    replace: "        replaced: onReplaced,\n",
+    find: "      assertUnchanged: () => this.#assertUntouched(),\n    });\n    this.#text = text;",
+    replace: "    });\n    this.#text = text;",
     test: "test/promises/r6-edits-beside-a-write.test.ts",
   },
   {

@@ -2,7 +2,7 @@ import { mkdir, readdir, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { realFileSystem } from "../../main/files/file-system.ts";
+import { type FolderIdentity, realFileSystem } from "../../main/files/file-system.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { healthOf } from "../helpers/shop.ts";
@@ -28,11 +28,16 @@ async function startMountedTree(timeout: number | undefined, rescanInterval = 50
   await mkdir(folder);
   let device = 1;
   let checks = 0;
-  const deviceOf = async (path: string) => {
+  const onDisk = (identity: FolderIdentity | undefined) => identity && { ...identity, device };
+  const identityOf = async (path: string) => {
     checks += 1;
-    return (await realFileSystem.deviceOf(path)) === undefined ? undefined : device;
+    return onDisk(await realFileSystem.identityOf(path));
   };
-  const t = await startTestDaemon({ fileSystem: { ...realFileSystem, deviceOf }, rescanInterval });
+  const identityNow = (path: string) => onDisk(realFileSystem.identityNow(path));
+  const t = await startTestDaemon({
+    fileSystem: { ...realFileSystem, identityOf, identityNow },
+    rescanInterval,
+  });
   const put = async (value: number | undefined) => {
     if (value === undefined) await unlink(file).catch(() => {});
     else await writeFile(file, `{ "config": { "svc": { "timeout": ${value} } } }`);

@@ -162,6 +162,7 @@ export class FileIntake {
         repo: this.#served.id,
         unmirrored,
         logId: this.#served.options.log.id,
+        isCopy: this.#served.options.isCopy,
         isShared: this.#served.options.log.shared !== undefined,
         indexed: this.#served.options.indexed,
         lost: this.#served.options.lost,
@@ -223,9 +224,10 @@ export class FileIntake {
   async applyExternalEdit(): Promise<void> {
     const { content } = this.#served.files;
     if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
-    // In a work tree git's text counts as a whole. A text that the daemon wrote lacks the changes that are not written yet.
-    const recorded = this.#served.mirror.journal.head?.textRecord;
-    const isOurs = recorded !== undefined && [recorded.text, recorded.over].includes(this.#served.mirror.textHash());
+    // In a work tree a file that the daemon did not write counts as a whole: git puts whole files there. The daemon's own one lacks the
+    // changes that are not written yet.
+    const { mirror } = this.#served;
+    const isOurs = mirror.isTextRecorded || mirror.isReplacedText;
     const { config, merged } =
       content.metadata.inTree && !isOurs
         ? { config: content.config, merged: false }

@@ -118,6 +118,8 @@ export class FileStore implements RepositoryStore {
   readonly #shortener: LogShortener | undefined;
   /** The number of log entries that cannot be read; 0 once they have been reported. */
   #lost = 0;
+  /** Whether the home was restored from a backup; false once what the log has is in the histories. */
+  #isCopy = false;
   readonly #forgettings: Forgettings;
   readonly #removedFiles: RemovedFiles;
   readonly #foreignChanges: ForeignChanges;
@@ -228,6 +230,7 @@ export class FileStore implements RepositoryStore {
     const store = new FileStore(options, await listSegments(folders.journal), log, unmirrored);
     options.sharedScopes?.begin(log, () => store.reinterpret());
     store.#lost = lost;
+    store.#isCopy = isCopy;
     const { data, damaged } = await store.#index.read();
     if (damaged) onProblem("the index is damaged and is being rebuilt", {});
     const there = await listRepositoryFiles(folders.repositories);
@@ -353,6 +356,7 @@ export class FileStore implements RepositoryStore {
     });
     this.#unmirrored.clear();
     this.#lost = 0;
+    this.#isCopy = false;
     await this.#forgettings.follow().catch(error =>
       this.#options.onProblem("some values could not be erased; the next start retries", {
         error: String(error),
@@ -511,7 +515,9 @@ export class FileStore implements RepositoryStore {
             ...(remote !== undefined && { remote }),
             config: {},
           };
-      const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
+      const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock, {
+        isNew: true,
+      });
       await files.home.refresh();
       if (files.home.status.kind !== "missing") {
         throw new RepoconfError(1111, `${files.home.path} already exists. Choose another id, or move the file away.`, {
@@ -675,7 +681,8 @@ export class FileStore implements RepositoryStore {
     const { scopes, trust, folders, clock, onProblem } = this.#options;
     const repository: Repository = new Repository({
       id,
-      files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock, this.#isStarted),
+      files: () =>
+        files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock, { isExpected: this.#isStarted, indexed }),
       journal: () => this.#openJournal(id),
       log: this.#log,
       scopes,
@@ -684,6 +691,7 @@ export class FileStore implements RepositoryStore {
       indexed,
       unmirrored: this.#unmirrored.get(id) ?? [],
       lost: this.#lost,
+      isCopy: this.#isCopy,
       addedBy,
       publish: event => this.#publish(event),
       onMetadata: state => this.#handEdits.follow(state),
@@ -750,7 +758,9 @@ export class FileStore implements RepositoryStore {
   /** Makes an unknown file a repository, once it can be read. */
   async #adopt(id: string): Promise<void> {
     if (this.#closed || this.#repositories.has(id) || this.#foreignChanges.isLeaving(id)) return;
-    const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
+    const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock, {
+      isNew: true,
+    });
     await files.home.refresh();
     if (files.home.status.kind === "missing" || this.#repositories.has(id)) return;
     const repository = this.#open(id, files);

@@ -27,15 +27,9 @@ export class MirrorFollower {
 
   /**
    * Updates history and file to what is committed. Does not throw: if that fails, it returns the reason, `health` reports it, and it
-   * is retried. `isScheduled`: no caller is waiting, so after a failure there is a pause first. `onReplaced`: see `Mirror.write`.
+   * is retried. `isScheduled`: no caller is waiting, so after a failure there is a pause first.
    */
-  async follow({
-    isScheduled = false,
-    onReplaced,
-  }: {
-    readonly isScheduled?: boolean;
-    readonly onReplaced?: () => void;
-  } = {}): Promise<Mirrored> {
+  async follow({ isScheduled = false }: { readonly isScheduled?: boolean } = {}): Promise<Mirrored> {
     if (!this.#intake.loaded || this.#intake.isRemoved) return true;
     return this.#served.mirror.inTurn(async () => {
       if (this.#intake.isRemoved) return true;
@@ -55,7 +49,6 @@ export class MirrorFollower {
           config =>
             !this.#served.isCheckedByOldRules && isServed(config, this.#served.current.stored, this.#served.rules),
           this.#served.options.scopes,
-          onReplaced,
         );
         if (isBehind) this.#intake.lateEdits.endLater();
         this.#served.stamps = this.#served.files.stamps;
@@ -92,18 +85,14 @@ export class MirrorFollower {
   }
 
   /**
-   * Writes an in-tree file right after a commit, because git must see the new text when the caller gets its reply. Call it inside the
-   * queue. A text that was written to the file since then becomes the next commit, as a whole: it may be another branch's.
+   * Writes an in-tree file durably right after a commit, because git must see the new text when the caller gets its reply, and must not
+   * lose it in a power loss. Call it inside the queue. A text that was written to the file since then becomes the next commit, as a whole: it may be another branch's.
    */
   async followInTree(): Promise<void> {
     if (!this.#served.current.inTree) return;
     const trusted = this.#served.options.trust.saved();
     const end = this.#served.options.clock.monotonic() + foreignEditTime;
-    const seen = () => {
-      const { promise: replaced, resolve } = Promise.withResolvers<Mirrored>();
-      return Promise.race([replaced, this.follow({ onReplaced: () => resolve(true) })]);
-    };
-    while ((await seen()) === beingChanged && this.#served.options.clock.monotonic() < end)
+    while ((await this.follow()) === beingChanged && this.#served.options.clock.monotonic() < end)
       await this.#intake.refresh();
     await trusted;
   }

@@ -5,6 +5,7 @@ import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts"
 import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { Clock } from "../../clock.ts";
+import { type FileStamp, sameStamp } from "../../files/durable-text-file.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { runInParts } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
@@ -134,10 +135,9 @@ export class Mirror {
     const [of, text] = [head?.revision ?? 0, this.textHash()];
     const isUnrecorded = head?.textRecord === undefined && point.tail.length > 0;
     this.#firstText = isUnrecorded
-      ? { kind: "text", revision: of, of, since: of, text, over: text, isWhole: false }
+      ? { kind: "text", revision: of, of, since: of, ...this.#presentText(text), isWhole: false }
       : undefined;
-    this.#isTextUnrecorded =
-      this.files.content.kind === "good" && this.journal.head?.textRecord?.text !== this.textHash();
+    this.#isTextUnrecorded = this.files.content.kind === "good" && !this.isTextRecorded;
   }
 
   /** After a start: the edit in the file will be compared with the file's earlier values later. */
@@ -174,10 +174,9 @@ export class Mirror {
     this.#wanted = sameConfig(inFile, wanted) ? inFile : wanted;
     if (this.#wanted === inFile) this.#fileRevision = this.#newestRevision;
     this.#dropRecordedEdits();
-    const textRecord = this.journal.head?.textRecord;
-    this.#isTextUnrecorded ||= textRecord?.text !== this.textHash();
+    this.#isTextUnrecorded ||= !this.isTextRecorded;
     // A revision that only a schema caused does not change the text, so the text lacks nothing of it.
-    this.#isTextUnrecorded ||= this.#wanted === inFile && textRecord?.of !== this.#newestRevision;
+    this.#isTextUnrecorded ||= this.#wanted === inFile && this.journal.head?.textRecord?.of !== this.#newestRevision;
   }
 
   /**
@@ -245,9 +244,28 @@ export class Mirror {
     const hash = this.textHash();
     const moment = this.#moment();
     const of = this.#wanted === this.#inFile ? moment.revision : this.#fileRevision;
-    const textRecord = { text: hash, over: hash, of, since: of, isWhole: false };
+    const textRecord = { ...this.#presentText(hash), of, since: of, isWhole: false };
     await this.#appendTail(isLazy, moment, recordsText ? textRecord : undefined);
     if (recordsText) this.#isTextUnrecorded = false;
+  }
+
+  /** Whether the newest record of a text is of the present file, and not only of one with the same text. */
+  get isTextRecorded(): boolean {
+    const record = this.journal.head?.textRecord;
+    return record?.text === this.textHash() && sameStamp(record.stamp, this.files.values.stamp);
+  }
+
+  /** Whether the present file is the one that the newest recorded write was about to replace, and may still be. */
+  get isReplacedText(): boolean {
+    const record = this.journal.head?.textRecord;
+    if (record === undefined || record.text === record.over) return false;
+    return record.over === this.textHash() && sameStamp(record.replaces, this.files.values.stamp);
+  }
+
+  /** The members of a text record that say that the file has a text, whatever it had before. */
+  #presentText(hash: string): Pick<TextRecord, "text" | "over" | "stamp" | "replaces"> {
+    const { stamp } = this.files.values;
+    return { text: hash, over: hash, ...(stamp !== undefined && { stamp, replaces: stamp }) };
   }
 
   /** Whether the history lacks something about the file's present text. */
@@ -271,12 +289,11 @@ export class Mirror {
   }
 
   /**
-   * Writes the commits durably to the history and the file: before the file is replaced, the history has its revision and the hash of
-   * its text. Call it inside `inTurn`. `isServed` tells whether a whole configuration can be active. `onReplaced` is called once the new
-   * file is visible; only a power loss can undo that, and the log would then restore it. Throws ForeignEditError,
-   * DocumentTooLargeError or the system's error.
+   * Writes the commits durably to the history and the file: before the file is replaced, the history has its revision, and hash and stamp
+   * of its text and of the one that it replaces. Call it inside `inTurn`. `isServed` tells whether a whole configuration can be active.
+   * Throws ForeignEditError, DocumentTooLargeError or the system's error.
    */
-  async write(isServed: (config: Config) => boolean, scopes: Scopes, onReplaced?: () => void): Promise<void> {
+  async write(isServed: (config: Config) => boolean, scopes: Scopes): Promise<void> {
     const document = this.files.values;
     if (this.files.content.kind === "broken") return this.writeHistory(false);
     await this.beginReplacing();
@@ -293,13 +310,14 @@ export class Mirror {
     const since = this.#fileRevision;
     const isWhole = isServed(wanted);
     let textHash = before.textHash;
-    const record = async (text: string) => {
+    const record = async (text: string, stamp: FileStamp) => {
       textHash = hashText(text);
-      const textRecord = { text: textHash, over: before.textHash, of: moment.revision, since, isWhole };
+      const replaced = { over: before.textHash, ...(document.stamp !== undefined && { replaces: document.stamp }) };
+      const textRecord = { text: textHash, stamp, ...replaced, of: moment.revision, since, isWhole };
       await this.#appendTail(false, moment, textRecord);
     };
     const moved = movedNames(before.config, wanted, scopes);
-    await document.write({ ...document.value, config: wanted }, { record, onReplaced, moved });
+    await document.write({ ...document.value, config: wanted }, { record, moved });
     this.#isTextUnrecorded = false;
     this.#inFile = wanted;
     this.#dropRecordedEdits();
@@ -340,7 +358,7 @@ export class Mirror {
   #appendTail(
     isLazy: boolean,
     { last, unrecorded }: Moment,
-    text?: Pick<TextRecord, "text" | "over" | "of" | "since" | "isWhole">,
+    text?: Pick<TextRecord, "text" | "stamp" | "over" | "replaces" | "of" | "since" | "isWhole">,
   ): Promise<void> {
     return this.#historyInTurn(async () => {
       const end = this.#tail.findLastIndex(({ number }) => number <= last) + 1;

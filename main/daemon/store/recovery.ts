@@ -54,6 +54,8 @@ export interface RecoveryOptions {
   readonly indexed: { readonly text?: string; readonly revision: number } | undefined;
   /** The number of acknowledged log entries that cannot be read. Their repositories are unknown. */
   readonly lost: number;
+  /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
+  readonly isCopy: boolean;
   /** Whether other machines append to the log too. */
   readonly isShared: boolean;
   /** Whether the repository was just added: the journal of an earlier one with this id does not concern its file. */
@@ -62,9 +64,10 @@ export interface RecoveryOptions {
 }
 
 /**
- * Finds out which commits of the log the journal and the file lack. A file with a text that the daemon wrote lacks the commits since
- * that text. A file with another text was edited by hand; the commits since its earlier text stay, except for fields that the edit
- * changed. The journal must be open. Throws the system's error.
+ * Finds out which commits of the log the journal and the file lack. A file is the daemon's own only if its text and its stamp are
+ * recorded ones, because git or a person may put back an earlier text. The daemon's own file lacks the commits since its text. In a
+ * work tree, any other file counts as a whole and is not written. In the home, it was edited by hand: the commits since its earlier
+ * text stay, except for fields that the edit changed. The journal must be open. Throws the system's error.
  */
 export async function startingPoint(mirror: Mirror, options: RecoveryOptions): Promise<StartingPoint> {
   const { journal, files } = mirror;
@@ -93,16 +96,20 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const newest = records.at(-1)?.revision ?? head?.revision ?? 0;
   const text = head?.textRecord;
   const position = records.at(-1)?.position ?? head?.position;
-  const isNewest = text?.text === hash;
-  const earlier = isNewest || text?.over === hash ? undefined : await earlierText(journal, hash, options);
-  // If the daemon died or the disk failed between recording a text and replacing the file, the file still has the earlier text.
-  // Only the index knows that the file was replaced.
+  const isInTree = content.metadata?.inTree === true;
+  // In the home, a file that was only touched or copied is no edit.
+  const isNewest = isInTree ? mirror.isTextRecorded : text?.text === hash;
+  // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one. The index,
+  // and a later record of the text, know that it was replaced.
   const isIndexed = text !== undefined && text.text === indexed?.text && indexed.revision >= text.of;
-  const isInPlace = isNewest || (isIndexed && text.over !== hash);
-  const newestFileRevision = text === undefined ? (head?.revision ?? 0) : isInPlace ? text.of : text.since;
-  const isKnown = isNewest || text?.over === hash || earlier !== undefined;
+  const isComplete = isIndexed || (text !== undefined && text.text === text.over);
+  const isReplaced = !isNewest && !isComplete && mirror.isReplacedText;
+  const mayBeOlder = options.isCopy && !isInTree && !isNewest && !isReplaced;
+  const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
+  const newestFileRevision = text === undefined ? (head?.revision ?? 0) : isNewest || isComplete ? text.of : text.since;
+  const isKnown = isNewest || isReplaced || earlier !== undefined;
   // The newest text has all edits that were recorded as missing in the text before it.
-  const unrecorded = isNewest && text.over !== hash ? replayed.unrecordedSince : replayed.unrecorded;
+  const unrecorded = isNewest && text?.over !== hash ? replayed.unrecordedSince : replayed.unrecorded;
   const { scopes, isShared } = options;
   const newNames = (config: Config) => withNewNames(config, scopes).config;
   const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
@@ -129,8 +136,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
   const inFile = content.kind === "good" ? content.config : inFileThen;
   if (content.kind === "broken") return { ...known, ...before, fileRevision, merged: false };
-  // In a work tree, a text that the daemon did not write, such as another branch's, counts as a whole.
-  const isTakenWhole = isNew || (content.metadata.inTree && !isOurs);
+  // A file in a work tree may be another branch's. Where it is missing, none is created: the branch may not have it.
+  const isTakenWhole = isNew || (isInTree && (!isKnown || files.values.status.kind === "missing"));
   if (isTakenWhole) return { ...known, unrecorded: [], inFile, fileRevision, wanted: inFile, merged: false };
   // A text that the daemon wrote lacks all these changes. Another text lacks those of fields that still have their earlier value. A
   // value under a field's old name counts as the field's value.
@@ -167,14 +174,14 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     inFile,
     fileRevision,
     wanted,
-    merged: !isOurs && edits.length > 0,
+    merged: !isOurs && edits.length > 0 && !possible.some(config => sameConfig(newNames(inFile), newNames(config))),
     before: { ...before, inFile: inFileBefore },
   };
 }
 
 /**
- * The record of a text that is older than the newest one but still within what the log keeps. A backup may have the file as it
- * was when the file was copied, and the history from a moment later. Somebody put back an even older text by hand.
+ * In a restored backup, the record of a text that is older than the newest one but still within what the log keeps: the file may be from
+ * the moment when it was copied, and the history from a later one. Somebody put back an even older text by hand.
  */
 async function earlierText(
   journal: Journal,

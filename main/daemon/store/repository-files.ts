@@ -9,7 +9,8 @@ import { type FileStamp, sameStamp, stampOf } from "../../files/durable-text-fil
 import type { FileSystem } from "../../files/file-system.ts";
 import { JsonDocument } from "../../files/json-document.ts";
 import { isRemote } from "../../git-remote.ts";
-import { gitFolderBeside, inTreeFileName, moveIn } from "./work-tree.ts";
+import { gitFolderBeside, inTreeFileName } from "./work-tree.ts";
+import { type RecordedFolder, WorkTreeFolder } from "./work-tree-folder.ts";
 
 /** The folders of the home that the store uses. */
 export interface StoreFolders {
@@ -43,6 +44,19 @@ export function sameStamps(one: FileStamps, other: FileStamps): boolean {
   return sameStamp(one.home, other.home) && sameStamp(one.tree, other.tree);
 }
 
+export interface IndexedTree {
+  readonly path?: string;
+  readonly folder?: RecordedFolder;
+}
+
+export interface RepositoryFilesOptions {
+  /** The file was there a while ago, so one that is broken or missing may be in the middle of a save. */
+  readonly isExpected?: boolean;
+  /** The repository has just been added. */
+  readonly isNew?: boolean;
+  readonly indexed?: IndexedTree | undefined;
+}
+
 /**
  * The one or two files of a repository: `repos/<id>.json` in the home, which holds name, path and values, or, in-tree,
  * points to `<path>/.repoconf.json`, which holds the values.
@@ -50,19 +64,29 @@ export function sameStamps(one: FileStamps, other: FileStamps): boolean {
 export class RepositoryFiles {
   readonly home: JsonDocument;
   #tree: JsonDocument | undefined;
-  /** Where the work tree was when its file was there, or before any was: a mount that goes away leaves an empty folder. */
-  #device: number | undefined;
+  #treeFolder: WorkTreeFolder | undefined;
   /** Why the file is not there, if it is not that the work tree has none. */
   #folderProblem: string | undefined;
   readonly #id: string;
   readonly #fileSystem: FileSystem;
   readonly #clock: Clock;
+  /** The work tree that the index knows. */
+  readonly #indexed: IndexedTree | undefined;
+  /** Whether a person has just named the folder of the work tree. */
+  #isFolderChosen: boolean;
 
-  /** `isExpected`: the file was there a while ago, so one that is broken or missing may be in the middle of a save. */
-  constructor(id: string, folders: StoreFolders, fileSystem: FileSystem, clock: Clock, isExpected = false) {
+  constructor(
+    id: string,
+    folders: StoreFolders,
+    fileSystem: FileSystem,
+    clock: Clock,
+    { isExpected = false, isNew = false, indexed }: RepositoryFilesOptions = {},
+  ) {
     this.#id = id;
     this.#fileSystem = fileSystem;
     this.#clock = clock;
+    this.#indexed = indexed;
+    this.#isFolderChosen = isNew;
     this.home = new JsonDocument({
       path: join(folders.repositories, `${id}.json`),
       temporaryFolder: folders.temporary,
@@ -98,22 +122,26 @@ export class RepositoryFiles {
     const homeChanged = await this.home.refresh();
     this.follow();
     const tree = this.#tree;
-    // Of what is read below; asked for before, as it may go right after.
-    const device = tree && (await this.#fileSystem.deviceOf(dirname(tree.path)));
-    const treeChanged = (await tree?.refresh()) ?? false;
+    let treeChanged = false;
     const problem = this.#folderProblem;
-    if (tree?.status.kind !== "missing") this.#device = device;
-    this.#folderProblem = tree?.status.kind === "missing" ? await this.#problemOf(dirname(tree.path)) : undefined;
+    this.#folderProblem = await this.#treeFolder?.read(async () => {
+      treeChanged = (await tree?.refresh()) ?? false;
+      return tree?.status.kind !== "missing";
+    });
     return homeChanged || treeChanged || this.#folderProblem !== problem;
   }
 
-  /** A branch without the file is one thing, a work tree that is not there another. */
-  async #problemOf(folder: string): Promise<string | undefined> {
-    const device = await this.#fileSystem.deviceOf(folder);
-    if (device === undefined) return `the folder ${folder} does not exist`;
-    this.#device ??= device;
-    if (device === this.#device) return undefined;
-    return `${folder} is not on the same disk as before. Mount that disk again, or, if the folder was moved permanently, run: repoconf restart`;
+  /** Identifies the work tree's folder for a later start. */
+  get treeFolder(): RecordedFolder | undefined {
+    return this.#treeFolder?.recorded;
+  }
+
+  /** Call when a person has named the folder: it is the right one, whatever it was before. */
+  chooseFolder(): void {
+    this.#isFolderChosen = true;
+    void this.#tree?.dropReplaced().catch(() => {});
+    this.#tree = undefined;
+    this.follow();
   }
 
   /**
@@ -159,8 +187,20 @@ export class RepositoryFiles {
     const path = metadata.inTree && metadata.path !== undefined ? join(metadata.path, inTreeFileName) : undefined;
     if (this.#tree?.path === path) return;
     void this.#tree?.dropReplaced().catch(() => {});
-    if (path !== undefined) void moveIn(dirname(path), this.home.path);
-    this.#device = undefined;
+    this.#treeFolder =
+      path === undefined
+        ? undefined
+        : new WorkTreeFolder({
+            id: this.#id,
+            path: dirname(path),
+            pointer: this.home.path,
+            fileSystem: this.#fileSystem,
+            recorded: this.#indexed?.path === dirname(path) ? this.#indexed.folder : undefined,
+            isChosen: this.#isFolderChosen,
+          });
+    const folder = this.#treeFolder;
+    // Later, only a person changes the path.
+    this.#isFolderChosen = true;
     // Looked for at a write, until there is one. Should it go, the write falls back.
     let gitFolder: string | undefined;
     this.#tree =
@@ -174,6 +214,7 @@ export class RepositoryFiles {
               gitFolder ??= await gitFolderBeside(dirname(path));
               return gitFolder;
             },
+            mayCreate: () => folder?.isThere() ?? true,
             mode: 0o644,
             maximumBytes: limits.repositoryFileBytes,
             keepsReplaced: true,

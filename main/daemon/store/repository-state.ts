@@ -14,12 +14,15 @@ import { Mirror } from "./mirror.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "./store.ts";
 import type { TrustedValues } from "./trusted-values.ts";
+import type { RecordedFolder } from "./work-tree-folder.ts";
 
 /** The index's entry of a repository, used until its files are read. */
 export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {
   readonly stamps: FileStamps;
   /** Hash of the values file's text, if it had every commit; absent if it lacked one. */
   readonly text?: string;
+  /** Identifies the folder of an in-tree repository. */
+  readonly folder?: RecordedFolder;
 }
 
 export interface RepositoryOptions {
@@ -36,6 +39,8 @@ export interface RepositoryOptions {
   readonly unmirrored: readonly Committed<Commit>[];
   /** The number of log entries that cannot be read. */
   readonly lost: number;
+  /** See `RecoveryOptions`. */
+  readonly isCopy: boolean;
   /** Who has just added it; undefined if it existed before. */
   readonly addedBy: Actor | undefined;
   publish(event: StoreEvent): void;

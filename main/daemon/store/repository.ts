@@ -155,7 +155,9 @@ export class Repository {
   get indexEntry(): IndexedRepository {
     const isLevel = !this.mirror.isBehind && this.files.content.kind === "good";
     const text = isLevel ? { text: this.mirror.textHash() } : {};
-    const known = { ...this.summary, position: this.#served.current.position, stamps: this.stamps, ...text };
+    const { treeFolder } = this.files;
+    const folder = treeFolder === undefined ? {} : { folder: treeFolder };
+    const known = { ...this.summary, position: this.#served.current.position, stamps: this.stamps, ...text, ...folder };
     // With a shared log, a start has the history's revisions and reads later ones from the log again.
     const revision = this.#served.options.log.shared && this.mirror.historyRevision;
     return revision === undefined ? known : { ...known, revision, position: undefined };

@@ -42,7 +42,8 @@ export class TextOperations {
         }
       }
       // The path of an in-tree repository determines the file of its values.
-      this.#served.files.follow();
+      if (changes.path === undefined) this.#served.files.follow();
+      else this.#served.files.chooseFolder();
       await this.#served.files.refresh();
       await this.#intake.applyExternalEdit();
     });

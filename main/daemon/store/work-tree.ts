@@ -28,7 +28,8 @@ const markName = /^repoconf-home\.[0-9a-f]{12}$/;
 
 /**
  * Removes temporary files of the in-tree file that a crash left in this folder, and writes a mark to the .git folder that `pointer`, a
- * repository's file in a home, points here, so that `repoconf doctor` can report two homes with the same file.
+ * repository's file in a home, points here. By it a later start recognizes the folder, and `repoconf doctor` reports two homes with
+ * the same file.
  */
 export async function moveIn(folder: string, pointer: string): Promise<void> {
   const gitFolder = await gitFolderBeside(folder);
@@ -38,7 +39,7 @@ export async function moveIn(folder: string, pointer: string): Promise<void> {
     for (const name of names) if (temporaryName.test(name)) await unlink(join(place, name)).catch(() => {});
   }
   if (gitFolder === undefined) return;
-  // Without the mark only that report is missing.
+  // Without the mark, the folder is only recognized by its inode, and that report is missing.
   await leaveMark(gitFolder, pointer).catch(() => {});
 }
 
@@ -50,6 +51,14 @@ async function leaveMark(gitFolder: string, pointer: string): Promise<void> {
     const code = await stat(mark.pointer).then(() => undefined, systemErrorCode);
     if (code === "ENOENT" || code === "ENOTDIR") await unlink(mark.path);
   }
+}
+
+/** Whether the .git folder of a work tree has the mark that `moveIn` leaves there. */
+export async function hasMark(folder: string, pointer: string): Promise<boolean> {
+  const gitFolder = await gitFolderBeside(folder);
+  if (gitFolder === undefined) return false;
+  const real = await realpath(pointer).catch(() => pointer);
+  return (await readMarks(gitFolder)).some(mark => mark.pointer === real);
 }
 
 /** Files in other homes that also point to the in-tree file in this folder, or cannot be read. */

@@ -27,7 +27,10 @@ export interface ChangeRecord extends RecordedChange {
   readonly replaces?: FileStamp;
 }
 
-/** The file has this text, or is about to have it. A start compares it with the file to tell our own write from a hand edit. */
+/**
+ * The file has this text, or is about to have it: a write records it before it replaces the file. A start tells our own write from an
+ * edit by it. If `text` and `over` are the same, the file is known to have the text.
+ */
 export interface TextRecord {
   readonly kind: "text";
   readonly lineage?: string;
@@ -37,8 +40,12 @@ export interface TextRecord {
   readonly of: number;
   /** The hash of the text. */
   readonly text: string;
+  /** The stamp of the file with this text; absent if there is none. */
+  readonly stamp?: FileStamp;
   /** The hash of the text that it replaces. */
   readonly over: string;
+  /** The stamp of the file that it replaces; absent if there was none. */
+  readonly replaces?: FileStamp;
   /** The revision whose values the replaced text contains. */
   readonly since: number;
   /** The active values are exactly those of the text. */
