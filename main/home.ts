@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
-import envPaths from "env-paths";
+import { RepoconfError } from "../shared/errors.ts";
+import { absoluteFolderIn, accountFolder } from "./account-folder.ts";
 
 /** The paths of everything in a home. */
 export interface Home {
@@ -31,12 +32,40 @@ export interface Home {
   readonly socket: string;
 }
 
-/** The folder of the home: the requested one, else REPOCONF_HOME, else the data folder of the platform. */
-export function homeFolder(
-  asked: string | undefined,
-  environment: { readonly [name: string]: string | undefined } = process.env,
-): string {
-  return resolve(asked || environment["REPOCONF_HOME"] || envPaths("repoconf", { suffix: "" }).data);
+/**
+ * The folder of the home: the requested one, which may be relative to the current folder, else REPOCONF_HOME, else the data folder of
+ * the platform. Throws RepoconfError 1101 if that is not an absolute path.
+ */
+export function homeFolder(asked: string | undefined): string {
+  return asked === undefined ? resolve(absoluteFolderIn("REPOCONF_HOME") ?? dataFolder()) : requestedFolder(asked);
+}
+
+/** Whether commands find the home without `--home` and REPOCONF_HOME. */
+export function isDefaultHome(folder: string): boolean {
+  try {
+    return folder === resolve(dataFolder());
+  } catch {
+    return false;
+  }
+}
+
+/** Throws RepoconfError 1101 for paths that a shell has made of something else. */
+function requestedFolder(path: string): string {
+  if (path === "")
+    throw new RepoconfError(1101, "The home folder that was asked for (--home) is an empty text. Name a folder.");
+  // After `--home=`, bash and zsh leave it as it is, and a folder called "~" would be created in the current one.
+  if (path.startsWith("~"))
+    throw new RepoconfError(
+      1101,
+      `The shell did not replace the ~ in ${JSON.stringify(path)}. Write the whole path, or ./${path} for a folder of that name.`,
+    );
+  return resolve(path);
+}
+
+function dataFolder(): string {
+  if (process.platform === "win32") return join(accountFolder("LOCALAPPDATA", "AppData", "Local"), "repoconf", "Data");
+  if (process.platform === "darwin") return accountFolder(undefined, "Library", "Application Support", "repoconf");
+  return join(accountFolder("XDG_DATA_HOME", ".local", "share"), "repoconf");
 }
 
 /** The paths in a home; accesses no file. */

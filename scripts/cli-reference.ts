@@ -23,9 +23,15 @@ name is unique.
 \`repoconf --json list\`.
 
 **Which daemon.** The daemon of the home: \`--home\`, then \`REPOCONF_HOME\`, then the system's folder for application
-data. A command that needs a daemon starts one in the background if none is running; that daemon exits half an hour after its last
+data. A relative \`--home\` starts in the current folder. Variables (\`REPOCONF_HOME\`, \`XDG_DATA_HOME\`, \`HOME\`) must contain absolute paths, or
+the command fails; empty ones count as not set. A command that needs a daemon starts one in the background if none is running; that daemon exits half an hour after its last
 client has disconnected. With \`--no-start\`, the command fails instead (exit code 4). Commands without that option never start a daemon, except
-\`restart\`.
+\`restart\`. A daemon in the background gets nothing of the terminal's environment but \`HOME\`, \`USER\`, \`LOGNAME\`, \`PATH\`, \`LANG\`, \`LANGUAGE\`,
+\`LC_*\`, \`TZ\` and \`TMPDIR\` (on Windows \`USERPROFILE\`, \`APPDATA\`, \`LOCALAPPDATA\`, \`TEMP\` and the system's own). To give it others, such as
+\`NODE_OPTIONS\`, run \`repoconf daemon\` in the foreground.
+
+**Debuggers.** If \`NODE_OPTIONS\` opens a debugger in a command or in a daemon in the foreground, it is closed, because every user of
+the machine could connect to it. To debug Repoconf, run \`node --inspect\` with the path of the command.
 
 **Which key.** The key in the file given by \`--key-file\`, then \`REPOCONF_API_KEY\`, then the owner's key in the home,
 which may do everything. No option accepts the key itself, because other users can see command lines in the process list.

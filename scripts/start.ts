@@ -6,6 +6,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { homeFolder } from "../main/home.ts";
 import { electronRuntime } from "./electron-runtime.ts";
 
 const project = join(import.meta.dirname, "..");
@@ -21,6 +23,15 @@ function reasonAgainstDesktop(): string | undefined {
   if (electronRuntime() === undefined) return "Electron's runtime is not installed (install it with: npm run desktop)";
   if (!hasDisplay()) return "there is no display";
   return undefined;
+}
+
+function requestedHome(path: string): string {
+  try {
+    return homeFolder(path);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
 }
 
 if (requiresDesktop && electronRuntime() === undefined) {
@@ -50,9 +61,10 @@ const [command, ...args] =
     ? [path, join(project, "dist/electron/main.js"), ...forwardedArguments]
     : [process.execPath, join(project, "dist/repoconf.js"), "daemon", ...forwardedArguments];
 // The app gets its home from the environment, because Electron parses command line options itself.
-const home = forwardedArguments[forwardedArguments.indexOf("--home") + 1];
-const env =
-  forwardedArguments.includes("--home") && home !== undefined ? { ...process.env, REPOCONF_HOME: home } : process.env;
+const { home } = parseArgs({ args: forwardedArguments, options: { home: { type: "string" } }, strict: false }).values;
+// Options for Node are those of the terminal's other programs: they could open a debugger in the daemon or load code into it.
+const { NODE_OPTIONS: _, ...environment } = process.env;
+const env = typeof home === "string" ? { ...environment, REPOCONF_HOME: requestedHome(home) } : environment;
 const child = spawn(command, args, { stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
 child.once("exit", code => process.exit(code ?? 1));

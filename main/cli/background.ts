@@ -5,6 +5,7 @@ import { RepoconfError } from "../../shared/errors.ts";
 import { findDaemon } from "../client/locate.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
+import { daemonEnvironment } from "./daemon-environment.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { isEndpointCorrupt, unreachable, waitForLockState } from "./lock-holder.ts";
 import { StartDeadline } from "./start-deadline.ts";
@@ -13,7 +14,7 @@ import { StartDeadline } from "./start-deadline.ts";
 const startTimeout = 10_000;
 
 /**
- * Starts a detached daemon on the home. It inherits no streams and writes its log into the home. If two commands start one at the same
+ * Starts a detached daemon on the home. It inherits no streams and almost no environment, and writes its log into the home. If two commands start one at the same
  * time, one daemon gets the home and both commands use it. Throws RepoconfError 1200 with the reason if it does not start, and
  * CommandError if another process holds the home and cannot be reached.
  */
@@ -64,6 +65,7 @@ async function spawnDaemon(
     detached: true,
     stdio: ["ignore", "ignore", log.fd],
     cwd: "/",
+    env: daemonEnvironment(),
     windowsHide: true,
   });
   await log.close();

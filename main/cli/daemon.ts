@@ -47,12 +47,13 @@ function parsePort(text: string): number {
 async function runDaemon(options: DaemonCommandOptions, version: string): Promise<void> {
   const background = options.background === true;
   if (background) closeInheritedDescriptors();
-  const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder }, { RotatingLog }, { pino }] = await Promise.all([
-    import("../daemon/daemon.ts"),
-    import("../home.ts"),
-    import("../rotating-log.ts"),
-    import("pino"),
-  ]);
+  const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder, isDefaultHome }, { RotatingLog }, { pino }] =
+    await Promise.all([
+      import("../daemon/daemon.ts"),
+      import("../home.ts"),
+      import("../rotating-log.ts"),
+      import("pino"),
+    ]);
   const home = homeFolder(options.home);
   const stream = background
     ? new RotatingLog(homeAt(home).logFile, logFileBytes)
@@ -81,7 +82,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   try {
     process.once("SIGINT", stop);
     process.once("SIGTERM", stop);
-    print(...greeting(daemon, version, homeFolder(undefined, {})));
+    print(...greeting(daemon, version, isDefaultHome(home)));
     await stopAsked;
   } finally {
     await daemon.close();
@@ -108,12 +109,12 @@ interface StartedDaemon {
   createLink(lifetime: number): string;
 }
 
-function greeting(daemon: StartedDaemon, version: string, defaultHome: string): string[] {
+function greeting(daemon: StartedDaemon, version: string, isDefaultHome: boolean): string[] {
   const { url, home, otherPort } = daemon;
   // npm runs scripts in the project's folder, the only one in which npx finds the command.
   const fromProject = process.env["npm_lifecycle_event"] === "start";
   const command = fromProject ? "npx repoconf" : "repoconf";
-  const option = home.folder === defaultHome ? "" : ` --home ${JSON.stringify(home.folder)}`;
+  const option = isDefaultHome ? "" : ` --home ${JSON.stringify(home.folder)}`;
   // Only print the link on a terminal: in a log or the system's journal others could read it.
   const screen =
     isTerminal() && !mayResolveLocalhostOverNetwork()

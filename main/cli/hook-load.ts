@@ -54,14 +54,15 @@ export async function printHookCode(shell: HookShell, start: boolean): Promise<n
 }
 
 async function load(start: boolean): Promise<Loaded> {
-  const home = homeOf({});
+  let home: Home | undefined;
   try {
+    home = homeOf({});
     using session = await openSession({ start });
     const repository = await currentRepository(session.client);
     return repository === undefined ? nothing() : await loadRepository(session.client, home, repository);
   } catch (error) {
     const isNoDaemonRunning = error instanceof RepoconfError && error.code === 1200;
-    if (!isNoDaemonRunning) return { ...nothing(), note: describeError(error) };
+    if (home === undefined || !isNoDaemonRunning) return { ...nothing(), note: describeError(error) };
     const note =
       "No daemon is running, so no environment was loaded. Any command starts one, for example repoconf status.";
     // The next daemon creates this file, and then the environment is loaded.

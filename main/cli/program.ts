@@ -90,6 +90,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     if ("code" in error && error.code === "EPIPE") process.exit(exitCodes.done);
     throw error;
   });
+  if (process.env["NODE_OPTIONS"]) (await import("./unwanted-debugger.ts")).closeUnwantedDebugger();
   try {
     const program = await createProgram(neededCommands(argv.slice(2)));
     await program.parseAsync(argv);

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { accountFolder } from "../account-folder.ts";
 import { findDaemon } from "../client/locate.ts";
 import { systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
@@ -15,7 +15,7 @@ import { print } from "./terminal.ts";
 const unitName = "repoconf.service";
 /** Milliseconds until the unit's daemon must answer. */
 const startTimeout = 10_000;
-const unitFile = () => join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "systemd", "user", unitName);
+const unitFile = () => join(accountFolder("XDG_CONFIG_HOME", ".config"), "systemd", "user", unitName);
 
 /**
  * Installs and starts the unit, after stopping a daemon that is running on the home. Throws CommandError if there is no systemd, if it
@@ -72,7 +72,7 @@ function unitText(home: Home): string {
   // Passes the home as an option, because the unit does not inherit REPOCONF_HOME and the XDG variables of this shell.
   const program = [process.execPath, process.argv[1] ?? ""];
   const command = [...program, "daemon", "--home", home.folder];
-  // ConditionPathExists makes systemd skip the unit once the package is removed.
+  // ConditionPathExists makes systemd skip the unit once the package is removed. Desktops pass the login shell's variables to all units.
   return `[Unit]
 Description=Repoconf, the configuration of each of your repositories
 ${program.map(path => `ConditionPathExists=${path.replaceAll("%", "%%")}`).join("\n")}
@@ -81,6 +81,7 @@ ${program.map(path => `ConditionPathExists=${path.replaceAll("%", "%%")}`).join(
 ExecStart=${command.map(quoted).join(" ")}
 Restart=on-failure
 RestartSec=5
+UnsetEnvironment=NODE_OPTIONS
 NoNewPrivileges=yes
 
 [Install]

@@ -11,7 +11,7 @@ import { type Home, homeAt, homeFolder } from "../home.ts";
 import { identityProof } from "../identity.ts";
 
 export interface LocateOptions {
-  /** The home's folder. If left out: REPOCONF_HOME, or else the platform's data folder. */
+  /** The home's folder. If left out: REPOCONF_HOME, or else the platform's data folder, which must be absolute (else RepoconfError 1101). */
   readonly home?: string;
   /** The key itself. If left out: the content of `keyFile`, or else REPOCONF_API_KEY, or else the owner's key in the home. */
   readonly apiKey?: string;

@@ -1,16 +1,19 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { accountFolder } from "../account-folder.ts";
 
 /** Electron cannot start apps at login on Linux, so the app writes its own XDG autostart entry. */
-const entryFile = () =>
-  join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "autostart", "repoconf.desktop");
+const entryFile = () => join(accountFolder("XDG_CONFIG_HOME", ".config"), "autostart", "repoconf.desktop");
 
 export async function hasAutostartEntry(): Promise<boolean> {
-  return (await readFile(entryFile(), "utf8").catch(() => "")).includes("[Desktop Entry]");
+  try {
+    return (await readFile(entryFile(), "utf8")).includes("[Desktop Entry]");
+  } catch {
+    return false;
+  }
 }
 
-/** Creates or removes the entry. Throws system errors. */
+/** Creates or removes the entry. Throws system errors, and RepoconfError 1101 if XDG_CONFIG_HOME is a relative path. */
 export async function setAutostartEntry(on: boolean): Promise<void> {
   const file = entryFile();
   if (!on) return rm(file, { force: true });

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
@@ -11,6 +11,8 @@ async function fakeSystemd(home: CommandHome, broken = false) {
   const config = join(home.workFolder, "config");
   const unit = join(config, "systemd/user/repoconf.service");
   const said = join(home.workFolder, "said");
+  const loaded = join(home.workFolder, "loaded.cjs");
+  await writeFile(loaded, `require("node:fs").writeFileSync(__filename + ".done", "")`);
   const program = `#!${process.execPath}
     const { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } = require("node:fs");
     const { spawn } = require("node:child_process");
@@ -27,8 +29,11 @@ async function fakeSystemd(home: CommandHome, broken = false) {
       const [, line] = /^ExecStart=(.*)$/m.exec(readFileSync(unit, "utf8"));
       const command = [...line.matchAll(/"((?:[^"\\\\]|\\\\.)*)"/g)].map(([, text]) =>
         text.replace(/\\\\(.)/g, "$1").replaceAll("%%", "%").replaceAll("$$", "$"));
-      // Like systemd, pass nothing of the shell's environment. HOME is replaced so that tests do not use the person's own.
-      const env = { HOME: ${JSON.stringify(home.workFolder)} };
+      // Like systemd, pass nothing of the shell's environment, but the login shell's, which desktops give to systemd. HOME is replaced
+      // so that tests do not use the person's own.
+      const env = { HOME: ${JSON.stringify(home.workFolder)}, NODE_OPTIONS: "--require " + ${JSON.stringify(loaded)} };
+      const unset = /^UnsetEnvironment=(.*)$/m.exec(readFileSync(unit, "utf8"));
+      for (const name of unset?.[1].split(" ") ?? []) delete env[name];
       const child = spawn(command[0], command.slice(1), { detached: true, stdio: "ignore", env });
       writeFileSync(pidFile, String(child.pid));
       child.unref();
@@ -40,6 +45,7 @@ async function fakeSystemd(home: CommandHome, broken = false) {
   return {
     unit,
     environment: { PATH: `${bin}:${process.env["PATH"]}`, XDG_CONFIG_HOME: config },
+    loadedMark: `${loaded}.done`,
     said: async () => (await readFile(said, "utf8")).trim().split("\n"),
     mainPid: async () => Number(await readFile(join(home.workFolder, "pid"), "utf8")),
   };
@@ -87,6 +93,14 @@ onLinux("service install does not say that the daemon runs when the unit's does 
   expect(code).toBe(4);
   expect(output).toBe("");
   expect(errorOutput).toContain("its daemon is not running. To see why: systemctl --user status repoconf.service");
+});
+
+onLinux("the unit's daemon does not load what NODE_OPTIONS of the login shell names", async () => {
+  await using home = await makeCommandHome();
+  const { environment, loadedMark } = await fakeSystemd(home);
+  await home.succeed(["service", "install"], { environment });
+  expect((await home.endpoint()).pid).toBeGreaterThan(0);
+  await expect(access(loadedMark)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
 test("without systemd, service says so and what to do instead", async () => {

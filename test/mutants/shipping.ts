@@ -128,4 +128,13 @@ export const mutants: readonly Mutant[] = [
     test: "test/desktop/shell.test.ts",
     name: "start at login is an entry",
   },
+  {
+    promise: "shipping",
+    removed: "the unit without NODE_OPTIONS of the login shell",
+    file: "main/cli/systemd-unit.ts",
+    find: "UnsetEnvironment=NODE_OPTIONS\n",
+    replace: "",
+    test: "test/e2e/service.test.ts",
+    name: "does not load what NODE_OPTIONS of the login shell names",
+  },
 ];
