@@ -1,14 +1,12 @@
 import http from "node:http";
 import { defineConfig, type Plugin } from "vite";
 
-/** Bundles everything that runs under Node (command line, daemon, typed client) into dist/, so that it needs no node_modules. */
+/** Bundles everything that runs under Node (command line, daemon, typed client) for dist/, without a need for node_modules. */
 export default defineConfig({
   plugins: [plainHttp(), withoutGlobalWebSocket()],
   build: {
     ssr: true,
     target: "node24",
-    outDir: "dist",
-    emptyOutDir: true,
     minify: false,
     rolldownOptions: {
       input: { repoconf: "main/cli/repoconf.ts", client: "main/client/client.ts" },

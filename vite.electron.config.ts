@@ -1,12 +1,10 @@
 import { defineConfig } from "vite";
 
-/** Bundles the desktop shell's main process into dist/electron/. */
+/** Bundles the desktop shell's main process for dist/electron/; scripts/build.ts runs it. */
 export default defineConfig({
   build: {
     ssr: true,
     target: "node24",
-    outDir: "dist/electron",
-    emptyOutDir: true,
     minify: false,
     rolldownOptions: {
       input: { main: "main/electron/main.ts" },

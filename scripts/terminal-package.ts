@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { extract } from "tar";
+import { removeReplacedChunks } from "./publish-build.ts";
 
 const project = join(import.meta.dirname, "..");
 
@@ -32,6 +33,7 @@ export async function packForTerminal(destination: string): Promise<Packed> {
     const [packed]: [Packed] = JSON.parse(output);
     return packed;
   };
+  await removeReplacedChunks(join(project, "dist"));
   const scratch = await mkdtemp(join(tmpdir(), "repoconf-pack-"));
   try {
     const { filename } = await pack(project, scratch);

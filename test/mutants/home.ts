@@ -228,7 +228,7 @@ export const mutants: readonly Mutant[] = [
     removed: "the home of the account if HOME is empty",
     file: "main/account-folder.ts",
     find: "homedir() || userInfo().homedir",
-    replace: "homedir()",
+    replace: "homedir() || userInfo().homedir.slice(0, 0)",
     test: "test/e2e/terminal-environment.test.ts",
     name: "an empty HOME counts as not set",
   },
