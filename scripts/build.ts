@@ -41,7 +41,7 @@ async function bundle(config: UserConfig, outDir: string): Promise<void> {
 /** `npm link` makes a link to the file: without this, each build would take the command's right to run. */
 async function makeExecutable(file: string): Promise<void> {
   const { mode } = await stat(file);
-  // Whoever may read it.
+  // For everyone who may read it.
   await chmod(file, mode | ((mode & 0o444) >> 2));
 }
 
