@@ -2,7 +2,7 @@ import type { Config } from "./config.ts";
 import type { ErrorEntry } from "./errors.ts";
 import type { Grants } from "./grants.ts";
 import type { JsonValue } from "./json.ts";
-import type { ScopeSchema } from "./scopes/scope-schema.ts";
+import type { Effect, ScopeSchema } from "./scopes/scope-schema.ts";
 import type { ValueEdit } from "./value-edit.ts";
 
 /**
@@ -273,14 +273,16 @@ export interface FileText {
   readonly text: string | null;
 }
 
-/** A value in a work tree's file that runs as a command and that nobody has trusted. */
+/** A value in a work tree's file that runs as a command or becomes an environment variable, and that nobody has trusted as such. */
 export interface UntrustedValue {
   readonly repo: string;
   /** `<scope>.<field>`. */
   readonly field: string;
   /** The value in the file. */
   readonly value: JsonValue;
-  /** The SHA-256 of that value in hexadecimal, for `trust/accept`. */
+  /** What the value would do. */
+  readonly effect: Effect;
+  /** Identifies the value and its effect, for `trust/accept`. */
   readonly hash: string;
   /** The active value until it is trusted. */
   readonly serving: JsonValue;

@@ -79,9 +79,18 @@ export class Scopes {
   readonly #scopes = new Map<string, Scope>();
   #defaults: Config = {};
   #renaming: readonly Scope[] = [];
+  #commands: readonly ConfigPath[] = [];
 
   constructor() {
     this.set(compileScope("svc", svcSchema));
+  }
+
+  /** A copy in which `scope` replaces the scope of its name. */
+  with(scope: Scope): Scopes {
+    const copy = new Scopes();
+    for (const one of this.#scopes.values()) copy.set(one);
+    copy.set(scope);
+    return copy;
   }
 
   set(scope: Scope): void {
@@ -114,6 +123,11 @@ export class Scopes {
   /** Whether a field's value runs as a command. */
   isCommand(scope: string, field: string): boolean {
     return this.field(scope, field)?.isCommand === true;
+  }
+
+  /** The fields whose values run as commands. */
+  get commands(): readonly ConfigPath[] {
+    return this.#commands;
   }
 
   /** The scopes with renamed fields. */
@@ -169,6 +183,9 @@ export class Scopes {
   #collect(): void {
     this.#defaults = this.#collectDefaults();
     this.#renaming = [...this.#scopes.values()].filter(({ renamed }) => renamed.size > 0);
+    this.#commands = [...this.#scopes.values()].flatMap(({ name, fields }) =>
+      [...fields].flatMap(([field, { isCommand }]) => (isCommand ? { scope: name, field } : [])),
+    );
   }
 
   #collectDefaults(): Config {

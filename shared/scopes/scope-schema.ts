@@ -56,3 +56,21 @@ export const fieldKeywords = ["x-command", "x-env", "x-secret", "x-renamedFrom",
 export function runsAsCommand(schema: ValueSchema): boolean {
   return schema["x-command"] === true || schema["x-env"] !== undefined;
 }
+
+/** What a field's value does outside of Repoconf. Trust in a value is trust in the value as this. */
+export interface Effect {
+  readonly command: boolean;
+  /** The environment variable that receives the value. */
+  readonly variable?: string;
+}
+
+export function effectOf(schema: ValueSchema): Effect {
+  const variable = schema["x-env"];
+  return { command: schema["x-command"] === true, ...(variable !== undefined && { variable }) };
+}
+
+/** As the end of a sentence that begins with a field. */
+export function describeEffect({ command, variable }: Effect): string {
+  const exported = variable === undefined ? [] : [`becomes the environment variable ${variable}`];
+  return [...(command ? ["runs as a command"] : []), ...exported].join(" and ");
+}

@@ -55,7 +55,7 @@ export async function checkRepository(
   const isFree = !metadata.inTree || trust.isNew;
   const rules: Rules = {
     scopes,
-    isTrusted: (path, value) => isFree || trust.hasByAnyName(id, scopes.namesOf(path), value),
+    isTrusted: (path, value) => isFree || trust.has(id, scopes, path, value),
   };
   const { health } = interpretConfig(config, undefined, rules, {
     locate: paths =>

@@ -14,10 +14,11 @@ export function trustOperations(
   scopes: Scopes,
 ): Pick<Operations, "trust/list" | "trust/accept"> {
   const valuesOf = async (repo: string): Promise<UntrustedValue[]> =>
-    (await store.waiting(repo)).map(({ scope, field, value, hash, serving }) => ({
+    (await store.waiting(repo)).map(({ scope, field, value, effect, hash, serving }) => ({
       repo,
       field: joinConfigPath(scope, field),
       value,
+      effect,
       hash,
       serving: serving ?? configValue(scopes.defaults, scope, field) ?? null,
     }));

@@ -181,7 +181,7 @@ export class FileIntake {
       const stored = hasNone ? undefined : this.#served.known(point.recorded);
       // The value was active before trust was required, and the history does not have it.
       if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest === 0)
-        this.#served.trustCommands(point.wanted);
+        this.#served.trustBuiltIn(point.wanted);
       this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
       await this.reconcile(point.wanted, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
@@ -250,8 +250,8 @@ export class FileIntake {
       this.#served.publishDifferences(before, this.#served.current, first);
       return;
     }
-    // Another branch may remove the value and restore it later.
-    if (before.stored !== undefined) this.#served.trustCommands(before.stored);
+    // Another branch may remove the value and restore it later, and trust.json may be missing.
+    if (before.stored !== undefined) this.#served.trustBuiltIn(before.stored);
     const { stored, health, changes } = await this.#served.interpret(wanted, before.stored);
     await this.#served.turn();
     const begins = this.#served.mirror.journal.head?.segment === undefined && this.#served.current.revision === 0;

@@ -169,6 +169,7 @@ export class FileStore implements RepositoryStore {
       folders,
       fileSystem: this.#fileSystem,
       trust,
+      scopes: options.scopes,
       clock,
       shortener: () => this.#shortener,
     });
@@ -428,7 +429,7 @@ export class FileStore implements RepositoryStore {
 
   isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean {
     const { trust, scopes } = this.#options;
-    return this.#repositories.brief(id)?.inTree !== true || trust.hasByAnyName(id, scopes.namesOf(path), value);
+    return this.#repositories.brief(id)?.inTree !== true || trust.has(id, scopes, path, value);
   }
 
   async apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>> {

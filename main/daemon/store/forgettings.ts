@@ -3,6 +3,7 @@ import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import type { FileSystem } from "../../files/file-system.ts";
+import type { Scopes } from "../scopes.ts";
 import { appendHeld } from "./append-in-turn.ts";
 import { forgetValues } from "./journal/rewrite.ts";
 import { JournalDamageError } from "./journal/segment.ts";
@@ -14,7 +15,7 @@ import type { StoreFolders } from "./repository-files.ts";
 import { damagedJournal } from "./repository-history.ts";
 import { causeOf, storageFailure } from "./storage-failure.ts";
 import type { Actor } from "./store.ts";
-import type { TrustedValues } from "./trusted-values.ts";
+import { type TrustedValues, trustHash } from "./trusted-values.ts";
 
 export interface ForgettingsOptions {
   readonly log: CommitLog;
@@ -24,6 +25,7 @@ export interface ForgettingsOptions {
   readonly folders: StoreFolders;
   readonly fileSystem: FileSystem;
   readonly trust: TrustedValues;
+  readonly scopes: Scopes;
   readonly clock: Clock;
   /** Only with a shared log. */
   shortener(): LogShortener | undefined;
@@ -139,7 +141,9 @@ export class Forgettings {
     }
     // A short value can be guessed from its hash.
     const { scope, field } = entry;
-    this.#options.trust.keepOnly(id, { scope, field }, configValue(recorded, scope, field));
+    const value = configValue(recorded, scope, field);
+    const { scopes, trust } = this.#options;
+    trust.keepOnly(id, { scope, field }, value === undefined ? undefined : trustHash(scopes, { scope, field }, value));
     await this.#options.trust.saved();
   }
 }

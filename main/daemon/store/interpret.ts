@@ -5,6 +5,7 @@ import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import { runToEnd } from "../../../shared/run-to-end.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
+import { describeEffect, effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../../shared/shortened.ts";
 import { pointerTokens, valueAt } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../scopes.ts";
@@ -193,7 +194,7 @@ export function* interpretingConfig(
   const { scopes } = rules;
   const renamed = withNewNames(raw, scopes);
   const { config } = renamed;
-  const lastGood = active && trustedByNewNames(active, rules);
+  const lastGood = active && trustedByNewRules(active, rules);
   const acknowledged = known && withNewNames(known, scopes).config;
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
   const findings = new Findings(renamed);
@@ -242,7 +243,7 @@ export function* interpretingConfig(
         // With a different number of spare steps the cached result is not used.
         problem = field.validate(value, new SpareSteps(new SpareSteps().left + tries));
       }
-      // An active value was already trusted.
+      // The last valid values are trusted.
       const waits =
         problem === undefined &&
         !isInService &&
@@ -261,7 +262,7 @@ export function* interpretingConfig(
       if (isGood) continue;
       const used = serves ? "its last valid value" : "its default";
       const message = () =>
-        `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted : problem.message}; using ${used}.`;
+        `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted(field.schema) : problem.message}; using ${used}.`;
       // If there is nothing at the path, such as a missing member, the problem is at the value itself.
       const inside = problem !== undefined && valueAt(value, problem.path) !== undefined ? problem.path : "";
       findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name], inside);
@@ -274,17 +275,20 @@ export function* interpretingConfig(
   return { stored: findings.count === 0 && config === raw ? raw : stored, health: findings.health(locate) };
 }
 
-/** Active values under today's names. A command that was active under another name needs trust, because the old field may have been no command. */
-function trustedByNewNames(active: Config, { scopes, isTrusted }: Rules): Config {
-  const { config, byOldName } = withNewNames(active, scopes);
-  const untrusted = byOldName.filter(({ scope, field, oldName }) => {
-    const value = configValue(active, scope, oldName);
-    return scopes.isCommand(scope, field) && value !== undefined && !isTrusted({ scope, field }, value);
+/**
+ * Active values under today's names, without untrusted commands: by the rules under which a value became active it may have been a plain
+ * text, or another variable. The given object itself if nothing differs.
+ */
+export function trustedByNewRules(active: Config, { scopes, isTrusted }: Rules): Config {
+  const { config } = withNewNames(active, scopes);
+  const untrusted = scopes.commands.filter(({ scope, field }) => {
+    const value = configValue(config, scope, field);
+    return value !== undefined && !isTrusted({ scope, field }, value);
   });
   if (untrusted.length === 0) return config;
   return applyConfigEdits(
     config,
-    untrusted.map(({ scope, field }) => ({ scope, field, value: undefined })),
+    untrusted.map(path => ({ ...path, value: undefined })),
   );
 }
 
@@ -309,8 +313,9 @@ export function isServed(config: Config, active: Config | undefined, { scopes, i
   );
 }
 
-const untrusted =
-  "runs as a command and came with the work tree's file, so a person must trust it first: run repoconf trust in that folder, or use the screen";
+function untrusted(schema: FieldSchema): string {
+  return `${describeEffect(effectOf(schema))} and came with the work tree's file, so a person must trust it first: run repoconf trust in that folder, or use the screen`;
+}
 
 /** Whether a configuration that was active as a whole stays so with these edits, each valid for its field. */
 export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: Scopes): boolean {

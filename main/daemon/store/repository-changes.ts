@@ -1,4 +1,4 @@
-import { applyConfigEdits, type Config } from "../../../shared/config.ts";
+import type { Config } from "../../../shared/config.ts";
 import { timeText } from "../../clock.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { runInParts } from "../../turns.ts";
@@ -142,6 +142,7 @@ export class RepositoryChanges {
         documents: [document],
       };
     });
+    const trust = this.#served.trusting(made.flatMap(({ one }) => one.edits));
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
       const before = this.#served.current;
       // Without the states after each: the mirror keeps these until the history is written, and a state has all values.
@@ -153,8 +154,8 @@ export class RepositoryChanges {
       const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
       const last = { ...(decided.at(-1)?.after ?? before), position };
       // Not earlier: until here nobody may see the new values, not even in the history.
+      trust();
       for (const { one } of made) {
-        this.#served.trustCommands(applyConfigEdits({}, one.edits));
         const isAll = this.#served.recorded === one.before.stored && one.after.stored !== undefined;
         this.#served.recorded = isAll ? one.after.stored : applyChanges(this.#served.recorded, one.changes);
       }

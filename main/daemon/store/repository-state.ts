@@ -1,4 +1,4 @@
-import { type Config, filterConfig } from "../../../shared/config.ts";
+import { type Config, type ConfigEdit, configEntries, filterConfig } from "../../../shared/config.ts";
 import { diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { describeProblem } from "../../../shared/health.ts";
@@ -7,13 +7,20 @@ import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Clock } from "../../clock.ts";
 import { nextTurn, runInParts } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
-import { type Interpretation, interpretingConfig, type Locate, placed, type Rules } from "./interpret.ts";
+import {
+  type Interpretation,
+  interpretingConfig,
+  type Locate,
+  placed,
+  type Rules,
+  trustedByNewRules,
+} from "./interpret.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Commit, CommitLog, Committed } from "./log/commit-log.ts";
 import { Mirror } from "./mirror.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "./store.ts";
-import type { TrustedValues } from "./trusted-values.ts";
+import { type TrustedValues, trustHash } from "./trusted-values.ts";
 import type { RecordedFolder } from "./work-tree-folder.ts";
 
 /** The index's entry of a repository, used until its files are read. */
@@ -76,6 +83,8 @@ export class ServedState {
   /** The machine that commits are made on, if the log is shared. */
   readonly origin: { readonly machine?: string };
   #mirror: Mirror | undefined;
+  /** `visible`, made from the state `of` by the scopes with the defaults `by`. */
+  #visible: { readonly of: RepositoryState; readonly by: Config; readonly state: RepositoryState } | undefined;
   /** Why the file cannot be written. */
   #mirrorProblem: HealthProblem | undefined;
 
@@ -95,6 +104,20 @@ export class ServedState {
     const { files, journal, log, clock } = this.options;
     this.#mirror ??= new Mirror(files(), journal(), log, clock);
     return this.#mirror;
+  }
+
+  /**
+   * The state for everyone outside of the repository. New schemas are in use at once, but the values are interpreted by them only when
+   * that is in the log: until then, what they make a command of is not active.
+   */
+  get visible(): RepositoryState {
+    const { stored } = this.current;
+    const { scopes } = this.options;
+    if (this.#visible?.of === this.current && this.#visible.by === scopes.defaults) return this.#visible.state;
+    const trusted = stored && trustedByNewRules(stored, this.rules);
+    const state = trusted === stored ? this.current : { ...this.current, stored: trusted };
+    this.#visible = { of: this.current, by: scopes.defaults, state };
+    return state;
   }
 
   /** Undefined if it was not created yet. */
@@ -121,9 +144,14 @@ export class ServedState {
   }
 
   get rules(): Rules {
-    const { scopes, trust } = this.options;
+    return this.rulesOf(this.options.scopes);
+  }
+
+  /** The rules that would apply with these scopes. */
+  rulesOf(scopes: Scopes): Rules {
+    const { trust } = this.options;
     const isTrusted = (path: ConfigPath, value: JsonValue) =>
-      !this.#isOfWorkTree || trust.hasByAnyName(this.id, scopes.namesOf(path), value);
+      !this.#isOfWorkTree || trust.has(this.id, scopes, path, value);
     return { scopes, isTrusted };
   }
 
@@ -132,10 +160,29 @@ export class ServedState {
     return this.files.tree !== undefined;
   }
 
-  /** Trusts the commands in values that are or were active, or are set by somebody with the right to. */
-  trustCommands(config: Config): void {
+  /**
+   * Returns a function that trusts the commands among values that are set by somebody with the right to. They are trusted as what they
+   * are now: until a set is committed, a new schema may make a command of what was set as a text.
+   */
+  trusting(edits: readonly ConfigEdit[]): () => void {
     const { scopes, trust } = this.options;
-    if (this.#isOfWorkTree) trust.addAll(this.id, config, (scope, field) => scopes.isCommand(scope, field));
+    if (!this.#isOfWorkTree) return () => {};
+    const commands = edits.flatMap(({ scope, field, value }) =>
+      value !== undefined && scopes.isCommand(scope, field)
+        ? { path: { scope, field }, hash: trustHash(scopes, { scope, field }, value) }
+        : [],
+    );
+    return () => {
+      for (const { path, hash } of commands) trust.add(this.id, path, hash);
+    };
+  }
+
+  /**
+   * Trusts the commands of the built-in scope among values that are or were active. Those of other scopes may have become active as
+   * plain texts, before their schema made commands of them.
+   */
+  trustBuiltIn(config: Config): void {
+    this.trusting([...configEntries({ svc: config["svc"] ?? {} })])();
   }
 
   /** The configuration without the values of unknown scopes and fields. */

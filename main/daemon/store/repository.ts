@@ -92,7 +92,7 @@ export class Repository {
 
   /** The newest durable state; until `loaded`, the one in the index. */
   get state(): RepositoryState {
-    return this.#served.current;
+    return this.#served.visible;
   }
 
   /** The oldest revision after which all revisions are kept. */

@@ -3,6 +3,7 @@ import type { StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangeSource, FileText, HealthProblem, IndexingProgress } from "../../../shared/protocol.ts";
+import type { Effect } from "../../../shared/scopes/scope-schema.ts";
 import type { Turn } from "../yielding.ts";
 import type { LastChangeOf } from "./last-changes.ts";
 import type { Position } from "./log/commit-log.ts";
@@ -116,7 +117,8 @@ export interface RecordedDifference extends StoredDifference {
 /** A value in a work tree's file that runs as a command and is inactive until a person trusts it. */
 export interface WaitingValue extends ConfigPath {
   readonly value: JsonValue;
-  /** SHA-256 of its canonical JSON, hexadecimal. */
+  /** What it would do; the hash identifies the value as this. */
+  readonly effect: Effect;
   readonly hash: string;
   /** The stored value that is active meanwhile; absent if that is the default. */
   readonly serving?: JsonValue;

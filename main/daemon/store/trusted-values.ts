@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { Low } from "lowdb";
-import { type Config, configEntries } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { canonicalJson, isJsonObject, type JsonValue } from "../../../shared/json.ts";
+import { effectOf } from "../../../shared/scopes/scope-schema.ts";
 import type { DurableTextFile } from "../../files/durable-text-file.ts";
 import { JsonFile } from "../../files/json-file.ts";
+import type { Scopes } from "../scopes.ts";
 
 interface TrustData {
   /** Repositories that had no history when this file was created: the values at the first read of their files were active before. */
@@ -19,7 +20,7 @@ const mostValues = 1_000;
 /** A cache, because a large value is checked at each refresh of its file. Values are never mutated. */
 const hashes = new WeakMap<object, string>();
 
-/** The hash by which `trust/list` identifies a value. */
+/** The SHA-256 of a value's canonical JSON. */
 export function hashOfValue(value: JsonValue): string {
   const isPart = typeof value === "object" && value !== null;
   const known = isPart ? hashes.get(value) : undefined;
@@ -30,9 +31,23 @@ export function hashOfValue(value: JsonValue): string {
 }
 
 /**
- * The values in work trees' files that run as commands and may become active: those that a person accepted, that were set through the
- * daemon, or that are or were active. Stored by repository, field and value, so that switching branches does not ask twice.
- * `trust.json` contains hashes, not values.
+ * The hash by which a value is listed, accepted and trusted: of the value together with what the field's schema makes of it. So trust in
+ * a value as one variable, or as a command, is none in the same value as another variable. The built-in fields never change, so theirs
+ * is the hash of the value alone, as it was for all fields before.
+ */
+export function trustHash(scopes: Scopes, { scope, field }: ConfigPath, value: JsonValue): string {
+  const hash = hashOfValue(value);
+  if (scope === "svc") return hash;
+  const { command = false, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});
+  return createHash("sha256")
+    .update(`${JSON.stringify([command, variable])} ${hash}`)
+    .digest("hex");
+}
+
+/**
+ * The values in work trees' files that run as commands and may become active: those that a person accepted, or that were set through
+ * the daemon while the field had the same effect. Stored by repository, field, effect and value, so that switching branches does not
+ * ask twice. `trust.json` contains hashes, not values.
  */
 export class TrustedValues {
   readonly #low: Low<TrustData>;
@@ -81,38 +96,28 @@ export class TrustedValues {
     return this.saved();
   }
 
-  has(repo: string, path: ConfigPath, value: JsonValue): boolean {
-    return this.#at(repo, path).includes(hashOfValue(value));
+  /** Whether a value is trusted as what the field's schema makes of it, under any name of the field. */
+  has(repo: string, scopes: Scopes, path: ConfigPath, value: JsonValue): boolean {
+    const hash = trustHash(scopes, path, value);
+    return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));
   }
 
-  /** Whether a value is trusted in a renamed field, under any of its names. */
-  hasByAnyName(repo: string, names: readonly ConfigPath[], value: JsonValue): boolean {
-    return names.some(path => this.has(repo, path, value));
-  }
-
-  /** Trusts a value immediately; `saved` waits for the disk. */
-  add(repo: string, path: ConfigPath, value: JsonValue): void {
-    const hash = hashOfValue(value);
+  /** Trusts the value with this `trustHash` immediately; `saved` waits for the disk. */
+  add(repo: string, path: ConfigPath, hash: string): void {
     const known = this.#at(repo, path);
     if (!known.includes(hash)) this.#put(repo, path, [...known, hash].slice(-mostValues));
   }
 
   /** Trusts a value that a person accepted, once it is on the disk. Throws the system's error; then it is not trusted. */
-  async accept(repo: string, path: ConfigPath, value: JsonValue): Promise<void> {
+  async accept(repo: string, path: ConfigPath, hash: string): Promise<void> {
     const before = this.#at(repo, path);
-    this.add(repo, path, value);
+    this.add(repo, path, hash);
     try {
       await this.#save();
     } catch (error) {
       this.#put(repo, path, before);
       throw error;
     }
-  }
-
-  /** Trusts all values of a configuration that run as commands. */
-  addAll(repo: string, config: Config, isCommand: (scope: string, field: string) => boolean): void {
-    for (const { scope, field, value } of configEntries(config))
-      if (isCommand(scope, field)) this.add(repo, { scope, field }, value);
   }
 
   /** Whether the file's present values were active before trust was required. True only once. */
@@ -123,8 +128,8 @@ export class TrustedValues {
   }
 
   /** Stops trusting every other value of a field. */
-  keepOnly(repo: string, path: ConfigPath, value: JsonValue | undefined): void {
-    const kept = value === undefined ? [] : [hashOfValue(value)].filter(hash => this.#at(repo, path).includes(hash));
+  keepOnly(repo: string, path: ConfigPath, hash: string | undefined): void {
+    const kept = this.#at(repo, path).filter(one => one === hash);
     if (this.#at(repo, path).length !== kept.length) this.#put(repo, path, kept);
   }
 

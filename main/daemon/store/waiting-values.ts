@@ -1,23 +1,27 @@
 import { configEntries, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import { effectOf } from "../../../shared/scopes/scope-schema.ts";
 import type { FileIntake } from "./file-intake.ts";
 import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
 import type { ServedState } from "./repository-state.ts";
 import { storageFailure } from "./storage-failure.ts";
 import type { WaitingValue } from "./store.ts";
-import { hashOfValue } from "./trusted-values.ts";
+import { trustHash } from "./trusted-values.ts";
 
 /** The values of a work tree's file, as last read, that are not trusted yet. */
 export function waitingValues(served: ServedState): readonly WaitingValue[] {
   const { stored, health, broken } = served.current;
+  const { scopes } = served.options;
   if (broken !== undefined) return [];
   const untrusted = new Set(health.filter(({ code }) => code === 1114).map(({ field }) => field));
-  return [...configEntries(withNewNames(served.mirror.wanted, served.options.scopes).config)]
+  return [...configEntries(withNewNames(served.mirror.wanted, scopes).config)]
     .filter(({ scope, field }) => untrusted.has(joinConfigPath(scope, field)))
     .map(({ scope, field, value }) => {
       const serving = configValue(stored ?? {}, scope, field);
-      return { scope, field, value, hash: hashOfValue(value), ...(serving !== undefined && { serving }) };
+      const effect = effectOf(scopes.field(scope, field)?.schema ?? {});
+      const hash = trustHash(scopes, { scope, field }, value);
+      return { scope, field, value, effect, hash, ...(serving !== undefined && { serving }) };
     });
 }
 
@@ -39,11 +43,12 @@ export async function acceptValue(
   if (waiting?.hash !== hash) {
     const value = valueByAnyName(served.mirror.wanted, path, served.options.scopes);
     // It has been accepted already.
-    if (waiting === undefined && value !== undefined && hashOfValue(value) === hash) return served.current.revision;
+    if (waiting === undefined && value !== undefined && trustHash(served.options.scopes, path, value) === hash)
+      return served.current.revision;
     throw anotherValue(served.id, path);
   }
   try {
-    await trust.accept(served.id, path, waiting.value);
+    await trust.accept(served.id, path, hash);
   } catch (error) {
     throw storageFailure(served.id, error);
   }

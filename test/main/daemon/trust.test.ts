@@ -71,7 +71,14 @@ describe("a command value from a work tree's file", () => {
     expect(problem?.message).toMatch(/repoconf trust.*using its last valid value/);
     expect(problem?.message).not.toContain("evil");
     expect((await tree.t.owner.call("trust/list")).result).toEqual([
-      { repo: "site", field: "svc.services", value: evil, hash: hashOfValue(evil), serving: good },
+      {
+        repo: "site",
+        field: "svc.services",
+        value: evil,
+        effect: { command: true },
+        hash: hashOfValue(evil),
+        serving: good,
+      },
     ]);
     expect((await tree.t.owner.call("config/explain", { repo: "site", field: "svc.services" })).result).toMatchObject({
       origin: "lastGood",

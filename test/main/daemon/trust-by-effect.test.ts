@@ -1,0 +1,217 @@
+import { mkdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { hashOfValue } from "../../../main/daemon/store/trusted-values.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { deployOf, putDeploy, replaceDeploy } from "../../helpers/renamed-scope.ts";
+import { healthOf, saveByRename } from "../../helpers/shop.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+const text = { type: "string", default: "" } as const;
+const command = { ...text, "x-command": true } as const;
+const variable = (name: string) => ({ ...text, "x-env": name });
+
+interface Tree extends AsyncDisposable {
+  readonly t: TestDaemon;
+  readonly home: string;
+  /** Writes the work tree's values of the scope `deploy` as git does. */
+  pull(deploy: { readonly [field: string]: JsonValue }): Promise<void>;
+  /** The effective value of `deploy.tools`. */
+  tools(): Promise<JsonValue | undefined>;
+  /** What waits, as `field=value`. */
+  waiting(): Promise<string[]>;
+  hashOf(field: string): Promise<string>;
+  accept(field: string, hash: string): Promise<readonly { readonly code: number }[]>;
+}
+
+/** The in-tree repository `shop`, with a value of the field `deploy.tools`, which has this schema. */
+async function startTree(
+  schema: { readonly [keyword: string]: JsonValue },
+  options: TestDaemonOptions = {},
+): Promise<Tree> {
+  const above = await temporaryFolder();
+  const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
+  await Promise.all([mkdir(home), mkdir(folder)]);
+  const write = (deploy: { readonly [field: string]: JsonValue }) =>
+    saveByRename(join(folder, ".repoconf.json"), JSON.stringify({ config: { deploy } }));
+  await write({ tools: "./evil" });
+  await putDeploy(home, { tools: schema });
+  const t = await startTestDaemon({ home, rescanInterval: 3_600_000, ...options });
+  await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
+  const list = async () => (await t.owner.call("trust/list", { repo: "shop" })).result;
+  return {
+    t,
+    home,
+    pull: async deploy => {
+      await write(deploy);
+      await t.owner.call("file/read", { repo: "shop" });
+    },
+    tools: async () => (await deployOf(t)).values["tools"],
+    waiting: async () => (await list()).map(({ field, value }) => `${field}=${value}`),
+    hashOf: async wanted => (await list()).find(({ field }) => field === wanted)?.hash ?? "",
+    accept: async (field, hash) => (await t.owner.call("trust/accept", { repo: "shop", field, hash })).errors,
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a text that a new schema makes a command or an environment variable", () => {
+  test.for([
+    ["a command", command],
+    ["a variable", variable("PATH")],
+  ] as const)("waits for trust as %s, although it was active as a text", async ([, schema]) => {
+    await using tree = await startTree(text);
+    expect(await tree.tools()).toBe("./evil");
+    await replaceDeploy(tree.t, { tools: schema });
+    for (const restart of [async () => {}, tree.t.restart]) {
+      await restart();
+      expect(await tree.tools()).toBe("");
+      expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
+    }
+    expect((await healthOf(tree.t, "shop"))[0]?.message).toMatch(
+      "x-env" in schema ? /^deploy.tools becomes the environment variable PATH/ : /^deploy.tools runs as a command/,
+    );
+    expect(await tree.accept("deploy.tools", await tree.hashOf("deploy.tools"))).toEqual([]);
+    expect(await tree.tools()).toBe("./evil");
+    await tree.t.restart();
+    expect(await tree.tools()).toBe("./evil");
+  });
+
+  test("waits even if the owner had set it, because it was set as a text", async () => {
+    await using tree = await startTree(text);
+    await tree.t.owner.call("config/set", { repo: "shop", "deploy.tools": "/opt" });
+    await replaceDeploy(tree.t, { tools: variable("PATH") });
+    expect(await tree.waiting()).toEqual(["deploy.tools=/opt"]);
+    await tree.t.owner.call("config/set", { repo: "shop", "deploy.tools": "/opt" });
+    expect(await tree.tools()).toBe("/opt");
+  });
+
+  test("waits even if the new schema is read while the set of the text is being written", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree(text, { fileSystem });
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation !== "write" || !path.includes("/log/")) return;
+      begun.resolve();
+      await released.promise;
+    };
+    const set = tree.t.owner.call("config/set", { repo: "shop", "deploy.tools": "/opt" });
+    await begun.promise;
+    await putDeploy(tree.home, { tools: variable("PATH") });
+    const isRead = async () =>
+      JSON.stringify((await tree.t.owner.call("scope/list")).result.map(({ schema }) => schema)).includes("PATH");
+    await until(isRead, "the new schema");
+    released.resolve();
+    expect((await set).errors).toEqual([]);
+    expect(await tree.tools()).toBe("");
+    expect(await tree.waiting()).toEqual(["deploy.tools=/opt"]);
+  });
+
+  test("waits if the schema changed while no daemon was running, also if trust.json is missing", async () => {
+    await using tree = await startTree(text);
+    await tree.t.daemon.close();
+    await putDeploy(tree.home, { tools: variable("PATH") });
+    await tree.t.restart();
+    expect(await tree.tools()).toBe("");
+    await putDeploy(tree.home, { tools: text });
+    await tree.t.restart();
+    expect(await tree.tools()).toBe("./evil");
+    await tree.t.daemon.close();
+    await putDeploy(tree.home, { tools: variable("PATH") });
+    await unlink(join(tree.home, "trust.json"));
+    await tree.t.restart();
+    expect(await tree.tools()).toBe("");
+    expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
+  });
+
+  test("waits if its scope is removed and comes back with the new rule", async () => {
+    await using tree = await startTree(text);
+    await unlink(join(tree.home, "scopes/deploy.schema.json"));
+    await tree.t.restart();
+    await replaceDeploy(tree.t, { tools: variable("PATH") });
+    expect(await tree.tools()).toBe("");
+    expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
+  });
+
+  test("is not active while the change that takes it out of service cannot be recorded", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree(text, { fileSystem });
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "write" && path.includes("/log/")) throw systemError("ENOSPC");
+    };
+    await replaceDeploy(tree.t, { tools: variable("PATH") });
+    expect(await tree.tools()).toBe("");
+    fileSystem.before = () => {};
+    await tree.t.owner.call("file/read", { repo: "shop" });
+    expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
+  });
+});
+
+describe("trust in a value as one thing", () => {
+  const effects = {
+    "one variable": variable("TOOLS"),
+    "another variable": variable("PATH"),
+    "a command": command,
+  } as const;
+
+  test.for([
+    ["one variable", "another variable"],
+    ["one variable", "a command"],
+    ["a command", "another variable"],
+  ] as const)("as %s is none as %s; with the old schema back, it counts again", async ([one, other]) => {
+    await using tree = await startTree(effects[one]);
+    const hash = await tree.hashOf("deploy.tools");
+    expect(await tree.accept("deploy.tools", hash)).toEqual([]);
+    await replaceDeploy(tree.t, { tools: effects[other] });
+    expect(await tree.tools()).toBe("");
+    expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
+    // The hash is that of what was reviewed.
+    expect(await tree.accept("deploy.tools", hash)).toMatchObject([{ code: 1104 }]);
+    await tree.pull({ tools: "./other" });
+    await tree.pull({ tools: "./evil" });
+    expect(await tree.tools()).toBe("");
+    await replaceDeploy(tree.t, { tools: effects[one] });
+    expect(await tree.tools()).toBe("./evil");
+  });
+
+  test("is none for a field that takes its value over by x-renamedFrom as another thing", async () => {
+    await using tree = await startTree(variable("TOOLS"));
+    expect(await tree.accept("deploy.tools", await tree.hashOf("deploy.tools"))).toEqual([]);
+    await replaceDeploy(tree.t, { path: { ...variable("PATH"), "x-renamedFrom": "tools" } });
+    expect((await deployOf(tree.t)).values).toEqual({ path: "" });
+    expect(await tree.waiting()).toEqual(["deploy.path=./evil"]);
+    await replaceDeploy(tree.t, { toolbox: { ...variable("TOOLS"), "x-renamedFrom": "tools" } });
+    expect((await deployOf(tree.t)).values).toEqual({ toolbox: "./evil" });
+  });
+
+  test("that was recorded before effects were counts for the built-in fields only", async () => {
+    await using tree = await startTree(command);
+    await tree.t.daemon.close();
+    const file = join(tree.home, "trust.json");
+    const services = { web: { ready: "true", image: "node:24" } };
+    const trusted = { "shop deploy.tools": [hashOfValue("./evil")], "shop svc.services": [hashOfValue(services)] };
+    expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ unread: [] });
+    await writeFile(file, JSON.stringify({ unread: [], trusted }));
+    await tree.t.restart();
+    await saveByRename(
+      join(tree.home, "../shop/.repoconf.json"),
+      JSON.stringify({ config: { deploy: { tools: "./evil" }, svc: { services } } }),
+    );
+    expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
+    const { result } = await tree.t.owner.call("config/list", { repo: "shop" });
+    expect(result["svc"]?.["services"]).toEqual(services);
+  });
+});
+
+test("the last valid value, too, is used only if it is trusted as what the schema makes of it", async () => {
+  await using tree = await startTree({ ...text, maxLength: 20 });
+  // A value that the schema refuses: the last valid one is used.
+  await tree.pull({ tools: "x".repeat(30) });
+  expect(await tree.tools()).toBe("./evil");
+  await replaceDeploy(tree.t, { tools: { ...variable("PATH"), maxLength: 20 } });
+  expect(await tree.tools()).toBe("");
+});
