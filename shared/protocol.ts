@@ -109,6 +109,8 @@ export interface OperationArgumentsByName {
     /** From `trust/list`: the hash of the value that the person saw. */
     readonly hash: string;
   };
+  /** `text`: the scope's schema, as JSON. */
+  "trust/preview": { readonly scope: string; readonly text: string };
   "draft/list": object;
   "draft/set": { readonly drafts?: readonly Draft[] | null; readonly removed?: readonly DraftName[] | null };
   "session/create": { readonly label: string };
@@ -288,6 +290,20 @@ export interface UntrustedValue {
   readonly serving: JsonValue;
 }
 
+/** A value that a scope would make a command or an environment variable, if it were in the home. */
+export interface PreviewedEffect {
+  /** `<scope>.<field>`. */
+  readonly field: string;
+  readonly effect: Effect;
+  readonly value: JsonValue;
+  /** False: the value is the default of the schema. */
+  readonly stored: boolean;
+  /** Whether the value would wait until a person trusts it; otherwise it would be active at once. */
+  readonly waits: boolean;
+  /** The ids of the repositories with this value, sorted. A new or changed default is listed even if none uses it. */
+  readonly repos: readonly string[];
+}
+
 /** Names a draft: of a field, or without `field` of the text of the repository's file. */
 export interface DraftName {
   readonly repo: string;
@@ -386,6 +402,8 @@ export interface OperationResults {
   "trust/list": readonly UntrustedValue[];
   /** The revision that made the value active. */
   "trust/accept": { readonly revision: number };
+  /** In the order of the schema's fields, each one's default first. */
+  "trust/preview": readonly PreviewedEffect[];
   /** In the order in which they were begun. */
   "draft/list": readonly KeptDraft[];
   /** `inMemory`: the given drafts that are lost when the daemon ends. */

@@ -1,7 +1,6 @@
 import { join } from "node:path";
-import type { JsonObject } from "../../shared/json.ts";
+import { type JsonObject, sameJson } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
-import { hashOfValue } from "../daemon/store/trusted-values.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import type { Home } from "../home.ts";
@@ -10,8 +9,6 @@ import { readWorkTreeScopes, type SchemaFile } from "./work-tree-scopes.ts";
 
 /** A scope in a work tree that the home does not have, or has with another schema. */
 export interface OfferedScope extends SchemaFile {
-  /** The hash of the parsed schema; comments and the order of members do not change it. */
-  readonly hash: string;
   /** The path of its file in the home. */
   readonly homeFile: string;
   /** The schema of this name that the home uses now; null if there is none. */
@@ -24,10 +21,10 @@ export async function readOfferedScopes(folder: string, home: Home): Promise<rea
   const offered = await Promise.all(
     files.map(async file => {
       const homeFile = join(home.scopes, `${file.scope}.schema.json`);
-      return { ...file, hash: hashOfValue(file.value), homeFile, serving: await readSchema(homeFile) };
+      return { ...file, homeFile, serving: await readSchema(homeFile) };
     }),
   );
-  return offered.filter(({ hash, serving }) => serving === null || hashOfValue(serving) !== hash);
+  return offered.filter(({ value, serving }) => serving === null || !sameJson(serving, value));
 }
 
 /** Null if the file is missing or invalid. */

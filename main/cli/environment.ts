@@ -37,9 +37,10 @@ export function environmentFields(fields: Fields): string[] {
  * value is untrusted, if two variables have the same name, or if a value cannot be in a variable.
  */
 export async function readVariables(client: RepoconfClient, { id }: Pick<RepositoryEntry, "id">): Promise<Variables> {
-  const [{ config }, fields, untrustedPaths] = await Promise.all([
+  // First, because a value that is read before its schema may be a text that the schema then makes a variable.
+  const fields = await listFields(client);
+  const [{ config }, untrustedPaths] = await Promise.all([
     readConfig(client, { repo: id }),
-    listFields(client),
     untrustedFields(client, id),
   ]);
   const untrusted = environmentFields(fields).filter(path => untrustedPaths.has(path));

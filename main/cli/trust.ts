@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
+import { describeEffect } from "../../shared/scopes/scope-schema.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -15,6 +16,7 @@ import { type Fields, listFields } from "./fields.ts";
 import { printable } from "./masking.ts";
 import { showDifference } from "./show-difference.ts";
 import { confirm, print, printJson } from "./terminal.ts";
+import type { ReviewedScope } from "./trust-scopes.ts";
 
 interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly accept?: readonly string[];
@@ -27,7 +29,7 @@ export function addTrustCommand(program: Command): void {
     .argument("[field...]", "only these fields, such as svc.services (default: all untrusted values)")
     .summary("review commands and scopes that came with a pull, and trust them")
     .description(
-      "review commands and scopes that came with a pull, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each of them in full, including masked ones, next to the active value, and asks. Without a terminal it trusts only what --accept names.\n\nIt first shows the scopes in the work tree's .repoconf/scopes that are missing or different in the home: the daemon does not use them until you copy them into the home, where they apply to all repositories.",
+      "review commands and scopes that came with a pull, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each of them in full, including masked ones, next to the active value, and asks. Without a terminal it trusts only what --accept names.\n\nIt first shows the scopes in the work tree's .repoconf/scopes that are missing or different in the home, and the values, in any repository, that each would make commands or environment variables: the daemon does not use them until you copy them into the home, where they apply to all repositories.",
     )
     .option(
       "--accept <hash>",
@@ -51,14 +53,18 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
     };
     let { accept: hashes } = options;
     let takenScopes: readonly object[] = [];
-    const scopes = path === undefined || fields.length > 0 ? [] : await readOfferedScopes(path, home);
-    if (scopes.length > 0) {
-      const { acceptScopes, askForScopes, scopeAsJson } = await import("./trust-scopes.ts");
+    const offered = path === undefined || fields.length > 0 ? [] : await readOfferedScopes(path, home);
+    if (offered.length > 0) {
+      const { acceptScopes, askForScopes, reviewScope, scopeAsJson } = await import("./trust-scopes.ts");
+      const known = options.reveal || !options.json ? undefined : await listFields(client);
+      const asJson = (one: ReviewedScope) => scopeAsJson(one, known);
+      const scopes: ReviewedScope[] = [];
+      for (const one of offered) scopes.push(await reviewScope(client, one));
       if (hashes !== undefined) {
         const taken = await acceptScopes(client, home, scopes, hashes, options.json === true);
         hashes = hashes.filter(hash => !taken.some(one => one.hash === hash));
-        takenScopes = taken.map(scopeAsJson);
-      } else if (options.json) return printAll(scopes.map(scopeAsJson), all);
+        takenScopes = taken.map(asJson);
+      } else if (options.json) return printAll(scopes.map(asJson), all);
       else {
         if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
         // A new scope may have untrusted values.
@@ -122,6 +128,6 @@ async function accept(client: RepoconfClient, { repo, field, hash }: UntrustedVa
   if (!quiet) print(`Trusted ${field}; it is active as of revision ${revision}.`);
 }
 
-function show({ field, value, serving, hash }: UntrustedValue): void {
-  showDifference(field, serving, value, hash);
+function show({ field, value, effect, serving, hash }: UntrustedValue): void {
+  showDifference(`${field} ${describeEffect(effect)}`, serving, value, hash);
 }

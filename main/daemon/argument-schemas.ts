@@ -242,6 +242,11 @@ export const argumentSchemas = {
     properties: { repo: optionalString, field: optionalString, hash: { type: "string" } },
     required: ["hash"],
   },
+  "trust/preview": {
+    type: "object",
+    properties: { scope: { type: "string" }, text: { type: "string" } },
+    required: ["scope", "text"],
+  },
   "draft/list": { type: "object", properties: {} },
   "draft/set": {
     type: "object",

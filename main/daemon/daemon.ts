@@ -267,7 +267,7 @@ async function startDaemon(
         ...fileOperations(store),
         ...scopeOperations(scopes),
         ...draftOperations(drafts),
-        ...trustOperations(store, scopes),
+        ...trustOperations(store, scopes, yielding),
         ...sessionOperations({
           sessions,
           linkOf: async (code, byAddress) =>

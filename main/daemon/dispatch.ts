@@ -142,6 +142,7 @@ function readsMuch(name: OperationName, args: object): boolean {
     case "history/search":
     case "history/restore":
     case "repo/list":
+    case "trust/preview":
       return true;
     case "config/list":
       return has("revision");

@@ -152,3 +152,89 @@ describe("scopes that a work tree brings, on the command line", () => {
     expect(await home.succeed(["describe", "build.jobs"], { folder: one })).toContain("Two.");
   });
 });
+
+describe("a new version of an accepted scope that makes a variable of a text", () => {
+  const schemaOf = (path: object) =>
+    JSON.stringify({ type: "object", properties: { path: { type: "string", ...path } } });
+  const upgraded = schemaOf({ default: "./default", "x-env": "TOOLS" });
+
+  /** `site`, in-tree, and `shop`, in the home, both with a value of the text `tools.path`; a pull has brought the new version to `site`. */
+  async function makeUpgrade(home: CommandHome): Promise<string> {
+    const [site, shop] = [join(home.workFolder, "site"), join(home.workFolder, "shop")];
+    await mkdir(join(site, ".repoconf/scopes"), { recursive: true });
+    await mkdir(shop);
+    const file = join(site, ".repoconf/scopes/tools.schema.json");
+    await writeFile(file, schemaOf({ default: "" }));
+    await writeFile(join(site, ".repoconf.json"), '{ "config": { "tools": { "path": "./evil" } } }');
+    await home.succeed(["repo", "add", site, "--in-tree", "--id", "site", "--json"]);
+    await home.succeed(["repo", "add", shop, "--id", "shop", "--json"]);
+    const [offered] = await offeredIn(home, site);
+    await home.succeed(["trust", "--accept", offered?.hash ?? ""], { folder: site });
+    await home.succeed(["set", "tools.path=/opt"], { folder: shop });
+    expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./evil\n");
+    await writeFile(file, upgraded);
+    return site;
+  }
+
+  const offeredIn = async (home: CommandHome, folder: string, options: readonly string[] = []) =>
+    JSON.parse(await home.succeed(["trust", "--json", ...options], { folder })) as readonly {
+      readonly hash: string;
+      readonly effects: unknown;
+    }[];
+
+  test("is shown with its default and with the values of all repositories, and puts none of a work tree's file into a shell", async () => {
+    await using home = await makeCommandHome();
+    const site = await makeUpgrade(home);
+    const { output } = await home.run(["trust"], { folder: site });
+    expect(output).toContain(`With this scope:
+  tools.path becomes the environment variable TOOLS
+    its default in site:
+    + "./default"
+    the value in shop:
+    + "/opt"
+    the value in site, not used until you trust it there:
+    + "./evil"
+`);
+    const effect = { field: "tools.path", effect: { command: false, variable: "TOOLS" } };
+    const [offered] = await offeredIn(home, site);
+    expect(offered?.effects).toEqual([
+      { ...effect, value: "./default", stored: false, waits: false, repos: ["site"] },
+      { ...effect, value: "/opt", stored: true, waits: false, repos: ["shop"] },
+      { ...effect, value: "./evil", stored: true, waits: true, repos: ["site"] },
+    ]);
+    await home.succeed(["trust", "--accept", offered?.hash ?? ""], { folder: site });
+    const untrusted = await home.run(["env"], { folder: site });
+    expect(untrusted).toMatchObject({ code: 3, output: "" });
+    const asked = await home.run(["trust"], { folder: site });
+    expect(asked.output).toContain("tools.path becomes the environment variable TOOLS");
+    expect(asked.output).toContain(`+ "./evil"`);
+    const [waiting] = await waitingIn(home, site);
+    await home.succeed(["trust", "--accept", waiting?.hash ?? ""], { folder: site });
+    expect(await home.succeed(["env"], { folder: site })).toContain("./evil");
+  });
+
+  test("is accepted by a hash of the schema and these values: after a change of one of them it is refused", async () => {
+    await using home = await makeCommandHome();
+    const site = await makeUpgrade(home);
+    const [offered] = await offeredIn(home, site);
+    await home.succeed(["set", "--repo", "shop", "tools.path=./other"]);
+    expect((await home.run(["trust", "--accept", offered?.hash ?? ""], { folder: site })).code).toBe(3);
+    expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./evil\n");
+    const [again] = await offeredIn(home, site);
+    await home.succeed(["trust", "--accept", again?.hash ?? ""], { folder: site });
+    expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./default\n");
+  });
+
+  test("its masked values, and those of fields that the home does not have, are hidden in JSON without --reveal", async () => {
+    await using home = await makeCommandHome();
+    const site = await makeUpgrade(home);
+    const fields = { token: { type: "string", default: "", "x-env": "TOKEN" } };
+    await writeFile(
+      join(site, ".repoconf/scopes/keys.schema.json"),
+      JSON.stringify({ type: "object", properties: fields }),
+    );
+    await writeFile(join(site, ".repoconf.json"), '{ "config": { "keys": { "token": "s3cret" } } }');
+    expect(JSON.stringify(await offeredIn(home, site))).not.toContain("s3cret");
+    expect(JSON.stringify(await offeredIn(home, site, ["--reveal"]))).toContain("s3cret");
+  });
+});

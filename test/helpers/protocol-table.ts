@@ -50,6 +50,7 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "file/restore": null,
   "trust/list": null,
   "trust/accept": null,
+  "trust/preview": null,
   "draft/list": null,
   "draft/set": null,
   "session/create": null,

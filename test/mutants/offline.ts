@@ -163,7 +163,7 @@ export const mutants: readonly Mutant[] = [
     ...trust,
     removed: "comparing an offered scope with the home's scope of that name",
     file: "main/check/offered-scopes.ts",
-    find: "serving === null || hashOfValue(serving) !== hash",
+    find: "serving === null || !sameJson(serving, value)",
     replace: "serving === null",
     name: "a scope with the name of one in the home",
   },

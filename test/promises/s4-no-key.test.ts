@@ -64,6 +64,7 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "trust/list": {},
   // Already active, which is a success.
   "trust/accept": { repo: "shop", field: "svc.provider", hash: hashOfValue("here") },
+  "trust/preview": { scope: "planted", text: `{ "type": "object", "properties": {} }` },
   "draft/list": {},
   "draft/set": { drafts: [{ repo: "shop", field: "svc.timeout", value: 66 }] },
   "session/create": { label: "desktop" },

@@ -204,6 +204,7 @@ async function compareMatrix(check: RightsCheck): Promise<void> {
 const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [name: string]: unknown }])[] = [
   ["repo/add", { name: "planted" }],
   ["repo/scan", { path: "/" }],
+  ["trust/preview", { scope: "planted", text: `{ "type": "object", "properties": {} }` }],
   ["draft/list", {}],
   ["draft/set", {}],
   ["draft/set", { drafts: [{ repo: "alpha", field: "svc.timeout", value: 66 }] }],

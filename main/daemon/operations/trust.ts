@@ -5,14 +5,17 @@ import type { UntrustedValue } from "../../../shared/protocol.ts";
 import type { Operations } from "../dispatch.ts";
 import type { Scopes } from "../scopes.ts";
 import type { RepositoryStore } from "../store/store.ts";
+import type { Yielding } from "../yielding.ts";
 import { noField } from "./config.ts";
 import { existing, requireOwner } from "./repo.ts";
+import { previewInAll } from "./scope-preview.ts";
 
-/** `trust/*`: values in a work tree's file that run as commands and wait for the owner to trust them. */
+/** `trust/*`: values in a work tree's file that run as commands and wait for the owner to trust them; what a scope would make of values. */
 export function trustOperations(
   store: RepositoryStore,
   scopes: Scopes,
-): Pick<Operations, "trust/list" | "trust/accept"> {
+  yielding: Yielding,
+): Pick<Operations, "trust/list" | "trust/accept" | "trust/preview"> {
   const valuesOf = async (repo: string): Promise<UntrustedValue[]> =>
     (await store.waiting(repo)).map(({ scope, field, value, effect, hash, serving }) => ({
       repo,
@@ -43,6 +46,11 @@ export function trustOperations(
           field,
         });
       return { result: { revision: await store.accept(id, path, hash) } };
+    },
+
+    "trust/preview": async ({ scope: name, text }, { caller }) => {
+      requireOwner(caller);
+      return { result: await previewInAll(store, scopes, { name, text, turn: yielding.begin(caller.keyId) }) };
     },
   };
 }

@@ -41,6 +41,7 @@ import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
 import { changesAfter, configAt, historyFrom, revisionAt } from "./repository-history.ts";
 import { RepositoryIndex } from "./repository-index.ts";
 import type { IndexedRepository } from "./repository-state.ts";
+import type { PreviewedValue } from "./scope-preview.ts";
 import { storageFailure } from "./storage-failure.ts";
 import type {
   Actor,
@@ -425,6 +426,10 @@ export class FileStore implements RepositoryStore {
   async accept(id: string, path: ConfigPath, hash: string): Promise<number> {
     const repository = await this.#repositories.load(id);
     return repository.exclusive(() => repository.accept(path, hash));
+  }
+
+  async previewScope(id: string, scopes: Scopes, name: string): Promise<readonly PreviewedValue[]> {
+    return this.#repositories.require(id).previewScope(scopes, name);
   }
 
   isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean {

@@ -1,6 +1,7 @@
 import { applyConfigEdits, type Config, configValue, countConfigFields } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
+import type { Scopes } from "../scopes.ts";
 import { overValues } from "./document-commits.ts";
 import { FileIntake } from "./file-intake.ts";
 import type { Journal } from "./journal/journal.ts";
@@ -22,6 +23,7 @@ import { type PreparedChanges, RepositoryChanges } from "./repository-changes.ts
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { RepositoryQueue } from "./repository-queue.ts";
 import { type IndexedRepository, type RepositoryOptions, ServedState } from "./repository-state.ts";
+import { type PreviewedValue, previewScope } from "./scope-preview.ts";
 import { unreadableJournal } from "./storage-failure.ts";
 import type {
   Applied,
@@ -287,6 +289,12 @@ export class Repository {
   async waiting(): Promise<readonly WaitingValue[]> {
     await this.refresh();
     return waitingValues(this.#served);
+  }
+
+  /** See `previewScope`, of the present values. */
+  async previewScope(scopes: Scopes, name: string): Promise<readonly PreviewedValue[]> {
+    await this.refresh();
+    return previewScope(this.#served, scopes, name);
   }
 
   /** Call at the end of a change: drops a prepared text that was not written to the file. */

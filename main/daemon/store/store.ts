@@ -4,10 +4,12 @@ import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangeSource, FileText, HealthProblem, IndexingProgress } from "../../../shared/protocol.ts";
 import type { Effect } from "../../../shared/scopes/scope-schema.ts";
+import type { Scopes } from "../scopes.ts";
 import type { Turn } from "../yielding.ts";
 import type { LastChangeOf } from "./last-changes.ts";
 import type { Position } from "./log/commit-log.ts";
 import type { HistoryGroup, MergedHistoryOptions, UnavailableHistory } from "./merged-history.ts";
+import type { PreviewedValue } from "./scope-preview.ts";
 
 /**
  * The store's port. The operations (config-service.ts) know only this interface and nothing of files; a store on another engine would
@@ -99,6 +101,8 @@ export interface RepositoryStore {
    * 1104 if that value is not waiting any more, 1106 or 1108.
    */
   accept(id: string, path: ConfigPath, hash: string): Promise<number>;
+  /** See `previewScope`. Reads the file first. Throws RepoconfError 1102. */
+  previewScope(id: string, scopes: Scopes, name: string): Promise<readonly PreviewedValue[]>;
   /** Whether a value that runs as a command may become active: the repository is not in-tree, or the value is trusted. */
   isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean;
   /** Calls `listener` with every change, once it is durable and visible, in the order of the log. */

@@ -127,6 +127,7 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "file/restore": [["repo"]],
   "trust/list": [[], ["repo"]],
   "trust/accept": [["repo", "field", "hash"]],
+  "trust/preview": [["scope", "text"]],
   "draft/list": [[]],
   "draft/set": [[], ["drafts", "removed"]],
   "session/create": [["label"]],

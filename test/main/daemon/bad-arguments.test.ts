@@ -172,6 +172,10 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { repo, field: "svc.services", hash: "" },
     { repo: notText, field: notText, hash: [...notText, null, undefined] },
   ],
+  "trust/preview": [
+    { scope: "build", text: '{ "type": "object", "properties": {} }' },
+    { scope: [...notText, null, undefined], text: [...notText, null, undefined, "", "{", "{}"] },
+  ],
   "draft/list": [{}, {}],
   "draft/set": [
     {},
