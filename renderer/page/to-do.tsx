@@ -1,10 +1,11 @@
 import { type ReactNode, useId, useState } from "react";
-import { joinConfigPath } from "../../shared/config-path.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { describeProblem, problemsIn } from "../../shared/health.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { describeEffect, effectOf } from "../../shared/scopes/scope-schema.ts";
 import { ReviewDialog } from "../edits/review-dialog.tsx";
 import { addressOf } from "../state/place.ts";
-import { nameOfRepository, type PendingEdit, useScreen } from "../state/store.ts";
+import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
 /** The maximum shown of each kind. */
@@ -14,6 +15,7 @@ const mostShown = 20;
 export function ToDo({ repositories }: { readonly repositories: readonly RepositoryEntry[] }) {
   const pending = useScreen(state => state.pending);
   const drafts = useScreen(state => state.drafts);
+  const scopes = useScreen(state => state.scopes);
   const undecided = [...pending].filter(([, { conflict, refusal }]) => conflict !== undefined || refusal !== undefined);
   // Even with very many repositories, few have problems.
   const problems = repositories
@@ -44,7 +46,7 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
       <Section title="Commands waiting for your trust">
         {untrusted.map(({ entry, field }) => (
           <li key={`${entry.id} ${field}`}>
-            <RepositoryLink repo={entry.id} /> <code>{field}</code> came with the file and runs as a command.
+            <RepositoryLink repo={entry.id} /> <code>{field}</code> came with the file and {effectIn(scopes, field)}.
             <WaitingValue repo={entry.id} field={field} />
           </li>
         ))}
@@ -119,6 +121,13 @@ function Section({ title, action, children }: SectionProps) {
       {action}
     </section>
   );
+}
+
+/** What the value of a field (`<scope>.<field>`) does, as the end of a sentence. */
+function effectIn(scopes: readonly ScopeEntry[], path: string): string {
+  const split = splitConfigPath(path);
+  const schema = split && findField(scopes, split.scope, split.field);
+  return describeEffect(effectOf(schema ?? { "x-command": true }));
 }
 
 function describeUndecided({ conflict, refusal }: PendingEdit): string {

@@ -1,11 +1,12 @@
 import { useState } from "react";
 import { exactText } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
+import { describeEffect } from "../../shared/scopes/scope-schema.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 
-/** An untrusted value: shown beside the active value before it can be trusted. */
+/** An untrusted value: shown with what it would do, and beside the active value, before it can be trusted. */
 export function WaitingValue({ repo, field }: { readonly repo: string; readonly field: string }) {
   const [shown, setShown] = useState<UntrustedValue>();
   const [pending, setPending] = useState<"Reading…" | "Trusting…">();
@@ -32,6 +33,11 @@ export function WaitingValue({ repo, field }: { readonly repo: string; readonly 
     });
   return (
     <div className="waiting-value">
+      {shown !== undefined && (
+        <p>
+          Once it is trusted, this value <strong>{describeEffect(shown.effect)}</strong>.
+        </p>
+      )}
       {shown !== undefined && (
         <div className="waiting-values">
           <figure>

@@ -16,10 +16,30 @@ const commands: { readonly [field: string]: { readonly none: JsonValue; make(num
   "tasks.run": { none: "", make: number => `make ${number}` },
 };
 const fields = Object.keys(commands);
-const tasksSchema = {
-  type: "object",
-  properties: { run: { type: "string", "x-command": true, default: "" } },
-};
+
+/** What schemas make of the field `tasks.run`; "removed": there is no such scope. */
+const effects = {
+  text: {},
+  command: { "x-command": true },
+  "variable TOOLS": { "x-env": "TOOLS" },
+  "variable PATH": { "x-env": "PATH" },
+  both: { "x-command": true, "x-env": "PATH" },
+  removed: undefined,
+} as const;
+type EffectName = keyof typeof effects;
+
+/** A version of the scope `tasks`. If the field is renamed, it is `tasks.go`, and was `tasks.run`. */
+interface Version {
+  readonly effect: EffectName;
+  readonly isRenamed: boolean;
+}
+
+function schemaText({ effect, isRenamed }: Version): string | undefined {
+  const keywords = effects[effect];
+  if (keywords === undefined) return undefined;
+  const field = { type: "string", default: "", ...keywords, ...(isRenamed && { "x-renamedFrom": "run" }) };
+  return JSON.stringify({ type: "object", properties: { [isRenamed ? "go" : "run"]: field } });
+}
 
 interface Config {
   [scope: string]: { [field: string]: JsonValue };
@@ -29,31 +49,56 @@ interface Config {
  * What a person knows: the values of each field that may be active, and those that must be active once the file contains them.
  */
 class Model {
-  readonly allowed = new Map(fields.map(field => [field, new Set<string>()]));
-  readonly sure = new Map(fields.map(field => [field, new Set<string>()]));
+  version: Version = { effect: "command", isRenamed: false };
+  /** By a field's name and effect. */
+  readonly #allowed = new Map<string, Set<string>>();
+  readonly #sure = new Map<string, Set<string>>();
 
-  allow(field: string, value: JsonValue, isSure: boolean): void {
-    this.allowed.get(field)?.add(canonicalJson(value));
-    if (isSure) this.sure.get(field)?.add(canonicalJson(value));
+  /** The present name of a field; undefined if its scope is removed. */
+  nameOf(field: string): string | undefined {
+    if (field !== "tasks.run") return field;
+    if (this.version.effect === "removed") return undefined;
+    return this.version.isRenamed ? "tasks.go" : field;
   }
 
-  allows(field: string, value: JsonValue): boolean {
-    const text = canonicalJson(value);
-    return text === canonicalJson(commands[field]?.none ?? null) || this.allowed.get(field)?.has(text) === true;
+  allow(field: string, value: JsonValue, isSure: boolean): void {
+    const [place = ""] = placesOf(field, this.version);
+    for (const values of isSure ? [this.#allowed, this.#sure] : [this.#allowed])
+      values.set(place, (values.get(place) ?? new Set()).add(canonicalJson(value)));
+  }
+
+  allows(field: string, value: JsonValue, version = this.version): boolean {
+    if (canonicalJson(value) === canonicalJson(commands[field]?.none ?? null)) return true;
+    return isPlain(field, version) || holds(this.#allowed, field, version, value);
   }
 
   isSure(field: string, value: JsonValue): boolean {
-    return this.sure.get(field)?.has(canonicalJson(value)) === true;
+    return isPlain(field, this.version) || holds(this.#sure, field, this.version, value);
   }
 
-  /** trust.json is missing: only active values count as trusted. */
+  /**
+   * trust.json is missing: only active values of the built-in scope count as trusted, because those of others may have become active
+   * as something else.
+   */
   forgetAllBut(served: ReadonlyMap<string, JsonValue>): void {
-    for (const field of fields) {
-      const text = canonicalJson(served.get(field) ?? null);
-      this.allowed.set(field, new Set([text]));
-      this.sure.set(field, new Set([text]));
-    }
+    this.#allowed.clear();
+    this.#sure.clear();
+    for (const field of fields) if (field !== "tasks.run") this.allow(field, served.get(field) ?? null, true);
   }
+}
+
+function isPlain(field: string, { effect }: Version): boolean {
+  return field === "tasks.run" && (effect === "text" || effect === "removed");
+}
+
+/** Where a value that is trusted now is remembered, and under which older names one counts. */
+function placesOf(field: string, { effect, isRenamed }: Version): string[] {
+  if (field !== "tasks.run") return [field];
+  return (isRenamed ? ["tasks.go", "tasks.run"] : ["tasks.run"]).map(name => `${name} ${effect}`);
+}
+
+function holds(values: ReadonlyMap<string, Set<string>>, field: string, version: Version, value: JsonValue): boolean {
+  return placesOf(field, version).some(place => values.get(place)?.has(canonicalJson(value)));
 }
 
 /** One in-tree repository, `site`, with a daemon in a separate process. */
@@ -71,6 +116,8 @@ class World {
   #eventsSeen = 0;
   /** The active values of the last list. */
   #served = new Map<string, JsonValue>();
+  /** The schema before this step: events may be older than the present one. */
+  #before: Version | undefined;
 
   private constructor(random: Random, program: string, folder: string, daemon: DaemonProcess, client: TestClient) {
     this.#random = random;
@@ -85,7 +132,8 @@ class World {
     const [home, site] = [join(folder, "home"), join(folder, "site")];
     await mkdir(join(home, "scopes"), { recursive: true });
     await mkdir(site);
-    await writeFile(join(home, "scopes/tasks.schema.json"), JSON.stringify(tasksSchema));
+    const first = schemaText({ effect: "command", isRenamed: false });
+    await writeFile(join(home, "scopes/tasks.schema.json"), first ?? "");
     const daemon = await DaemonProcess.start(home, program);
     const client = await daemon.connect();
     const world = new World(random, program, folder, daemon, client);
@@ -108,6 +156,9 @@ class World {
       [3, "undo", () => this.#restore(1)],
       [2, "restore", () => this.#restore(1 + this.#random(12))],
       [3, "late edit", () => this.#editLate()],
+      [3, "new schema", () => this.#changeSchema(async () => {})],
+      [3, "new schema and pull", () => this.#changeSchema(() => this.#write(this.#anyText()))],
+      [3, "accept after a new schema", () => this.#accept(() => this.#changeSchema(async () => {}))],
       [1, "restart", () => this.#restart(() => this.#call("config/set", { "svc.timeout": 1 }))],
       [2, "kill", () => this.#restart(() => this.#dieInSet())],
       [1, "trust.json deleted", () => this.#loseTrust()],
@@ -117,6 +168,7 @@ class World {
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
     await run?.();
     await this.#check(name);
+    this.#before = undefined;
   }
 
   async end(): Promise<void> {
@@ -145,14 +197,42 @@ class World {
     await rename(`${this.#file}.new`, this.#file);
   }
 
+  /** Writes another version of the scope, as when it is accepted. `isRunning`: waits until the daemon uses it. */
+  async #writeSchema(isRunning: boolean): Promise<void> {
+    const names = Object.keys(effects) as EffectName[];
+    const effect = names[this.#random(names.length)] ?? "text";
+    this.#before = this.model.version;
+    const version = { effect, isRenamed: effect !== "removed" && this.#random(3) === 0 };
+    const file = join(this.#home, "scopes/tasks.schema.json");
+    const text = schemaText(version);
+    if (text === undefined) await rm(file, { force: true });
+    else {
+      await writeFile(`${file}.new`, text);
+      await rename(`${file}.new`, file);
+    }
+    while (isRunning) {
+      const { result } = await this.#client.call("scope/list");
+      const schema = result.find(({ scope }) => scope === "tasks")?.schema;
+      if ((schema === undefined ? undefined : canonicalJson(schema as unknown as JsonValue)) === canonical(text)) break;
+      await new Promise(next => setTimeout(next, 5));
+    }
+    this.model.version = version;
+  }
+
+  async #changeSchema(meanwhile: () => Promise<void>): Promise<void> {
+    await Promise.all([this.#writeSchema(true), meanwhile()]);
+  }
+
   #call(operation: "config/set" | "history/restore" | "trust/accept", args: object) {
     return this.#client.call(operation, { repo: "site", ...args });
   }
 
   async #set(): Promise<void> {
     const field = fields[this.#random(fields.length)] ?? "";
+    const name = this.model.nameOf(field);
+    if (name === undefined) return;
     const value = this.#anyValue(field);
-    const { errors } = await this.#call("config/set", { [field]: value, "svc.timeout": this.#random(1_000) });
+    const { errors } = await this.#call("config/set", { [name]: value, "svc.timeout": this.#random(1_000) });
     if (errors.length === 0) this.model.allow(field, value, true);
     else this.wrong.push(`a set was refused: ${JSON.stringify(errors)}`);
   }
@@ -162,10 +242,16 @@ class World {
     const { result } = await this.#client.call("trust/list", { repo: "site" });
     const shown = result[this.#random(result.length)];
     if (shown === undefined) return;
+    const field = shown.field === "tasks.go" ? "tasks.run" : shown.field;
+    const { version } = this.model;
     await meanwhile();
     const { errors } = await this.#call("trust/accept", { field: shown.field, hash: shown.hash });
-    if (errors.length === 0) this.model.allow(shown.field, shown.value, true);
-    else if (errors[0]?.code !== 1104) this.wrong.push(`accept was refused: ${JSON.stringify(errors)}`);
+    // Of a value that was shown as something else, nothing is accepted.
+    const isSame = field !== "tasks.run" || version.effect === this.model.version.effect;
+    if (errors.length === 0 && isSame) this.model.allow(field, shown.value, true);
+    else if (errors.length === 0) this.wrong.push(`${shown.field} was accepted as ${this.model.version.effect}`);
+    else if (![1104, 1011].includes(errors[0]?.code ?? 0))
+      this.wrong.push(`accept was refused: ${JSON.stringify(errors)}`);
   }
 
   async #restore(back: number): Promise<void> {
@@ -184,11 +270,13 @@ class World {
 
   async #dieInSet(): Promise<void> {
     const field = fields[this.#random(fields.length)] ?? "";
+    const name = this.model.nameOf(field);
+    if (name === undefined) return;
     const value = this.#anyValue(field);
     // It may become active without a reply, because setting it counts as trusting it.
     this.model.allow(field, value, false);
     await this.#daemon.arm({ call: 1 + this.#random(30), when: "before" });
-    const reply = this.#call("config/set", { [field]: value }).catch(() => undefined);
+    const reply = this.#call("config/set", { [name]: value }).catch(() => undefined);
     const ended = (async () => {
       for (let tries = 0; tries < 200 && !this.#daemon.isDead; tries++) await new Promise(next => setTimeout(next, 5));
     })();
@@ -200,6 +288,7 @@ class World {
     this.#client.socket.close();
     await this.#daemon.kill();
     await between();
+    if (this.#random(2) === 0) await this.#writeSchema(false);
     if (this.#random(2) === 0) await this.#write(this.#anyText());
     this.#daemon = await DaemonProcess.start(this.#home, this.#program);
     this.#client = await this.#daemon.connect();
@@ -226,15 +315,18 @@ class World {
       const { result } = await this.#client.call("config/list", { repo: "site" });
       const waiting = (await this.#client.call("trust/list", { repo: "site" })).result;
       this.#hear(step);
-      for (const field of fields) this.#see(step, field, valueAt(result, field));
+      const served = (field: string) => valueAt(result, this.model.nameOf(field) ?? "");
+      for (const field of fields) this.#see(step, field, served(field));
       // A late edit is detected a moment later.
       const isSettled = before === (await text()) && before === (await readFile(this.#file, "utf8"));
       if (!isSettled && tries < 100) continue;
-      this.#served = new Map(fields.map(field => [field, valueAt(result, field) ?? null]));
+      this.#served = new Map(fields.map(field => [field, served(field) ?? null]));
       const { config = {} } = JSON.parse(before) as { config?: Config };
       for (const field of fields) {
-        const entry = waiting.find(one => one.field === field);
-        const problem = this.#judge(field, valueAt(config, field), entry?.value);
+        const name = this.model.nameOf(field);
+        if (name === undefined) continue;
+        const entry = waiting.find(one => one.field === name);
+        const problem = this.#judge(field, valueAt(config, name) ?? valueAt(config, field), entry?.value);
         if (problem !== undefined) this.wrong.push(`${step}: ${field} ${problem}`);
       }
       return;
@@ -260,16 +352,24 @@ class World {
       const event = events[this.#eventsSeen];
       if (event?.[0] !== "config" || event[1] !== "changed") continue;
       for (const field of fields) {
-        const [scope = "", name = ""] = field.split(".");
-        this.#see(`${step}, an event`, field, event[2].changes[scope]?.[name]?.value);
+        for (const name of field === "tasks.run" ? [field, "tasks.go"] : [field]) {
+          const [scope = "", own = ""] = name.split(".");
+          // Null: the field's value was removed together with the field.
+          this.#see(`${step}, an event`, field, event[2].changes[scope]?.[own]?.value ?? undefined, this.#before);
+        }
       }
     }
   }
 
-  #see(step: string, field: string, value: JsonValue | undefined): void {
-    if (value === undefined || this.model.allows(field, value)) return;
-    this.wrong.push(`${step}: ${field} = ${canonicalJson(value)} is active, but nobody trusted it`);
+  #see(step: string, field: string, value: JsonValue | undefined, before = this.model.version): void {
+    if (value === undefined || this.model.allows(field, value) || this.model.allows(field, value, before)) return;
+    const effect = field === "tasks.run" ? ` as ${this.model.version.effect}` : "";
+    this.wrong.push(`${step}: ${field} = ${canonicalJson(value)} is active${effect}, but nobody trusted it`);
   }
+}
+
+function canonical(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : canonicalJson(JSON.parse(text));
 }
 
 function valueAt(config: Config | { readonly [scope: string]: unknown }, field: string): JsonValue | undefined {
@@ -282,7 +382,7 @@ test("S17 a command that arrives with a pull is never active before a person has
 }, async () => {
   await using programFolder = await temporaryFolder();
   const program = await bundle("dying-daemon.ts", programFolder.path);
-  const [histories, length] = [amount(1, 20), amount(60, 250)];
+  const [histories, length] = [amount(1, 20), amount(80, 250)];
   const wrong: string[] = [];
   const counts = new Map<string, number>();
   for (let history = 0; history < histories; history++) {

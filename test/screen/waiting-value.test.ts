@@ -47,4 +47,38 @@ describeScreen("a command pulled with git", () => {
     await window.expand("Services");
     await poll(() => field.getByRole("textbox", { name: "Ready" }).inputValue()).toBe("curl other.test | sh");
   });
+
+  test("that becomes an environment variable is shown with the variable, and trusted only as this one", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, "site");
+    await mkdir(path);
+    await writeFile(join(path, ".repoconf.json"), JSON.stringify({ config: { tools: { path: "./evil" } } }));
+    const schemaOf = (variable: string) => ({
+      type: "object",
+      properties: { path: { title: "Tools", type: "string", default: "", "x-env": variable } },
+    });
+    await using screen = await startScreen({ scopes: { tools: schemaOf("TOOLS") } });
+    await screen.t.owner.call("repo/add", { id: "site", name: "site", path, inTree: true });
+    await using window = await screen.open();
+    const { page } = window;
+    const waiting = page.getByRole("listitem").filter({ has: page.getByText("tools.path", { exact: true }) });
+    await reads(waiting, "came with the file and becomes the environment variable TOOLS.");
+    const [show, trust] = [/^Show ?: tools.path$/, /^Trust this value ?: tools.path$/].map(name =>
+      waiting.getByRole("button", { name }),
+    );
+    await show?.click();
+    await reads(waiting, "Once it is trusted, this value becomes the environment variable TOOLS.");
+    await reads(waiting.getByRole("figure", { name: "In the file" }), "./evil");
+
+    // Another variable before the button is pressed.
+    await writeFile(join(screen.t.homeFolder, "scopes/tools.schema.json"), JSON.stringify(schemaOf("PATH")));
+    await reads(waiting, "came with the file and becomes the environment variable PATH.");
+    await trust?.click();
+    await reads(page.getByRole("log", { name: "Messages" }), "is no longer waiting for trust");
+    expect(await screen.stored("site", "tools.path")).toBeUndefined();
+    await show?.click();
+    await reads(waiting, "Once it is trusted, this value becomes the environment variable PATH.");
+    await trust?.click();
+    await poll(() => screen.stored("site", "tools.path")).toBe("./evil");
+  });
 });

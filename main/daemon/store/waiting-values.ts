@@ -26,8 +26,8 @@ export function waitingValues(served: ServedState): readonly WaitingValue[] {
 }
 
 /**
- * Trusts the waiting value of a field, identified by its hash, and makes it active. Returns the revision. Call it inside `exclusive`.
- * Throws RepoconfError 1102, 1104 if the file has another value by now, 1106 or 1108.
+ * Trusts the waiting value of a field, identified by its hash (of the value and what it would do), and makes it active. Returns the revision. Call it inside `exclusive`.
+ * Throws RepoconfError 1102, 1104 if the file has another value or the schema another effect by now, 1106 or 1108.
  */
 export async function acceptValue(
   served: ServedState,
@@ -59,6 +59,6 @@ export async function acceptValue(
 
 function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {
   const path = joinConfigPath(scope, field);
-  const message = `The value of ${path} that you reviewed is no longer waiting for trust: the file may have a different value now. Review it again.`;
+  const message = `The value of ${path} that you reviewed is no longer waiting for trust: the file or the field's schema may have changed. Review it again.`;
   return new RepoconfError(1104, message, { repo, field: path });
 }
