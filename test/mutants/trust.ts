@@ -1,14 +1,16 @@
 import type { Mutant } from "./mutant.ts";
 
 const s17 = { promise: "S17", test: "test/main/daemon/trust.test.ts" };
+const byEffect = { promise: "S17", test: "test/main/daemon/trust-by-effect.test.ts" };
+const preview = { promise: "S17", test: "test/main/daemon/trust-preview.test.ts" };
 
 export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "the value in what is trusted (one trusted value covers all values of a field)",
     file: "main/daemon/store/trusted-values.ts",
-    find: "return this.#at(repo, path).includes(hashOfValue(value));",
-    replace: "return this.#at(repo, path).length > 0;",
+    find: "return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));",
+    replace: 'return scopes.namesOf(path).some(name => this.#at(repo, name).length > 0 && hash !== "");',
     name: "needs to be accepted once",
   },
   {
@@ -31,8 +33,8 @@ export const mutants: readonly Mutant[] = [
     ...s17,
     removed: "checking trust when a repository is first read",
     file: "main/daemon/store/repository-state.ts",
-    find: "!this.#isOfWorkTree || trust.hasByAnyName(",
-    replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.hasByAnyName(",
+    find: "!this.#isOfWorkTree || trust.has(",
+    replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.has(",
     name: "waits from the start",
   },
   {
@@ -95,6 +97,87 @@ export const mutants: readonly Mutant[] = [
       requireOwner(caller);`,
     replace: `"trust/accept": async ({ repo, field, hash }) => {`,
     name: "is for the owner only",
+  },
+  {
+    ...byEffect,
+    removed: "requiring trust for a value that was active before a schema made a command or variable of it",
+    file: "main/daemon/store/interpret.ts",
+    find: "const lastGood = active && trustedByNewRules(active, rules);",
+    replace: "const lastGood = active && withNewNames(active, scopes).config;",
+    name: "waits for trust as %s, although it was active as a text",
+  },
+  {
+    ...byEffect,
+    removed: "the field's effect in what is trusted (trust in a value as one variable covers it as another)",
+    file: "main/daemon/store/trusted-values.ts",
+    find: "const { command, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});",
+    replace: "const { command, variable = null } = effectOf(scopes.field(scope, field) === undefined ? {} : {});",
+    name: "as %s is none as %s",
+  },
+  {
+    ...byEffect,
+    removed: "distrusting what was recorded before effects were (it counts for all fields)",
+    file: "main/daemon/store/trusted-values.ts",
+    find: `if (scope === "svc") return hash;`,
+    replace: `if (scope !== "") return hash;`,
+    name: "counts for the built-in fields only",
+  },
+  {
+    ...byEffect,
+    removed: "trusting a set only as what its field was when it was decided",
+    file: "main/daemon/store/repository-changes.ts",
+    find: "      trust();\n",
+    replace: "      trust();\n      this.#served.trusting(made.flatMap(({ one }) => one.edits))();\n",
+    name: "while the set of the text is being written",
+  },
+  {
+    ...byEffect,
+    removed: "keeping a text out of service as a variable until its removal is recorded",
+    file: "main/daemon/store/repository.ts",
+    find: "return this.#served.visible;",
+    replace: "return this.#served.current;",
+    name: "cannot be recorded",
+  },
+  {
+    ...byEffect,
+    removed: "distrusting active values of other scopes than svc when trust.json is missing",
+    file: "main/daemon/store/repository-state.ts",
+    find: `configEntries({ svc: config["svc"] ?? {} })`,
+    replace: "configEntries(config)",
+    name: "also if trust.json is missing",
+  },
+  {
+    ...preview,
+    removed: "previewing a scope by its own rules (the present ones apply)",
+    file: "main/daemon/store/scope-preview.ts",
+    find: "interpretingConfig(wanted, active, served.rulesOf(scopes))",
+    replace: "interpretingConfig(wanted, active, served.rules)",
+    name: "its default, and the stored values of all repositories",
+  },
+  {
+    ...preview,
+    removed: "the effect from what a preview compares (only values)",
+    file: "main/daemon/store/scope-preview.ts",
+    find: "if (!(isSameEffect && sameJson(now, value)))",
+    replace: "if (!sameJson(now, value))",
+    name: "but another effect",
+  },
+  {
+    ...preview,
+    removed: "listing a new default that no repository uses yet",
+    file: "main/daemon/operations/scope-preview.ts",
+    find: "groupOf({ field: joinConfigPath(name, field), value: schema.default, stored: false, waits: false });",
+    replace: "",
+    name: "a new default even if none uses it",
+  },
+  {
+    promise: "S17",
+    removed: "the values that a scope would run from the hash by which it is accepted",
+    file: "main/cli/trust-scopes.ts",
+    find: "effects: effects.map(({ effect, ...rest }) => ({ ...rest, ...effect })),",
+    replace: "",
+    test: "test/e2e/cli-trust.test.ts",
+    name: "is accepted by a hash of the schema and these values",
   },
   {
     promise: "S17",

@@ -1,3 +1,4 @@
+import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { PreviewedEffect } from "../../../shared/protocol.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
@@ -31,14 +32,14 @@ export async function previewInAll(
   for (const [field, { schema }] of commands) {
     const before = present.field(name, field)?.schema;
     if (sameEffect(before, schema) && hashOfValue(before?.default ?? null) === hashOfValue(schema.default)) continue;
-    groupOf({ field: `${name}.${field}`, value: schema.default, stored: false, waits: false });
+    groupOf({ field: joinConfigPath(name, field), value: schema.default, stored: false, waits: false });
   }
   for (const id of [...store.ids()].sort()) {
     if (turn.isOver) await turn.pass();
     for (const one of await store.previewScope(id, scopes, name).catch(ignoreRemoved)) groupOf(one).repos.push(id);
   }
   return commands.flatMap(([field, { schema }]) => {
-    const path = `${name}.${field}`;
+    const path = joinConfigPath(name, field);
     const found = [...groups.values()].filter(one => one.field === path);
     const sorted = [...found.filter(({ stored }) => !stored), ...found.filter(({ stored }) => stored)];
     return sorted.map(one => ({ ...one, effect: effectOf(schema) }));

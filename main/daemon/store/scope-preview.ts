@@ -1,4 +1,5 @@
 import { type Config, configValue } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { runInParts } from "../../turns.ts";
@@ -30,7 +31,7 @@ export async function previewScope(served: ServedState, scopes: Scopes, name: st
   const found: PreviewedValue[] = [];
   for (const { scope, field } of scopes.commands) {
     if (scope !== name) continue;
-    const path = `${scope}.${field}`;
+    const path = joinConfigPath(scope, field);
     const [before, after] = [present.field(scope, field)?.schema, scopes.field(scope, field)?.schema];
     const isSameEffect = sameEffect(before, after);
     const isWaiting = (problems: typeof health) => problems.some(({ code, field: at }) => code === 1114 && at === path);

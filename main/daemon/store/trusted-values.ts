@@ -38,7 +38,7 @@ export function hashOfValue(value: JsonValue): string {
 export function trustHash(scopes: Scopes, { scope, field }: ConfigPath, value: JsonValue): string {
   const hash = hashOfValue(value);
   if (scope === "svc") return hash;
-  const { command = false, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});
+  const { command, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});
   return createHash("sha256")
     .update(`${JSON.stringify([command, variable])} ${hash}`)
     .digest("hex");
