@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/interpret.ts",
     find: "const lastGood = active && trustedByNewRules(active, rules);",
     replace: "const lastGood = active && withNewNames(active, scopes).config;",
-    name: "waits for trust as %s, although it was active as a text",
+    name: "although it was active as a text",
   },
   {
     ...byEffect,
@@ -112,7 +112,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/trusted-values.ts",
     find: "const { command, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});",
     replace: "const { command, variable = null } = effectOf(scopes.field(scope, field) === undefined ? {} : {});",
-    name: "as %s is none as %s",
+    name: "with the old schema back, it counts again",
   },
   {
     ...byEffect,
