@@ -1,10 +1,15 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
 import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
+const script = "/usr/bin/script";
+const hasTerminal = process.platform === "linux" && existsSync(script);
 const evil = { web: { ready: "true \u202e# \u009b2Khs | lruc\u3164\u00a0", image: "node:24" } };
 
 interface Waiting {
@@ -68,8 +73,6 @@ describe("commands that a work tree brings, on the command line", () => {
     expect((await home.run(["doctor"])).output).not.toContain("runs as a command");
   });
 
-  const script = "/usr/bin/script";
-  const hasTerminal = process.platform === "linux" && existsSync(script);
   test.skipIf(!hasTerminal)("on a terminal it asks about each value, and any answer except yes means no", async () => {
     await using home = await makeCommandHome();
     const folder = await makeSite(home);
@@ -224,6 +227,32 @@ describe("a new version of an accepted scope that makes a variable of a text", (
     await home.succeed(["trust", "--accept", again?.hash ?? ""], { folder: site });
     expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./default\n");
   });
+
+  test.skipIf(!hasTerminal)(
+    "is shown again on a terminal if one of these values changes before the answer",
+    async () => {
+      await using home = await makeCommandHome();
+      const site = await makeUpgrade(home);
+      const command = `"${process.execPath}" "${repoconfCommand}" trust`;
+      const terminal = spawn(script, ["--quiet", "--return", "--command", command, "/dev/null"], {
+        cwd: site,
+        env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+      });
+      let output = "";
+      terminal.stdout.setEncoding("utf8").on("data", text => (output += text));
+      const asked = (times: number) =>
+        until(async () => output.split("Replace the scope tools").length > times, `question ${times}`);
+      await asked(1);
+      await home.succeed(["set", "--repo", "shop", "tools.path=./other"]);
+      terminal.stdin.write("y\n");
+      await asked(2);
+      expect(output).toContain("Values have changed meanwhile");
+      expect(output.slice(output.indexOf("Values have changed"))).toContain('+ "./other"');
+      terminal.stdin.end("n\n");
+      await once(terminal, "close");
+      expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./evil\n");
+    },
+  );
 
   test("its masked values, and those of fields that the home does not have, are hidden in JSON without --reveal", async () => {
     await using home = await makeCommandHome();

@@ -181,6 +181,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S17",
+    removed: "showing a scope again if its values changed before the answer",
+    file: "main/cli/trust-scopes.ts",
+    find: "if (now.hash === one.hash) {",
+    replace: `if (now.hash !== "") {`,
+    test: "test/e2e/cli-trust.test.ts",
+    name: "is shown again on a terminal",
+  },
+  {
+    promise: "S17",
     removed: "escaping invisible characters in a value that is shown",
     file: "main/cli/show-difference.ts",
     find: '[exactText(active).split("\\n"), exactText(value).split("\\n")]',
