@@ -3,6 +3,7 @@
  * refused wherever a text becomes a value. Fractions are rounded to about 16 digits, as everywhere.
  */
 import type { JsonValue } from "./json.ts";
+import { endOfNumber, endOfString, isDigit, isExponent, isQuote } from "./json-tokens.ts";
 
 /**
  * Whether a number as JSON writes it is kept: a whole number stays the same whole number, and a fraction is not rounded to one. False
@@ -37,27 +38,49 @@ export class InexactNumberError extends Error {
 export function parseExactJson(text: string): JsonValue {
   // JSON.parse only returns JSON values.
   const value = JSON.parse(text) as JsonValue;
-  const [inexact] = inexactNumbers(text);
-  if (inexact !== undefined) throw new InexactNumberError(`a number in it ${inexactNumberMessage(inexact.text)}`);
+  for (const { start, end } of inexactNumbers(text))
+    throw new InexactNumberError(`a number in it ${inexactNumberMessage(text.slice(start, end))}`);
   return value;
 }
 
-/** A number and its offset in a text. */
-export interface NumberInText {
-  readonly offset: number;
-  readonly text: string;
+/**
+ * A text with each number from this offset on that is not exact replaced by one that reads as infinite. Takes time linear in the text's
+ * length, also if it is no JSON.
+ */
+export function withoutInexactNumbers(text: string, from = 0): string {
+  let [result, done] = ["", 0];
+  for (const { start, end } of inexactNumbers(text, from)) {
+    result += `${text.slice(done, start)}1e999`;
+    done = end;
+  }
+  return done === 0 ? text : result + text.slice(done);
 }
 
-/** The numbers in a valid JSON text without comments that are not exact. Takes time linear in the text's length. */
-export function* inexactNumbers(json: string): Generator<NumberInText> {
+/** Without their signs. */
+function* inexactNumbers(json: string, from = 0): Generator<{ readonly start: number; readonly end: number }> {
   if (!mayBeInexact.test(json)) return;
-  for (const { 0: text, index: offset } of json.matchAll(stringOrNumber))
-    if (!text.startsWith('"') && !isExactNumber(text)) yield { offset, text };
+  for (let at = from; at < json.length; ) {
+    const character = json.charCodeAt(at);
+    if (isQuote(character)) at = endOfString(json, at);
+    else if (isDigit(character)) {
+      const end = endOfNumber(json, at);
+      if (!isExactNumberIn(json, at, end)) yield { start: at, end };
+      at = end;
+    } else at += 1;
+  }
 }
 
 /** Numbers of up to 15 digits without an exponent are exact. */
+const mostExactDigits = 15;
 const mayBeInexact = /[\d.]{16}|\d[eE]/;
-const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** Like `isExactNumber` of a part of a text, but fast for most numbers. */
+export function isExactNumberIn(text: string, start: number, end: number): boolean {
+  let isShort = end - start <= mostExactDigits;
+  for (let at = start; isShort && at < end; at++) isShort = !isExponent(text.charCodeAt(at));
+  return isShort || isExactNumber(text.slice(start, end));
+}
+
 const numberInJson = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** A number without its sign: its significant digits, and the power of ten of the last one. */

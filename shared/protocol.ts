@@ -464,7 +464,7 @@ export interface FieldChange {
   readonly previous: JsonValue;
   /** False after an unset: the value is the default. */
   readonly stored: boolean;
-  /** In a history: `previous`, or both if `value` is null, were erased by `history/forget`. */
+  /** In a history: `previous`, or both if `stored` is false, were erased by `history/forget`. */
   readonly forgotten?: true;
 }
 

@@ -149,9 +149,9 @@ async function fieldNames(values: ReadonlyMap<string, string>): Promise<string[]
   return [...(await listFields(client)).keys()];
 }
 
-/** `FIELD=VALUE`, `FIELD+=VALUE` or `FIELD-=VALUE` for each known value. */
+/** `FIELD=VALUE`, `FIELD+=VALUE`, `FIELD-=VALUE` or one of them with `:=` for each known value. */
 async function assignments(typed: string, values: ReadonlyMap<string, string>): Promise<string[]> {
-  const [, name = "", sign = ""] = /^(.+?)([+-]?)=/.exec(typed) ?? [];
+  const [, name = "", sign = "", colon = ""] = /^(.+?)([+-]?)(:?)=/.exec(typed) ?? [];
   const { listFields } = await import("./fields.ts");
   const { chooseRepository } = await import("./repositories.ts");
   const { knownValues } = await import("./known-values.ts");
@@ -161,7 +161,8 @@ async function assignments(typed: string, values: ReadonlyMap<string, string>): 
     const { id } = await chooseRepository(client, values.get("--repo"));
     return client.run("config/list", { repo: id });
   };
-  return (await knownValues(name, sign, fields, read)).map(value => `${name}${sign}=${value}`);
+  const known = await knownValues(name, sign, colon !== "", fields, read);
+  return known.map(value => `${name}${sign}${colon}=${value}`);
 }
 
 /** The ids replace names that several repositories share, because commands reject ambiguous names. */

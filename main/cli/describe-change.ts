@@ -44,7 +44,7 @@ function describeField(path: string, change: FieldChange, { fields, reveal }: De
   const schema = fields.get(path);
   const show = (shown: JsonValue) => showValue(shown, schema, reveal);
   const mark = stored ? "" : " (default)";
-  if (forgotten) return `  ${path}: ${forgottenMark} -> ${value === null ? forgottenMark : `${show(value)}${mark}`}`;
+  if (forgotten) return `  ${path}: ${forgottenMark} -> ${stored ? show(value) : forgottenMark}`;
   if (sameJson(value, previous)) {
     return `  ${path}: ${show(value)} (${stored ? "now stored, equal to the default" : "no longer stored, equal to the default"})`;
   }

@@ -1,13 +1,15 @@
 import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
 import { configValue } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
+import { InexactNumberError, parseExactJson } from "../../shared/exact-number.ts";
 import { describeProblem } from "../../shared/health.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { isError, problemsOfText } from "../check/check-text.ts";
 import type { Scopes } from "../daemon/scopes.ts";
 import type { EditedText } from "./edit-until-valid.ts";
-import { listFields, unknownField } from "./fields.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { accepts, listFields, showValue, unknownField } from "./fields.ts";
 import { describeError } from "./messages.ts";
 import { readConfig } from "./read-config.ts";
 
@@ -32,7 +34,7 @@ export async function editFile(client: RepoconfClient, { id, name }: RepositoryE
   };
 }
 
-/** One value: strings as plain text, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
+/** One value: a string as plain text if the field accepts strings, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
 export async function editValue(
   client: RepoconfClient,
   { id }: RepositoryEntry,
@@ -42,18 +44,20 @@ export async function editValue(
   const fields = await listFields(client);
   const [schema, path] = [fields.get(field), splitConfigPath(field)];
   if (schema === undefined || path === undefined) throw unknownField(field, fields);
-  const isText = [schema["type"]].flat().includes("string");
   const read = async () => {
     const { config, revision } = await readConfig(client, { repo: id, field });
     return { value: configValue(config, path.scope, path.field) ?? null, revision };
   };
-  const show = (value: JsonValue) => (isText && typeof value === "string" ? value : JSON.stringify(value, null, 2));
   let before = await read();
+  // Null or a number in a text file would be saved as text.
+  const isText = accepts(schema, "string") && typeof before.value === "string";
+  const show = (value: JsonValue) => (isText && typeof value === "string" ? value : JSON.stringify(value, null, 2));
   return {
     fileName: `${field}.${isText ? "txt" : "json"}`,
     text: `${show(before.value)}\n`,
     save: async text => {
       const value = isText ? text.replace(/\r?\n$/, "") : parsed(text);
+      if (value instanceof InexactNumberError) return { problems: [`This cannot be saved: ${value.message}.`] };
       if (value instanceof Error) return { problems: [`This is not valid JSON: ${value.message}`] };
       for (;;) {
         const { revision } = before;
@@ -68,6 +72,11 @@ export async function editValue(
         before = now;
         // Only other fields changed, so retry with the new revision.
         if (isOurs) continue;
+        if (isText && typeof now.value !== "string")
+          throw new CommandError(
+            `${field} was changed to ${showValue(now.value, schema, false)} in the meantime, which is no text. Edit it again.`,
+            exitCodes.refused,
+          );
         return { problems: [`${field} was changed in the meantime.`], now: `${show(now.value)}\n` };
       }
     },
@@ -86,8 +95,7 @@ async function scopesOf(client: RepoconfClient): Promise<Scopes> {
 
 function parsed(text: string): JsonValue | Error {
   try {
-    // JSON.parse only returns JSON values.
-    return JSON.parse(text) as JsonValue;
+    return parseExactJson(text);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -1,6 +1,7 @@
 import { parseEnv } from "node:util";
+import { InexactNumberError } from "../../shared/exact-number.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
-import { type Fields, rawValue, readValue } from "./fields.ts";
+import { accepts, type Fields, rawValue, readValue } from "./fields.ts";
 
 /** Values by `<scope>.<field>`, and sentences about those that could not be read. */
 export interface ReadValues {
@@ -37,7 +38,9 @@ export function formatEnvironment(
       continue;
     }
     const written = writeValue(path, value, fields);
-    if (written === undefined) {
+    if (written === undefined && typeof value !== "string" && accepts(fields.get(path), "string")) {
+      problems.add(`${path} accepts text too, so a value that is no text would be read as text.`);
+    } else if (written === undefined) {
       problems.add(
         `${path} cannot be written so that all shells and env files read it the same way: it contains an apostrophe together with ", $, \` or \\, or a carriage return.`,
       );
@@ -57,10 +60,25 @@ export function readEnvironment(text: string, fields: Fields, ignoreUnknown: boo
     const [path, ...namesakes] = byVariable.get(name) ?? [];
     if (namesakes.length > 0)
       problems.push(`${name} is ambiguous: it may be any of ${[path, ...namesakes].join(", ")}.`);
-    else if (path !== undefined) values.set(path, readValue(value, fields.get(path)));
+    else if (path !== undefined) readInto(values, problems, path, value, fields);
     else if (!ignoreUnknown) problems.push(`There is no field for the variable ${name}.`);
   }
   return { values, problems };
+}
+
+function readInto(
+  values: Map<string, JsonValue>,
+  problems: string[],
+  path: string,
+  text: string,
+  fields: Fields,
+): void {
+  try {
+    values.set(path, readValue(text, fields.get(path)));
+  } catch (error) {
+    if (!(error instanceof InexactNumberError)) throw error;
+    problems.push(`${path}: ${error.message}.`);
+  }
 }
 
 /** The text after `NAME=`; undefined if there is no form that all programs read the same way. */

@@ -1,5 +1,6 @@
 import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { InexactNumberError, parseExactJson } from "../../shared/exact-number.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { masksAnything, withMasks } from "../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
@@ -33,10 +34,13 @@ export function isMasked(schema: FieldSchema | undefined): boolean {
   return schema === undefined || masksAnything(schema);
 }
 
-/** A value for people: strings as plain text (an empty one as ""), anything else as JSON. Masked parts are shown only with `reveal`. */
+/**
+ * A value for people: strings as plain text (but "" and "null" in quotes), anything else as JSON. Masked parts are shown only with
+ * `reveal`.
+ */
 export function showValue(value: JsonValue, schema: FieldSchema | undefined, reveal: boolean): string {
   if (!reveal && isMasked(schema)) return showValue(maskValue(value, mask), undefined, true);
-  return value === "" ? '""' : rawValue(value);
+  return value === "" || value === "null" ? JSON.stringify(value) : rawValue(value);
 }
 
 /** A value for programs: strings as plain text, anything else as JSON. */
@@ -45,17 +49,31 @@ export function rawValue(value: JsonValue): string {
 }
 
 /**
- * Parses a typed value by its field's schema: as plain text if the field accepts strings, else as JSON. Invalid JSON is returned as
- * text, because the daemon has the best error message for it.
+ * Parses a typed value by its field's schema: as the one choice that is written like this, else as plain text if the field accepts
+ * strings, else as JSON. Invalid JSON is returned as text, because the daemon has the best error message for it. Throws
+ * InexactNumberError.
  */
 export function readValue(text: string, schema: PlainSchema | undefined): JsonValue {
-  if (schema !== undefined && [schema["type"]].flat().includes("string")) return text;
+  const [choice, ...others] = choicesOf(schema).filter(one => rawValue(one) === text);
+  if (choice !== undefined && others.length === 0) return choice;
+  if (accepts(schema, "string")) return text;
   try {
-    // JSON.parse only returns JSON values.
-    return JSON.parse(text) as JsonValue;
-  } catch {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof InexactNumberError) throw error;
     return text;
   }
+}
+
+/** The values that a schema lists. */
+export function choicesOf(schema: PlainSchema | undefined): readonly JsonValue[] {
+  const choices = schema?.["enum"];
+  return Array.isArray(choices) ? choices : [];
+}
+
+/** Whether a schema names this type, possibly beside others. */
+export function accepts(schema: PlainSchema | undefined, type: "string" | "boolean" | "null"): boolean {
+  return [schema?.["type"]].flat().includes(type);
 }
 
 /** If a request failed because of an unknown field, an error that suggests similar fields; else the same error. */

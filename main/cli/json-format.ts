@@ -31,6 +31,6 @@ function parse(content: string): JsonObject {
     return parseJsonText(content).value;
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error;
-    throw new CommandError(`This is not JSON: line ${error.line}, column ${error.column}: ${error.message}`);
+    throw new CommandError(`This cannot be read as JSON: line ${error.line}, column ${error.column}: ${error.message}`);
   }
 }

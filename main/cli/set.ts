@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
+import { InexactNumberError, parseExactJson } from "../../shared/exact-number.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ValueEdit } from "../../shared/value-edit.ts";
 import { addChangeValuesOptions, type ChangeValuesOptions } from "./change-values.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { type Fields, type PlainSchema, readValue } from "./fields.ts";
+import { accepts, type Fields, type PlainSchema, readValue } from "./fields.ts";
 import { readPlace, schemaAt, showPlace } from "./value-place.ts";
 
 /** `repoconf set FIELD=VALUE...`: sets all fields in one revision. */
@@ -13,10 +14,10 @@ export function addSetCommand(program: Command): void {
   addChangeValuesOptions(program.command("set"))
     .argument(
       "<field=value...>",
-      "the new value, in the form of the field's type; @FILE reads a file, - standard input, @@ is a literal @; += adds to a list, -= removes from it",
+      "the new value, in the form of the field's type; @FILE reads a file, - standard input, @@ is a literal @; += adds to a list, -= removes from it; := takes JSON",
     )
     .description(
-      "set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless the list has it, and -= removes it. Such changes apply to the current value, so two of them at the same time both take effect. Put a name that contains a dot in double quotes.\n\nInvalid values are skipped and the rest is set, unless you pass --atomic. With --json the output is one object: repo, revision and config if anything was set, and errors with their codes if anything was refused; for several repositories, repositories and errors.",
+      "set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless the list has it, and -= removes it. Such changes apply to the current value, so two of them at the same time both take effect. Put a name that contains a dot in double quotes.\n\nIf a field accepts text and something else, = always means text. := means JSON: shop.note:=null stores null, shop.note:='\"null\"' the text null, and +:= and -:= do the same for items.\n\nInvalid values are skipped and the rest is set, unless you pass --atomic. With --json the output is one object: repo, revision and config if anything was set, and errors with their codes if anything was refused; for several repositories, repositories and errors.",
     )
     .summary("set fields of a repository, or places inside their values")
     .action(set);
@@ -26,7 +27,11 @@ export function addSetCommand(program: Command): void {
 interface Assignment {
   readonly name: string;
   readonly op: "set" | "add" | "remove";
+  /** Written with `:=`. */
+  readonly isJson: boolean;
   readonly text: string;
+  /** The text was an argument itself, not the contents of a file or of standard input. */
+  readonly isTyped: boolean;
 }
 
 async function set(typed: readonly string[], options: ChangeValuesOptions): Promise<void> {
@@ -40,7 +45,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
     const edits: ValueEdit[] = [];
     const seen = new Set<string>();
     for (const assignment of assignments) {
-      const { name, op, text } = withTrailingMinus(assignment, fields);
+      const { name, op, ...given } = withTrailingMinus(assignment, fields);
       const isWhole = op === "set" && /^[^."]+\.[^."]+$/.test(name);
       // Unknown fields are left to the daemon, which reports them and sets the others.
       const place = isWhole ? { field: name, path: "" } : readPlace(name, fields);
@@ -48,7 +53,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
       if (op === "set" && seen.has(shown)) throw new CommandError(`${shown} is given twice.`, exitCodes.usage);
       seen.add(shown);
       const schema = schemaAt(fields.get(place.field), place.path);
-      const value = parseTyped(shown, text, op === "set" ? schema : schemaAt(schema, "/0"));
+      const value = parseValue(shown, given, op === "set" ? schema : schemaAt(schema, "/0"));
       if (op === "set" && place.path === "") values[place.field] = value;
       else edits.push({ ...place, op, value });
     }
@@ -65,15 +70,29 @@ function withTrailingMinus(assignment: Assignment, fields: Fields): Assignment {
   return assignment.op === "remove" && fields.has(name) ? { ...assignment, name, op: "set" } : assignment;
 }
 
-/** Like `readValue`, but throws CommandError for invalid JSON that starts like an object, array or string. */
-function parseTyped(place: string, given: string, schema: PlainSchema | undefined): JsonValue {
-  const read = readValue(given, schema);
-  if (schema === undefined || read !== given || !/^\s*[[{"]/.test(given)) return read;
-  if ([schema["type"]].flat().includes("string")) return read;
+/**
+ * Like `readValue`, but throws CommandError for a number that would be rounded, for invalid JSON after `:=` or that starts like an object,
+ * array or string, and for `null` typed for a field that accepts both the text and null.
+ */
+function parseValue(
+  place: string,
+  { text, isJson, isTyped }: Pick<Assignment, "text" | "isJson" | "isTyped">,
+  schema: PlainSchema | undefined,
+): JsonValue {
   try {
-    JSON.parse(given);
-    return read;
+    if (isJson) return parseExactJson(text);
+    const read = readValue(text, schema);
+    if (read === "null" && isTyped && accepts(schema, "string") && accepts(schema, "null"))
+      throw new CommandError(
+        `${place} accepts both null and the text null. Write ${place}:=null, or '${place}:="null"' for the text.`,
+        exitCodes.usage,
+      );
+    const looksLikeJson = read === text && schema !== undefined && !accepts(schema, "string") && /^\s*[[{"]/.test(text);
+    return looksLikeJson ? parseExactJson(text) : read;
   } catch (error) {
+    if (error instanceof CommandError) throw error;
+    if (error instanceof InexactNumberError)
+      throw new CommandError(`The value of ${place} cannot be stored: ${error.message}.`, exitCodes.usage);
     const cause = error instanceof Error ? error.message : String(error);
     throw new CommandError(`The value of ${place} is not valid JSON: ${cause}`, exitCodes.usage);
   }
@@ -82,12 +101,13 @@ function parseTyped(place: string, given: string, schema: PlainSchema | undefine
 async function readAssignments(typed: readonly string[]): Promise<readonly Assignment[]> {
   const assignments: Assignment[] = [];
   for (const one of typed) {
-    const [, name, sign = "", given] = /^((?:"[^"]*"|[^"=])+?)([+-]?)=(.*)$/s.exec(one) ?? [];
+    const [, name, sign = "", colon = "", given] = /^((?:"[^"]*"|[^"=])+?)([+-]?)(:?)=(.*)$/s.exec(one) ?? [];
     if (name === undefined || given === undefined) throw notAnAssignment(one, typed);
     if (given === "-" && typed.filter(other => other.endsWith("=-")).length > 1)
       throw new CommandError("Standard input can be used for one field only.", exitCodes.usage);
     const op = sign === "" ? "set" : sign === "+" ? "add" : "remove";
-    assignments.push({ name, op, text: await readText(given) });
+    const isTyped = given !== "-" && (!given.startsWith("@") || given.startsWith("@@"));
+    assignments.push({ name, op, isJson: colon !== "", text: await readText(given), isTyped });
   }
   return assignments;
 }

@@ -27,14 +27,14 @@ export function viewChange(
       continue;
     }
     if ((path ?? changed) !== changed) continue;
-    const fallback = configValue(defaults, scope, field) ?? null;
+    // Null may be a stored value.
+    const unstored = forgotten ? null : (configValue(defaults, scope, field) ?? null);
     let fields = changes[scope];
     if (fields === undefined) {
       fields = {};
       changes[scope] = fields;
     }
-    const value = after ?? (forgotten ? null : fallback);
-    const previous = before ?? (forgotten ? null : fallback);
+    const [value, previous] = [after === undefined ? unstored : after, before === undefined ? unstored : before];
     fields[field] = { value, previous, stored: after !== undefined, ...(forgotten && { forgotten }) };
     visible = true;
   }

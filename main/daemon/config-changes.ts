@@ -213,8 +213,8 @@ export class ConfigChanges {
   ): JsonValue | undefined | RepoconfError {
     const split = splitConfigPath(path);
     const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
-    const before = (split && configValue(stored, split.scope, split.field)) ?? schema?.default;
-    const outcome = applyValueEdits(before, edits);
+    const before = split && configValue(stored, split.scope, split.field);
+    const outcome = applyValueEdits(before === undefined ? schema?.default : before, edits);
     if ("problem" in outcome) {
       const { message, path: pointer, given } = outcome.problem;
       return new RepoconfError(1103, `${path} ${message}.`, {
@@ -315,7 +315,7 @@ export class ConfigChanges {
       const fields = config[scope] ?? {};
       config[scope] = fields;
       fields[field] = {
-        value: value ?? schema?.default ?? null,
+        value: value === undefined ? (schema?.default ?? null) : value,
         description: schema?.description ?? schema?.title ?? "",
       };
     }

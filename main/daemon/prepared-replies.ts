@@ -1,5 +1,6 @@
 import type { Socket as EngineSocket } from "engine.io";
 import * as parser from "socket.io-parser";
+import { withoutInexactNumbers } from "../../shared/exact-number.ts";
 
 /** The maximum number of bytes that are cached. */
 const mostBytes = 16 * 1024 * 1024;
@@ -74,8 +75,20 @@ class ReplyEncoder extends parser.Encoder {
   }
 }
 
+/**
+ * Socket.IO's decoder, except that a number that it would round reads as infinite, which `measureArguments` refuses: nothing after it
+ * could tell that it was rounded.
+ */
+class ExactDecoder extends parser.Decoder {
+  override add(data: unknown): void {
+    // The packet's type and number come before its JSON.
+    const start = typeof data === "string" ? data.search(/[[{]/) : -1;
+    super.add(typeof data === "string" && start !== -1 ? withoutInexactNumbers(data, start) : data);
+  }
+}
+
 /** For Socket.IO's option `parser`. */
-export const replyParser = { ...parser, Encoder: ReplyEncoder };
+export const replyParser = { ...parser, Encoder: ReplyEncoder, Decoder: ExactDecoder };
 
 /** Sends prepared replies over a WebSocket as frames that Engine.IO need not encode, as Socket.IO does for broadcasts. */
 export function sendPreparedFrames(connection: EngineSocket): void {

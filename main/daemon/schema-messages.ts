@@ -29,6 +29,8 @@ function describeProblem(error: RuleError, value: unknown): string {
   const limit: unknown = params["limit"];
   switch (keyword) {
     case "type":
+      if (Number.isInteger(valueAt(value, error.instancePath)) && [params["type"]].flat().includes("integer"))
+        return `must be a whole number from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, because larger ones are rounded; store it as text, in a field that accepts text`;
       return `must be ${[params["type"]].flat().map(withArticle).join(" or ")}, not ${withArticle(jsonType(valueAt(value, error.instancePath)))}`;
     case "additionalProperties":
       return `must not have the member ${quoted(String(params["additionalProperty"]))}`;

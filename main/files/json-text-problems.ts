@@ -1,6 +1,7 @@
 /** Finds the problem in an invalid JSON text. */
 
 import { createScanner, type ParseErrorCode, printParseErrorCode, visit } from "jsonc-parser";
+import { inexactNumberMessage, isExactNumber } from "../../shared/exact-number.ts";
 import { shortened } from "../../shared/shortened.ts";
 
 /** The most levels of objects and arrays in a text, counting the root. */
@@ -44,8 +45,11 @@ function findMemberProblem(body: string): Problem | undefined {
           report(offset, `the member ${JSON.stringify(shortened(name, mostOfName))} is a duplicate`);
         names.at(-1)?.add(name);
       },
-      onLiteralValue: (value, offset) => {
-        if (typeof value === "number" && !Number.isFinite(value)) report(offset, "this number is too large");
+      onLiteralValue: (value, offset, length, _line, _column, path) => {
+        const text = body.slice(offset, offset + length);
+        if (typeof value !== "number" || isExactNumber(text)) return;
+        const place = shortened(path().join("."), mostOfName);
+        report(offset, `${place === "" ? "the number" : `the number at ${place}`} ${inexactNumberMessage(text)}`);
       },
     }),
   );

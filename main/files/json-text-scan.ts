@@ -2,10 +2,12 @@
  * Scans a JSON text with comments. It checks each character once and creates objects only on request: a text of 1 MB takes tens
  * of milliseconds, whatever it contains. Works on offsets and does not report errors.
  */
+import { isExactNumberIn } from "../../shared/exact-number.ts";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import { endOfNumber, endOfString, isDigit } from "../../shared/json-tokens.ts";
 import type { Range } from "./json-text-places.ts";
 
-const [quote, slash, star, backslash, colon, comma] = [0x22, 0x2f, 0x2a, 0x5c, 0x3a, 0x2c];
+const [quote, slash, star, colon, comma] = [0x22, 0x2f, 0x2a, 0x3a, 0x2c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 const [tab, lineFeed, carriageReturn, space] = [0x09, 0x0a, 0x0d, 0x20];
 
@@ -41,7 +43,7 @@ export function* scanningValidText(body: string): Generator<void, Scanned> {
 
 /**
  * The value of a text and its scan; undefined if the text is invalid: its syntax, values nested deeper than `deepest` levels, a
- * duplicate name in an object, a member called `__proto__`, or a number that is too large. Yields now and then.
+ * duplicate name in an object, a member called `__proto__`, or a number that is not exact. Yields now and then.
  */
 export function* readingValidText(
   body: string,
@@ -63,7 +65,7 @@ export function* readingValidText(
   return countMembers(value) === scanned.colons ? { value, scanned } : undefined;
 }
 
-/** Undefined if a comment is not closed or values are nested too deeply. */
+/** Undefined if a comment is not closed, values are nested too deeply, or a number is not exact. */
 function* scanning(body: string, deepest: number): Generator<void, Scanned | undefined> {
   const comments: number[] = [];
   const parts: string[] = [];
@@ -91,14 +93,18 @@ function* scanning(body: string, deepest: number): Generator<void, Scanned | und
       const start = open.pop() ?? at;
       if (at - start >= longValue) ends.set(start, at + 1);
     } else if (character === colon) colons += 1;
+    else if (isDigit(character)) {
+      const end = endOfNumber(body, at);
+      if (!isExactNumberIn(body, at, end)) return undefined;
+      at = end - 1;
+    }
   }
   parts.push(body.slice(done));
   return { body, comments, ends, parts, colons };
 }
 
-/** NaN if there is a member called `__proto__` or a number that is too large. */
+/** NaN if there is a member called `__proto__`. */
 function countMembers(value: JsonValue): number {
-  if (typeof value === "number") return Number.isFinite(value) ? 0 : Number.NaN;
   if (typeof value !== "object" || value === null) return 0;
   let count = 0;
   if (!isJsonObject(value)) {
@@ -236,16 +242,6 @@ function endOfValue(body: string, start: number): number {
     } else if (depth === 0 && (character === comma || character <= space)) return at;
   }
   return at;
-}
-
-/** Returns the end of the text if the string is not closed. */
-function endOfString(body: string, start: number): number {
-  for (let end = body.indexOf('"', start + 1); end !== -1; end = body.indexOf('"', end + 1)) {
-    let escapes = end;
-    while (body.charCodeAt(escapes - 1) === backslash) escapes -= 1;
-    if ((end - escapes) % 2 === 0) return end + 1;
-  }
-  return body.length;
 }
 
 /** Undefined if no comment starts here or it is not closed. */

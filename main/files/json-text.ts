@@ -40,7 +40,7 @@ export interface JsonText {
  * Reads a text whose root is an object. Line and block comments are allowed between any two tokens; trailing commas are not.
  *
  * Throws a JsonTextError for the first problem: syntax, nesting deeper than 64 levels (counting the root), a duplicate name in an
- * object, a member called `__proto__`, or a number that is too large.
+ * object, a member called `__proto__`, or a number that is not exact (shared/exact-number.ts).
  */
 export function parseJsonText(text: string): JsonText {
   return runToEnd(reading(text));

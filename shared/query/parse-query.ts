@@ -1,5 +1,6 @@
 import { limitExceeded, RepoconfError } from "../errors.ts";
-import { canonicalJson, type JsonValue } from "../json.ts";
+import { parseExactJson } from "../exact-number.ts";
+import { canonicalJson } from "../json.ts";
 import { limits } from "../limits.ts";
 import { type TextPattern, textPattern } from "./text-pattern.ts";
 
@@ -148,8 +149,7 @@ const examples: { readonly [name in Key]: string } = {
 function valuePattern(text: string, isQuoted: boolean): ValuePattern {
   const pattern = textPattern(text, isQuoted);
   try {
-    // JSON.parse only returns JSON.
-    return { text: pattern, json: canonicalJson(JSON.parse(text) as JsonValue) };
+    return { text: pattern, json: canonicalJson(parseExactJson(text)) };
   } catch {
     return { text: pattern };
   }

@@ -37,7 +37,8 @@ const types: Readonly<Record<string, (value: JsonValue) => boolean>> = {
   boolean: value => typeof value === "boolean",
   string: value => typeof value === "string",
   number: value => typeof value === "number",
-  integer: value => Number.isInteger(value),
+  // Unlike in JSON Schema: a client may have rounded a larger one, as JavaScript does, before the value came here.
+  integer: value => Number.isSafeInteger(value),
   array: value => Array.isArray(value),
   object: isJsonObject,
 };

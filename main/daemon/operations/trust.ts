@@ -23,7 +23,7 @@ export function trustOperations(
       value,
       effect,
       hash,
-      serving: serving ?? configValue(scopes.defaults, scope, field) ?? null,
+      serving: serving === undefined ? (configValue(scopes.defaults, scope, field) ?? null) : serving,
     }));
   return {
     "trust/list": async ({ repo }, { caller }) => {

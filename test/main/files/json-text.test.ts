@@ -95,7 +95,17 @@ describe("parseJsonText names what is wrong, and where:", () => {
     ["an unknown escape", '{ "a": "\\x" }', 1, 8, /invalid escape/],
     ["a short unicode escape", '{ "a": "\\u12" }', 1, 8, /four hexadecimal digits/],
     ["half a number", '{ "a": 1. }', 1, 8, /number is incomplete/],
-    ["a number that is too large", '{ "a": 1e999 }', 1, 8, /too large/],
+    ["a number that is too large", '{ "a": 1e999 }', 1, 8, /^the number at a is too large/],
+    [
+      "a whole number that would be rounded",
+      '{\n  "config": { "svc": /* 9007199254740993 */ { "list": [1, -9007199254740993] } }\n}',
+      2,
+      59,
+      /^the number at config\.svc\.list\.1 would be rounded, .*store it as text/,
+    ],
+    ["one before the end of the text", "9007199254740993", 1, 1, /^the number would be rounded/],
+    ["one beside a comment", '{ "a": 9007199254740993/**/, "b": 1e999 }', 1, 8, /^the number at a would be rounded/],
+    ["the first of a duplicate and a number that is too large", '{ "a": 1, "a": 1e999 }', 1, 11, /"a" is a duplicate/],
     ["an array at the root", "// x\n  []", 2, 3, /outermost value must be an object/],
     ["a scalar at the root", "null", 1, 1, /outermost value must be an object/],
     ["a duplicate name", '{\n  "a": 1,\n  "b": 2,\n  "a": 3\n}', 4, 3, /"a" is a duplicate/],
@@ -145,6 +155,8 @@ describe("rewriteJsonText keeps the text when nothing differs:", () => {
     ["several final newlines", '{ "a": 1 }\n\n\n'],
     ["BOM and CRLF", `${bom}{\r\n\t"a": 1\r\n}\r\n`],
     ["other ways to write numbers and strings", '{ "a": 1.0, "b": 1e2, "c": -0, "d": "\\u0061\\/" }'],
+    ["large numbers that are kept", '{ "a": 9007199254740992, "b": -1e300, "c": 0.12345678901234567890, "d": 1E-7 }'],
+    ["digits that are no numbers", '{ "9007199254740993": "9007199254740993" /* 1e999 */ } // 1e999'],
     ["odd spacing and comments", '/* 1 */ {"a" :[ 1 ,2 ] // 2\n, "b":{ } }'],
   ];
   test.each(texts)("%s", (_title, text) => {
