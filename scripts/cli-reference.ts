@@ -38,7 +38,13 @@ which may do everything. No option accepts the key itself, because other users c
 
 **How values are parsed.** In \`repoconf set FIELD=VALUE\`, the field's schema decides. If it accepts text, VALUE is that
 text, unchanged: \`svc.default_port=8080\` sets the text "8080". Otherwise VALUE is JSON: \`svc.timeout=30\`,
-\`svc.proxy_http=true\`, \`'svc.proxy_aliases=["a.test"]'\`.
+\`svc.proxy_http=true\`, \`'svc.proxy_aliases=["a.test"]'\`. If the schema lists the values, VALUE is the one that is written like this.
+
+\`FIELD:=VALUE\` always means JSON. Use it for a field that accepts text and something else, such as null or a number: \`app.note:=null\`
+stores null, and \`'app.note:="null"'\` the text "null". \`app.note=null\` is refused if the field accepts both. In output for people, the
+text is in quotes, and null is not.
+
+Whole numbers beyond 9007199254740991 that would be rounded are refused, by every command: store them as text.
 
 | value | means |
 | --- | --- |

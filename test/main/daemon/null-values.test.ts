@@ -78,7 +78,7 @@ const everyWay: readonly Step[] = [
 type Stored = ReadonlyMap<string, JsonValue>;
 const effective = (stored: Stored, field: string) => (stored.has(field) ? stored.get(field) : defaultOf(field));
 
-test("null is told as null, never as the default: in replies, lists, events, files and the history, whoever wrote it", async () => {
+test("null is told as null, never as the default: in replies, lists, events, files and the history, however it was written", async () => {
   const isRight = async (steps: readonly Step[]) => {
     const repo = await t.addRepository();
     const watcher = await t.connect();
