@@ -54,7 +54,7 @@ export function rawValue(value: JsonValue): string {
  * InexactNumberError.
  */
 export function readValue(text: string, schema: PlainSchema | undefined): JsonValue {
-  const [choice, ...others] = choicesOf(schema).filter(one => rawValue(one) === text);
+  const [choice, ...others] = choicesWrittenAs(text, schema);
   if (choice !== undefined && others.length === 0) return choice;
   if (accepts(schema, "string")) return text;
   try {
@@ -63,6 +63,16 @@ export function readValue(text: string, schema: PlainSchema | undefined): JsonVa
     if (error instanceof InexactNumberError) throw error;
     return text;
   }
+}
+
+/** Whether a typed `null` may mean null or the text, both of which the schema accepts. */
+export function isUnclearNull(text: string, schema: PlainSchema | undefined): boolean {
+  const acceptsBoth = accepts(schema, "string") && accepts(schema, "null");
+  return text === "null" && acceptsBoth && choicesWrittenAs(text, schema).length !== 1;
+}
+
+function choicesWrittenAs(text: string, schema: PlainSchema | undefined): readonly JsonValue[] {
+  return choicesOf(schema).filter(one => rawValue(one) === text);
 }
 
 /** The values that a schema lists. */

@@ -2,7 +2,16 @@ import { type Config, configValue } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 import { valueAt } from "../../shared/value-edit.ts";
-import { accepts, choicesOf, type Fields, isMasked, type PlainSchema, rawValue, readValue } from "./fields.ts";
+import {
+  accepts,
+  choicesOf,
+  type Fields,
+  isMasked,
+  isUnclearNull,
+  type PlainSchema,
+  rawValue,
+  readValue,
+} from "./fields.ts";
 import { readPlace, schemaAt } from "./value-place.ts";
 
 /**
@@ -38,8 +47,9 @@ export async function knownValues(
   return typed(accepts(at, "null") ? [...flags, null] : flags, at, isJson);
 }
 
-/** Without the values that would be read as others after `=`. */
+/** Without the values that would be read as others after `=`, or refused. */
 function typed(values: readonly JsonValue[], schema: PlainSchema | undefined, isJson: boolean): string[] {
   if (isJson) return values.map(value => JSON.stringify(value));
-  return values.filter(value => sameJson(readValue(rawValue(value), schema), value)).map(rawValue);
+  const isClear = (value: JsonValue) => !isUnclearNull(rawValue(value), schema);
+  return values.filter(value => isClear(value) && sameJson(readValue(rawValue(value), schema), value)).map(rawValue);
 }

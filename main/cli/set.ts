@@ -6,7 +6,7 @@ import type { JsonValue } from "../../shared/json.ts";
 import type { ValueEdit } from "../../shared/value-edit.ts";
 import { addChangeValuesOptions, type ChangeValuesOptions } from "./change-values.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { accepts, type Fields, type PlainSchema, readValue } from "./fields.ts";
+import { accepts, type Fields, isUnclearNull, type PlainSchema, readValue } from "./fields.ts";
 import { readPlace, schemaAt, showPlace } from "./value-place.ts";
 
 /** `repoconf set FIELD=VALUE...`: sets all fields in one revision. */
@@ -81,12 +81,12 @@ function parseValue(
 ): JsonValue {
   try {
     if (isJson) return parseExactJson(text);
-    const read = readValue(text, schema);
-    if (read === "null" && isTyped && accepts(schema, "string") && accepts(schema, "null"))
+    if (isTyped && isUnclearNull(text, schema))
       throw new CommandError(
         `${place} accepts both null and the text null. Write ${place}:=null, or '${place}:="null"' for the text.`,
         exitCodes.usage,
       );
+    const read = readValue(text, schema);
     const looksLikeJson = read === text && schema !== undefined && !accepts(schema, "string") && /^\s*[[{"]/.test(text);
     return looksLikeJson ? parseExactJson(text) : read;
   } catch (error) {

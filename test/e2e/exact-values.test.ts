@@ -112,10 +112,6 @@ describe("null", () => {
   test("is one of the choices as it is shown", async () => {
     await shop("set", "app.mode=null");
     expect(await stored()).toMatchObject({ mode: null });
-    expect(await shop("complete", "--", "set", "app.mode=")).toBe("app.mode=fast\napp.mode=null\n");
-    expect(await shop("complete", "--", "set", "app.note:=")).toBe("app.note:=null\n");
-    expect(await shop("complete", "--", "set", "app.note=")).toBe("");
-    expect(await shop("complete", "--", "set", "app.count=")).toBe("app.count=null\n");
   });
 
   test("is shown as null, and the text in quotes, by get, history, diff and undo", async () => {

@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
     promise: "values",
     removed: "the refusal of a typed null that could be the text",
     file: "main/cli/set.ts",
-    find: 'accepts(schema, "string") && accepts(schema, "null"))',
+    find: "isUnclearNull(text, schema))",
     replace: "false)",
     test: commands,
     name: "that is typed where it could be the text",
