@@ -213,8 +213,9 @@ export class ConfigChanges {
   ): JsonValue | undefined | RepoconfError {
     const split = splitConfigPath(path);
     const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
-    const before = split && configValue(stored, split.scope, split.field);
-    const outcome = applyValueEdits(before === undefined ? schema?.default : before, edits);
+    const own = split && configValue(stored, split.scope, split.field);
+    const before = own === undefined ? schema?.default : own;
+    const outcome = applyValueEdits(before, edits);
     if ("problem" in outcome) {
       const { message, path: pointer, given } = outcome.problem;
       return new RepoconfError(1103, `${path} ${message}.`, {
