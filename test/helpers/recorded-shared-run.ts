@@ -17,6 +17,9 @@ export interface SharedRunOptions {
   readonly clients: number;
   /** How long servers and daemons are killed while clients work. */
   readonly seconds: number;
+  /** It goes on until this many sets were acknowledged and edits were made, however slow the machine is. */
+  readonly leastSets: number;
+  readonly leastEdits: number;
 }
 
 export interface RecordedSharedRun {
@@ -99,7 +102,10 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
   const mishaps = new Map<string, number>();
   const end = Date.now() + options.seconds * 1_000;
   const all = mishapsOf(cluster, stages, random);
-  for (let count = 0; Date.now() < end; count++) {
+  const acknowledged = () => run.sets.filter(({ reply }) => reply !== undefined && "revision" in reply).length;
+  // A slow machine acknowledges few sets in that time.
+  const isEnough = () => acknowledged() > options.leastSets && edits.length > options.leastEdits;
+  for (let count = 0; Date.now() < end || !isEnough(); count++) {
     await delay(random(1_500));
     // Each mishap once, then random ones.
     const [name, happen] = (count < all.length ? all[count] : all[random(all.length)]) ?? [];
@@ -144,7 +150,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
   return {
     violations,
     sets: run.sets.length,
-    acknowledged: run.sets.filter(({ reply }) => reply !== undefined && "revision" in reply).length,
+    acknowledged: acknowledged(),
     reads: run.reads.length,
     events: watched.reduce((sum, watcher) => sum + eventsOf(watcher), 0),
     edits: revisions.filter(({ changes }) => Object.keys(changes).some(field => field.startsWith("hand"))).length,

@@ -5,7 +5,13 @@ import { recordSharedRun } from "../helpers/recorded-shared-run.ts";
 
 describeWithNats("R18 three servers, three daemons, eight clients and two people editing files", () => {
   test("lose nothing acknowledged, see one order, and agree in the end", async () => {
-    const run = await recordSharedRun({ seed, clients: 8, seconds: amount(10, 120) });
+    const run = await recordSharedRun({
+      seed,
+      clients: 8,
+      seconds: amount(10, 120),
+      leastSets: 50,
+      leastEdits: 5,
+    });
     const wrong = run.violations.map(({ promise, problem }) => `${promise}: ${problem}`);
     const note = `${run.acknowledged} of ${run.sets} sets acknowledged; ${run.reads} reads, ${run.events} events, ${run.edits} hand edits; ${[...run.mishaps].map(([name, count]) => `${name} ${count} times`).join(", ")}`;
     reportPromise({ row: "R18", tried: run.sets + run.reads + run.events, failed: wrong.length, note });
