@@ -89,6 +89,7 @@ export interface OperationArgumentsByName {
     readonly name: string;
     readonly path?: string | null;
     readonly id?: string | null;
+    /** Whether the values are in the folder's `.repoconf.json`. If left out: if the folder has one. */
     readonly inTree?: boolean | null;
   };
   "repo/update": { readonly repo?: string | null; readonly name?: string | null; readonly path?: string | null };

@@ -3,7 +3,8 @@ import type { RepoconfClient } from "../../shared/client/client.ts";
 import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { ChangedRepository, Reply, RepositoryEntry } from "../../shared/protocol.ts";
+import type { ChangeArguments, ChangedRepository, Reply, RepositoryEntry } from "../../shared/protocol.ts";
+import { parseQuery } from "../../shared/query/parse-query.ts";
 import type { ValueEdit } from "../../shared/value-edit.ts";
 import {
   addWriteOptions,
@@ -25,6 +26,7 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, showValue } from "./fields.ts";
 import { printableResult } from "./masking.ts";
 import { warnOfPlainSecrets } from "./plain-secrets.ts";
+import { confirmChange, labels, type Preview, previewChanges } from "./preview-changes.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print, printJson } from "./terminal.ts";
 import { describeEdit } from "./value-place.ts";
@@ -56,23 +58,39 @@ export async function changeValues(
   const isOne = second === undefined;
   if (!isOne && options.ifRevision !== undefined)
     throw new CommandError("--if-revision applies to a single repository; name one.", exitCodes.usage);
-  const repo = isOne ? first.id : repositories.map(({ id }) => id);
   const isUnset = Object.keys(values).length === 0 && edits.length === 0;
-  const how = changeArguments(options);
-  const reply = isUnset
-    ? await client.request("config/unset", { ...how, repo, fields: unset })
-    : await client.request("config/set", { ...values, ...how, repo, unset, edits });
+  const repo = isOne ? first.id : repositories.map(({ id }) => id);
+  const send = (more: Pick<ChangeArguments, "revision" | "dryRun"> = {}) => {
+    const how = { ...changeArguments(options), ...more, repo };
+    return isUnset
+      ? client.request("config/unset", { ...how, fields: unset })
+      : client.request("config/set", { ...values, ...how, unset, edits });
+  };
+  let revisions: Preview["revisions"] | undefined;
+  if (!isOne && (options.dryRun ? !options.json : !options.yes)) {
+    const tryOut = (at: Preview["revisions"]) => send({ revision: at, dryRun: true });
+    const preview = await previewChanges(client, { repositories, unset, fields, tryOut });
+    if (options.dryRun) {
+      print(...preview.lines, "Nothing was changed (--dry-run).");
+      return throwRefusal(client, preview.reply);
+    }
+    if (preview.count > 1) await confirmChange(preview.lines, `Change these ${preview.count} repositories?`);
+    // Nobody agreed to anything else than what was shown.
+    ({ revisions } = preview);
+  }
+  const reply = await send(revisions && { revision: revisions });
   if (options.json) {
     if (isOne) await printChangeJson(client, reply);
     else printAllJson(reply, fields);
   } else {
-    const names = new Map(repositories.map(({ id, name }) => [id, name]));
+    const labelOf = labels(repositories);
     for (const changed of reply.result) {
-      const head = isOne ? "" : `${names.get(changed.repo) ?? changed.repo}: `;
+      const head = isOne ? "" : `${labelOf(changed.repo)}: `;
       for (const line of describeChanges(changed, { unset, edits }, fields))
         print(`${head}${options.dryRun ? `Would be: ${line}` : capitalized(line)}`);
       warnOfMirrorProblem(changed);
     }
+    printHowToUndo(reply.result, repositories);
   }
   const given = [
     ...Object.entries(values),
@@ -84,6 +102,15 @@ export async function changeValues(
     fields,
   );
   await throwRefusal(client, reply);
+}
+
+/** A change of several repositories is undone as a whole by its batch. */
+function printHowToUndo(result: readonly ChangedRepository[], before: readonly RepositoryEntry[]): void {
+  const revisions = new Map(before.map(({ id, revision }) => [id, revision]));
+  const changed = result.filter(({ repo, revision }) => revision > (revisions.get(repo) ?? 0));
+  const [first, second] = changed;
+  if (first?.batch !== undefined && second !== undefined)
+    print(`To undo this in all ${changed.length} repositories: repoconf undo --batch ${first.batch}`);
 }
 
 function describedAt(config: ChangedRepository["config"], path: string): boolean {
@@ -101,6 +128,12 @@ async function chooseRepositories(
     return [...new Map(named.map(entry => [entry.id, entry])).values()];
   }
   if (repo !== undefined) throw new CommandError("Use either --repo or --where, not both.", exitCodes.usage);
+  // A query without conditions finds everything, which nobody means who writes --where "$UNSET".
+  if (parseQuery(where, Date.now()).length === 0)
+    throw new CommandError(
+      "The query of --where is empty: perhaps a variable is not set. For all repositories: --where 'repo:*'",
+      exitCodes.usage,
+    );
   const found = new Set<string>();
   for await (const hit of client.search(where)) found.add(hit.repo);
   return (await client.repositories()).filter(({ id }) => found.has(id));

@@ -51,6 +51,7 @@ export interface RepositoriesOptions {
   readonly repo?: readonly string[];
   /** A query that selects the repositories instead. */
   readonly where?: string;
+  readonly yes?: boolean;
 }
 
 /** Adds the options of commands that can change several repositories at once. */
@@ -61,7 +62,11 @@ export function addRepositoriesOptions(command: Command): Command {
   );
   return command
     .addOption(option.argParser((value, previous: readonly string[] = []) => [...previous, value]))
-    .option("--where <query>", "every repository that a search for this finds, such as 'field:svc.proxy_https=off'");
+    .option(
+      "--where <query>",
+      "every repository that a search for this finds, such as 'field:svc.proxy_https=off'; 'repo:*' finds all",
+    )
+    .option("--yes", "do not ask for confirmation before changing several repositories");
 }
 
 /** Options that most commands accept; they may also precede the command name. */
@@ -97,6 +102,27 @@ export function applyLeadingOptions(program: Command, command: Command): void {
     const one: unknown = taken?.variadic ? [value] : value;
     command.setOptionValueWithSource(name, taken?.parseArg?.(value, undefined) ?? one, "cli");
   }
+}
+
+/** A reason may be empty, and what an empty query means is said where it is used. */
+const mayBeEmpty: ReadonlySet<string> = new Set(["reason", "where"]);
+
+/**
+ * Refuses an option whose value is empty: in a script, a variable is not set, and no option's default, such as all repositories or the
+ * owner's key, was meant then. Throws CommandError.
+ */
+export function refuseEmptyOptions(_: Command, command: Command): void {
+  for (let one: Command | null = command; one !== null; one = one.parent)
+    for (const option of one.options) {
+      const name = option.attributeName();
+      if (mayBeEmpty.has(name) || one.getOptionValueSource(name) !== "cli") continue;
+      const values: readonly unknown[] = [one.getOptionValue(name)].flat();
+      if (values.some(value => typeof value === "string" && value.trim() === ""))
+        throw new CommandError(
+          `The value of ${option.long ?? option.short} is empty: perhaps a variable is not set. Give it a value, or leave the option out.`,
+          exitCodes.usage,
+        );
+    }
 }
 
 /** Commander would use the last one, but a change must not guess which repository was meant. */

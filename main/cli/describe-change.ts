@@ -39,7 +39,8 @@ export function describeAuthor({
   return `by ${actor}${where} (${source})`;
 }
 
-function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
+/** The indented line for one field of a change. */
+export function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
   const { value, previous, stored, forgotten } = change;
   const schema = fields.get(path);
   const show = (shown: JsonValue) => showValue(shown, schema, reveal);

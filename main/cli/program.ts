@@ -1,6 +1,12 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { applyLeadingOptions, enterStartFolder, leadingOptions, startFolderOption } from "./command-options.ts";
+import {
+  applyLeadingOptions,
+  enterStartFolder,
+  leadingOptions,
+  refuseEmptyOptions,
+  startFolderOption,
+} from "./command-options.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { describeError } from "./messages.ts";
 import { commanderOutput, flushOutput, printFailure } from "./terminal.ts";
@@ -64,6 +70,7 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
     .configureOutput(commanderOutput)
     .hook("preAction", enterStartFolder)
     .hook("preAction", applyLeadingOptions)
+    .hook("preAction", refuseEmptyOptions)
     .exitOverride();
   program.addOption(startFolderOption);
   for (const option of leadingOptions()) program.addOption(option);

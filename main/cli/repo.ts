@@ -1,20 +1,24 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import type { Command } from "commander";
-import type { RepoconfClient } from "../../shared/client/client.ts";
+import { type Command, Option } from "commander";
+import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
 import { problemsIn } from "../../shared/health.ts";
 import type { OperationResults, RepositoryEntry } from "../../shared/protocol.ts";
+import { findInTreeFile } from "../check/work-tree-file.ts";
 import { findWorkTree } from "../git.ts";
 import type { Home } from "../home.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
-import { CommandError } from "./exit-codes.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { describeError } from "./messages.ts";
 import { chooseRepository } from "./repositories.ts";
-import { confirm, print, printJson, printNote, printTable, showProgress } from "./terminal.ts";
+import { shellQuoted } from "./shell-quoted.ts";
+import { confirm, print, printJson, printNote, printTable, showProgress, visible } from "./terminal.ts";
 
 interface AddOptions extends SessionOptions, OutputOptions {
   readonly name?: string;
   readonly id?: string;
   readonly inTree?: boolean;
+  readonly inHome?: boolean;
   readonly scan?: string;
   readonly yes?: boolean;
 }
@@ -24,10 +28,18 @@ export function addRepoCommand(program: Command): void {
   const repo = program.command("repo").description("manage repositories");
   addJsonOption(addSessionOptions(repo.command("add")))
     .argument("[folder]", "the work tree (default: the git work tree that contains the current folder)")
-    .description("add a repository")
+    .summary("add a repository")
+    .description(
+      "add a repository\n\nIf the folder has a .repoconf.json, as in a clone whose values are committed, these are the repository's values, and changes are written there. Otherwise the values are kept in the home.",
+    )
     .option("--name <name>", "its name (default: the folder's name)")
     .option("--id <id>", "its id (default: a new one)")
-    .option("--in-tree", "store the values in .repoconf.json in the work tree")
+    .option("--in-tree", "keep the values in .repoconf.json in the work tree (default: if it has one)")
+    .addOption(
+      new Option("--in-home", "keep the values in the home, even if the work tree has a .repoconf.json").conflicts(
+        "inTree",
+      ),
+    )
     .option("--scan <dir>", "find the git work trees below this folder and add them all, after asking")
     .option("--yes", "do not ask for confirmation")
     .action(add);
@@ -55,12 +67,12 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
   const { withSession } = await import("./session.ts");
   await withSession(options, async ({ client, home }) => {
     if (options.scan !== undefined) return addBelow(client, options.scan, options);
-    const path = folder === undefined ? await currentWorkTree("add") : await existingFolder(folder);
+    const path = folder === undefined ? await workTreeToAdd() : await existingFolder(folder);
     const known = (await client.repositories()).find(entry => entry.path === path);
     if (known !== undefined) throw new CommandError(`${path} is already the repository ${known.name} (${known.id}).`);
     const entry = await addOne(client, path, options);
     if (options.json) return printJson(entry);
-    print(addedText(entry));
+    reportAdded(entry, options);
     await askForTrust(client, entry);
     await reportScopes(entry, home);
   });
@@ -76,6 +88,17 @@ async function reportScopes({ id, path }: RepositoryEntry, home: Home): Promise<
     );
 }
 
+/** The current work tree. Throws CommandError if a folder between its root and this one has values of its own, which would be ignored. */
+async function workTreeToAdd(): Promise<string> {
+  const root = await currentWorkTree("add");
+  const { folder } = await findInTreeFile(process.cwd());
+  if (folder === root) return root;
+  const add = (path: string) => `repoconf repo add ${shellQuoted(path)}`;
+  throw new CommandError(
+    `${folder} has a .repoconf.json of its own, in the git work tree ${root}. Name the folder to add:\n${add(folder)}\n${add(root)}`,
+  );
+}
+
 async function currentWorkTree(command: string): Promise<string> {
   const workTree = await findWorkTree(process.cwd());
   if (workTree !== undefined) return workTree.folder;
@@ -84,6 +107,9 @@ async function currentWorkTree(command: string): Promise<string> {
 
 /** The folder's real path, with links resolved. Throws CommandError if it is not an existing folder. */
 async function existingFolder(named: string): Promise<string> {
+  // Resolved, an empty path is the current folder.
+  if (named.trim() === "")
+    throw new CommandError("The folder's name is empty: perhaps a variable is not set.", exitCodes.usage);
   const path = resolve(named);
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
   if (!(found instanceof Error) && found.isDirectory()) return realpath(path);
@@ -97,18 +123,27 @@ async function existingFolder(named: string): Promise<string> {
 
 type AddedEntry = OperationResults["repo/add"];
 
-function addedText({ name, id, path, recognized }: AddedEntry): string {
-  return recognized
-    ? `${path} is a clone of ${name} (${id}), which the shared log already has. It is now that repository's folder on this machine.`
-    : `Added ${name} (${id}): ${path}`;
+function reportAdded({ name, id, path, recognized, inTree, health }: AddedEntry, options: AddOptions): void {
+  print(
+    recognized
+      ? `${path} is a clone of ${name} (${id}), which the shared log already has. It is now that repository's folder on this machine.`
+      : `Added ${name} (${id}): ${path}`,
+  );
+  if (!inTree) return;
+  if (!options.inTree) print("Its values are in its .repoconf.json, where changes are written too.");
+  const broken = health.find(({ code }) => code === 1106);
+  if (broken === undefined) return;
+  const { message, line, column } = broken;
+  const at = line === undefined ? "" : ` (line ${line}, column ${column})`;
+  printNote(`It has no values until that file is fixed: ${message}${at}`);
 }
 
-function addOne(client: RepoconfClient, path: string, { name, id, inTree }: AddOptions): Promise<AddedEntry> {
+function addOne(client: RepoconfClient, path: string, { name, id, inTree, inHome }: AddOptions): Promise<AddedEntry> {
   return client.run("repo/add", {
     name: name ?? (basename(path) || path),
     path,
     ...(id !== undefined && { id }),
-    ...(inTree && { inTree }),
+    ...((inTree || inHome) && { inTree: inTree === true }),
   });
 }
 
@@ -129,10 +164,19 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
     throw new CommandError("Nothing was added. Answer yes, or pass --yes.");
   }
   const entries: AddedEntry[] = [];
-  for (const path of found) entries.push(await addOne(client, path, { ...options, name: basename(path) }));
+  const refused: string[] = [];
+  for (const path of found) {
+    try {
+      entries.push(await addOne(client, path, { ...options, name: basename(path) }));
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      refused.push(`${path}: ${describeError(error)}`);
+    }
+  }
   if (options.json) printJson(entries);
-  else for (const entry of entries) print(addedText(entry));
+  else for (const entry of entries) reportAdded(entry, options);
   if (!options.json) for (const entry of entries) await askForTrust(client, entry);
+  if (refused.length > 0) throw new CommandError(["Not added:", ...refused].map(visible).join("\n"));
 }
 
 /** Shows untrusted values and asks for trust. Commands in the folder's file are not active until they are trusted. */

@@ -2,7 +2,7 @@ import { isAbsolute, relative } from "node:path";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { findWorkTree } from "../git.ts";
-import { CommandError } from "./exit-codes.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
 import { nearest } from "./suggestion.ts";
 
 /** The repository with this id or name; without one, the repository that contains the current folder. Throws CommandError. */
@@ -10,12 +10,34 @@ export async function chooseRepository(client: RepoconfClient, named: string | u
   if (named !== undefined) return repositoryNamed(client, named);
   const here = await currentRepository(client);
   if (here !== undefined) return here;
-  throw new CommandError(
-    "This folder does not belong to a known repository. Add it: repoconf repo add\nOr name a repository with --repo. To list them: repoconf repo list",
+  throw await unknownFolder();
+}
+
+/** The error for a folder of no known repository, which says what `repo add` would do there. */
+async function unknownFolder(): Promise<CommandError> {
+  const { findInTreeFile } = await import("../check/work-tree-file.ts");
+  const { stampOf } = await import("../files/durable-text-file.ts");
+  const { shellQuoted } = await import("./shell-quoted.ts");
+  const { path, folder } = await findInTreeFile(process.cwd());
+  const hasFile = (await stampOf(path)) !== undefined;
+  const isRoot = (await findWorkTree(process.cwd()))?.folder === folder;
+  const add = isRoot || !hasFile ? "repoconf repo add" : `repoconf repo add ${shellQuoted(folder)}`;
+  const what = hasFile
+    ? `The repository of ${path} is not known yet.`
+    : "This folder does not belong to a known repository.";
+  const values = hasFile ? ", which uses the values in that file" : "";
+  return new CommandError(
+    `${what} Add it${values}: ${add}\nOr name a repository with --repo. To list them: repoconf repo list`,
   );
 }
 
 async function repositoryNamed(client: RepoconfClient, named: string): Promise<RepositoryEntry> {
+  // The daemon would take an empty id for all repositories.
+  if (named.trim() === "")
+    throw new CommandError(
+      "The repository's name is empty: perhaps a variable is not set. To list all repositories: repoconf repo list",
+      exitCodes.usage,
+    );
   const [byId] = await client.run("repo/list", { repo: named });
   if (byId !== undefined) return byId;
   const entries = await client.repositories();

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { HistoryEntry, RepositoryEntry } from "../../shared/protocol.ts";
@@ -15,18 +15,36 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print } from "./terminal.ts";
 
+export interface UndoOptions extends ChangeCommandOptions {
+  /** True without an id. */
+  readonly batch?: string | true;
+  readonly yes?: boolean;
+}
+
 /** `repoconf undo`: undoes the last change, no matter who made it. */
 export function addUndoCommand(program: Command): void {
   addChangeOptions(program.command("undo"))
     .summary("undo the last change of a repository, no matter who made it")
     .description(
-      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. To go back further, use repoconf history and repoconf restore.",
+      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. To go back further, use repoconf history and repoconf restore.\n\nWhat one command changed in several repositories is a batch: --batch undoes all of it, after showing what would change. Values that were changed since stay as they are; they are named, and the exit code is 3.",
     )
+    .addOption(
+      new Option(
+        "--batch [id]",
+        "undo all changes that one command made in several repositories (default: your newest such command)",
+      ).conflicts(["repo", "ifRevision", "atomic"]),
+    )
+    .option("--yes", "with --batch: do not ask for confirmation")
     .action(undo);
 }
 
-async function undo(options: ChangeCommandOptions): Promise<void> {
+async function undo(options: UndoOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
+  const { batch } = options;
+  if (batch !== undefined) {
+    const { undoWholeBatch } = await import("./undo-batch.ts");
+    return withSession(options, ({ client }) => undoWholeBatch(client, batch === true ? undefined : batch, options));
+  }
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const last = await findLastChange(client, repository);
@@ -51,8 +69,9 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
       throw new CommandError(message, exitCodes.refused);
     }
     const [changed] = reply.result;
+    const batch = await batchOfSeveral(client, last);
     if (options.json) {
-      await printChangeJson(client, reply, { undone: revision });
+      await printChangeJson(client, reply, { undone: revision, ...(batch && { undoneBatch: batch.id }) });
       return throwRefusal(client, reply);
     }
     if (changed !== undefined) {
@@ -64,7 +83,24 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
     if (changed !== undefined && !options.dryRun) {
       print(`This is revision ${changed.revision}; to redo: repoconf undo`);
     }
+    if (batch !== undefined)
+      print(
+        `Revision ${revision} was part of a change of ${batch.count ?? "perhaps several"} repositories; to undo it in the others too: repoconf undo --batch ${batch.id}`,
+      );
   });
+}
+
+/** The batch of a change and how many repositories it changed, if that can be read; undefined if it changed no other one. */
+async function batchOfSeveral(
+  client: RepoconfClient,
+  { batch, time }: HistoryEntry,
+): Promise<{ readonly id: string; readonly count: number | undefined } | undefined> {
+  if (batch === undefined) return undefined;
+  const { entriesOfBatch } = await import("../../shared/client/undo-batch.ts");
+  // The undo is done: a history of another repository that is damaged must not make it look like a failure.
+  const entries = await entriesOfBatch(client, batch, time).catch(() => undefined);
+  const count = entries && new Set(entries.map(({ repo }) => repo)).size;
+  return count === 1 ? undefined : { id: batch, count };
 }
 
 /** The newest revision that can be undone. Throws CommandError if there is none. */

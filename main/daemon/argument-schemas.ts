@@ -22,6 +22,8 @@ const optionalString = { type: ["string", "null"] } as const;
 const optionalBoolean = { type: ["boolean", "null"] } as const;
 const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", items: { type: "string" } }] } as const;
 const query = { type: "string", maxLength: 1000 } as const;
+/** Never empty: for a search, "" would be every change there is, which `undoBatch` would undo. */
+const batch = { type: ["string", "null"], minLength: 1, maxLength: 100 } as const;
 const limit = { type: ["integer", "null"], minimum: 1, maximum: limits.pageLength } as const;
 
 /** Arguments of `set`, `unset` and similar operations besides the fields. None has a dot, so none can be mistaken for a field. */
@@ -37,7 +39,7 @@ const changeOptions = {
   dryRun: optionalBoolean,
   reason: { type: ["string", "null"], maxLength: 1000 },
   flush: optionalBoolean,
-  batch: { type: ["string", "null"], minLength: 1, maxLength: 100 },
+  batch,
 } as const;
 
 /** One grant of a key. */
@@ -189,7 +191,7 @@ export const argumentSchemas = {
   },
   "history/search": {
     type: "object",
-    properties: { query, batch: optionalString, limit, after: optionalString },
+    properties: { query, batch, limit, after: optionalString },
     required: ["query"],
   },
   "history/restore": {

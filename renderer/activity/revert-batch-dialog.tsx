@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useState } from "react";
-import type { UndoneBatch } from "../../shared/client/undo-batch.ts";
+import { entriesOfBatch, sinceOfBatch, type UndoneBatch } from "../../shared/client/undo-batch.ts";
 import type { FoundHistoryEntry } from "../../shared/protocol.ts";
 import { ChangeFoot } from "../dialogs/change-foot.tsx";
 import { Modal } from "../dialogs/modal.tsx";
@@ -12,8 +12,6 @@ import { type BatchPreview, describeLeft, previewOf } from "./batch-preview.ts";
 import { FirstOnes } from "./first-ones.tsx";
 import { RepositoryLinks } from "./repository-links.tsx";
 
-/** A batch may have begun this many milliseconds before its oldest known entry; older history is not searched. */
-const longestBatch = 24 * 3_600_000;
 /** The maximum of different changes, lines per change, and reasons shown. */
 const mostShown = 20;
 /** The maximum of reasons in the notice behind the dialog. */
@@ -31,14 +29,15 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
   const scopes = useScreen(state => state.scopes);
   const repositories = useScreen(state => state.repositories);
   const oldest = shown.at(-1)?.time;
-  const since = oldest && new Date(Date.parse(oldest) - longestBatch).toISOString();
   const [preview, setPreview] = useState<BatchPreview>();
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   useEffect(() => {
-    previewOf(daemon(), batch, since, scopes).then(setPreview, error => setProblem(messageOf(error)));
-  }, [batch, since, scopes]);
+    entriesOfBatch(daemon(), batch, oldest)
+      .then(entries => previewOf(daemon(), entries, scopes))
+      .then(setPreview, error => setProblem(messageOf(error)));
+  }, [batch, oldest, scopes]);
   const revert = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -46,7 +45,7 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
       const why = reason.trim();
       const begun = stepTime();
       const outcome = await daemon().undoBatch(batch, {
-        ...(since !== undefined && { since }),
+        ...(oldest !== undefined && { since: sinceOfBatch(oldest) }),
         ...(why !== "" && { reason: why }),
       });
       notifyUndone(outcome, begun);

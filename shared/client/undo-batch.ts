@@ -1,6 +1,6 @@
 import { configValue } from "../config.ts";
 import { joinConfigPath } from "../config-path.ts";
-import { sameJson } from "../json.ts";
+import { type JsonValue, sameJson } from "../json.ts";
 import type { ChangedRepository, FoundHistoryEntry } from "../protocol.ts";
 import type { RepoconfClient } from "./client.ts";
 
@@ -24,6 +24,38 @@ export interface UndoBatchOptions {
   readonly dryRun?: boolean;
 }
 
+interface UndoEntriesOptions {
+  readonly reason: string;
+  readonly batch: string;
+  readonly dryRun?: boolean;
+  /** Wait until the files are written too. */
+  readonly flush?: boolean;
+}
+
+/** A value that undoing a batch would change. */
+export interface UndoneField {
+  readonly repo: string;
+  readonly scope: string;
+  readonly field: string;
+  /** The value now; undefined if none is stored. */
+  readonly before: JsonValue | undefined;
+  /** The effective value afterwards. */
+  readonly after: JsonValue;
+}
+
+export interface UndoPreview {
+  readonly changes: readonly UndoneField[];
+  readonly left: readonly LeftField[];
+}
+
+/** A batch may have begun this many milliseconds before a known entry; older history is not searched. */
+const longestBatch = 24 * 3_600_000;
+
+/** The `since` for a search of all entries of a batch, given the time of one of them. */
+export function sinceOfBatch(time: string): string {
+  return new Date(Date.parse(time) - longestBatch).toISOString();
+}
+
 /** How often to retry a repository that changed in between. */
 const mostTries = 3;
 
@@ -44,11 +76,52 @@ export async function undoBatch(
   return undoEntries(client, entries, { reason, dryRun, batch: `undo of ${batch} at ${Date.now()}` });
 }
 
+/** All entries of a batch, newest first. `time` is that of one of them; without it, the whole history is searched for one. */
+export async function entriesOfBatch(
+  client: Pick<RepoconfClient, "batch">,
+  batch: string,
+  time?: string,
+): Promise<readonly FoundHistoryEntry[]> {
+  if (time === undefined) {
+    for await (const newest of client.batch(batch)) return entriesOfBatch(client, batch, newest.time);
+    return [];
+  }
+  const entries: FoundHistoryEntry[] = [];
+  for await (const entry of client.batch(batch, sinceOfBatch(time))) entries.push(entry);
+  return entries;
+}
+
+/** What undoing these entries (newest first) would change, without doing it. Throws RequestError. */
+export async function previewUndo(
+  client: Pick<RepoconfClient, "request">,
+  entries: readonly FoundHistoryEntry[],
+): Promise<UndoPreview> {
+  const { restored, left } = await undoEntries(client, entries, { reason: "preview", dryRun: true, batch: "preview" });
+  const nameOf = (repo: string, scope: string, field: string) => `${repo} ${joinConfigPath(scope, field)}`;
+  const taken = new Set(
+    restored.flatMap(({ repo, config }) =>
+      Object.entries(config).flatMap(([scope, fields]) => Object.keys(fields).map(field => nameOf(repo, scope, field))),
+    ),
+  );
+  const changes = new Map<string, UndoneField>();
+  for (const { repo, changes: changed } of entries)
+    for (const [scope, fields] of Object.entries(changed))
+      for (const [field, { value, previous, stored }] of Object.entries(fields)) {
+        const name = nameOf(repo, scope, field);
+        const newer = changes.get(name);
+        if (newer === undefined && taken.has(name))
+          changes.set(name, { repo, scope, field, before: stored ? value : undefined, after: previous });
+        // If the batch changed a field twice, both changes are undone.
+        else if (newer !== undefined && sameJson(newer.after, value)) changes.set(name, { ...newer, after: previous });
+      }
+  return { changes: [...changes.values()], left: left.filter(({ repo, field }) => !taken.has(`${repo} ${field}`)) };
+}
+
 /** Undoes these entries (newest first), like `undoBatch`. */
 export async function undoEntries(
   client: Pick<RepoconfClient, "request">,
   entries: readonly FoundHistoryEntry[],
-  options: { readonly reason: string; readonly dryRun?: boolean; readonly batch: string },
+  options: UndoEntriesOptions,
 ): Promise<UndoneBatch> {
   const restored: ChangedRepository[] = [];
   const left: LeftField[] = [];
@@ -64,7 +137,7 @@ export async function undoEntries(
 async function undoEntry(
   client: Pick<RepoconfClient, "request">,
   { repo, revision, changes }: FoundHistoryEntry,
-  options: { readonly reason: string; readonly dryRun?: boolean; readonly batch: string },
+  options: UndoEntriesOptions,
 ): Promise<UndoneBatch> {
   for (let tries = 1; ; tries += 1) {
     const now = await client.request("config/list", { repo, stored: true });

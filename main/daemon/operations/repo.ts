@@ -9,6 +9,7 @@ import type { Caller } from "../caller.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations } from "../dispatch.ts";
 import type { RepositoryStore } from "../store/store.ts";
+import { hasInTreeFile } from "../store/work-tree.ts";
 import { Page } from "./pages.ts";
 
 type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan">;
@@ -48,11 +49,13 @@ export function repositoryOperations(
         );
       }
       if (inTree && !path) throw new RepoconfError(1101, "An in-tree repository needs the path of its work tree.");
+      const folder = path ? await existingFolder(path) : undefined;
       const { remote: _, ...result } = await store.add({
         id: id || randomBytes(12).toString("hex"),
         name,
-        ...(path && { path: await existingFolder(path) }),
-        inTree: inTree ?? false,
+        ...(folder !== undefined && { path: folder }),
+        // A folder with an in-tree file comes with its values: without them, its programs would run with the defaults.
+        inTree: inTree ?? (folder !== undefined && (await hasInTreeFile(folder))),
         mayBeKnown: !id,
         actor: caller.actor,
       });

@@ -61,6 +61,7 @@ import type {
 } from "./store.ts";
 import type { TrustedValues } from "./trusted-values.ts";
 import { byRepository, removedIds } from "./unmirrored.ts";
+import { inTreeFileName } from "./work-tree.ts";
 
 export interface FileStoreOptions {
   readonly folders: StoreFolders;
@@ -503,7 +504,7 @@ export class FileStore implements RepositoryStore {
         return { ...recognized.summary, recognized: true };
       }
       if (inTree && this.#log.shared !== undefined) {
-        const message = "A home with a shared log cannot have in-tree repositories: git already shares their files.";
+        const message = `A home with a shared log cannot have in-tree repositories: git already shares their files. To keep the values in the log, without those in ${inTreeFileName}: repo add --in-home (inTree: false).`;
         throw new RepoconfError(1101, message, { repo: id });
       }
       const taken = [...this.#repositories.ids()].some(other => other.toLowerCase() === id.toLowerCase());

@@ -1,12 +1,40 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, realpath, stat, unlink, writeFile } from "node:fs/promises";
+import { lstat, readdir, readFile, realpath, stat, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { parseJsonText } from "../../files/json-text.ts";
 import { findWorkTree } from "../../git.ts";
 
 /** Name of the file that holds an in-tree repository's values, in its work tree. */
 export const inTreeFileName = ".repoconf.json";
+
+/**
+ * Whether a folder has an in-tree file, valid or not. Throws RepoconfError 1101 if something else has its name, because the values in it
+ * cannot be used, and nobody who put it there expects the defaults.
+ */
+export async function hasInTreeFile(folder: string): Promise<boolean> {
+  const path = join(folder, inTreeFileName);
+  try {
+    const stats = await lstat(path);
+    if (stats.isFile()) return true;
+    const what = stats.isSymbolicLink()
+      ? "a symbolic link, which Repoconf does not follow"
+      : stats.isDirectory()
+        ? "a folder, not a file"
+        : "not a regular file";
+    throw unusable(path, `is ${what}`);
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === "ENOENT") return false;
+    throw code === undefined ? error : unusable(path, `cannot be read (${code})`);
+  }
+}
+
+function unusable(path: string, why: string): RepoconfError {
+  const message = `${path} ${why}. Fix or remove it, or keep the values in the home: repo add --in-home (inTree: false).`;
+  return new RepoconfError(1101, message);
+}
 
 /**
  * The .git folder of the work tree that a folder is in, if files can be renamed from there to the folder. Git neither shows nor commits,
