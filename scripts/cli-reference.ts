@@ -52,6 +52,11 @@ Whole numbers beyond 9007199254740991 that would be rounded are refused, by ever
 | \`-\` | the contents of standard input, without the final newline |
 | \`@@text\` | the literal text \`@text\` |
 
+**Several repositories.** A command that would change values in more than one repository shows them first, with the old and the new
+values, and asks. Without a terminal it is refused (exit code 1) unless you pass \`--yes\`. \`undo --batch\` undoes all of it.
+
+**Empty values.** An option whose value is empty, such as \`--repo "$UNSET"\`, is refused (exit code 2), except for \`--reason\`.
+
 **Output.** On a terminal, commands print tables with a header. In a pipe, they print one line per row, with tab-separated cells and
 no header. \`--json\` prints one JSON value; use it in programs, because the other forms may change. Colors are used on terminals only;
 \`NO_COLOR=1\` turns them off. Results go to standard output and everything else goes to standard error, which stays empty if all is well. Long operations (\`repo scan\`,

@@ -103,7 +103,7 @@ async function newestOwnBatch(client: RepoconfClient): Promise<readonly FoundHis
 function nothingFound(id: string | undefined): CommandError {
   const message =
     id === undefined
-      ? "Nothing to undo: you have changed several repositories at once never, or longer ago than the history is kept."
+      ? "Nothing to undo: the histories have no change of several repositories that you made."
       : `There is no change with the batch ${JSON.stringify(id)} in the histories that this key may read. To undo your newest one: repoconf undo --batch`;
   return new CommandError(message, exitCodes.refused);
 }

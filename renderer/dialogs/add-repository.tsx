@@ -8,11 +8,19 @@ import { select } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { Modal } from "./modal.tsx";
 
+/** Where a repository's values are kept, in words and for the daemon, which checks the folder if nothing is said. */
+const places = {
+  found: { text: "In .repoconf.json if the folder has one, else in the home (the default)", choice: {} },
+  tree: { text: "In .repoconf.json in the folder, to be committed with the code", choice: { inTree: true } },
+  home: { text: "In the home, even if the folder has a .repoconf.json", choice: { inTree: false } },
+} as const;
+const placeNames = ["found", "tree", "home"] as const satisfies readonly (keyof typeof places)[];
+
 /** Adds repositories: one by its folder, or several found by a scan of a folder. */
 export function AddRepository({ onClose }: { onClose(): void }) {
   const [folder, setFolder] = useState("");
   const [name, setName] = useState("");
-  const [inTree, setInTree] = useState(false);
+  const [place, setPlace] = useState<keyof typeof places>("found");
   const [found, setFound] = useState<readonly FoundWorkTree[]>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [problem, setProblem] = useState<string>();
@@ -42,7 +50,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
       const entry = await daemon().run("repo/add", {
         name: name.trim() || lastPart,
         ...(path !== "" && { path }),
-        inTree,
+        ...places[place].choice,
       });
       select({ repo: entry.id });
       onClose();
@@ -62,7 +70,8 @@ export function AddRepository({ onClose }: { onClose(): void }) {
   const addFound = () =>
     attempt("Adding…", async () => {
       for (const tree of found ?? [])
-        if (chosen.has(tree.path)) await daemon().run("repo/add", { name: tree.name, path: tree.path, inTree });
+        if (chosen.has(tree.path))
+          await daemon().run("repo/add", { name: tree.name, path: tree.path, ...places[place].choice });
       notify("done", chosen.size === 1 ? "1 repository added." : `${chosen.size} repositories added.`);
       onClose();
     });
@@ -86,9 +95,19 @@ export function AddRepository({ onClose }: { onClose(): void }) {
           Name <span className="hint">{lastPart === "" ? "how Repoconf shows it" : `left empty: ${lastPart}`}</span>
           <input className="input" spellCheck={false} value={name} onChange={event => setName(event.target.value)} />
         </label>
-        <label className="check">
-          <input type="checkbox" checked={inTree} onChange={event => setInTree(event.target.checked)} />
-          Keep its values in <code>.repoconf.json</code> in the folder, so that they are committed with the code
+        <label className="labelled">
+          Values <span className="hint">where they are kept</span>
+          <select
+            className="input"
+            value={place}
+            onChange={event => setPlace(placeNames.find(one => one === event.target.value) ?? "found")}
+          >
+            {placeNames.map(one => (
+              <option key={one} value={one}>
+                {places[one].text}
+              </option>
+            ))}
+          </select>
         </label>
         {found !== undefined && (
           <fieldset className="found">

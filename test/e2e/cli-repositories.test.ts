@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
@@ -95,6 +95,66 @@ describe("repositories on the command line", () => {
     expect(JSON.parse(await readFile(join(shop, ".repoconf.json"), "utf8"))).toEqual({
       config: { svc: { timeout: 8 } },
     });
+  });
+
+  test("a folder that has a .repoconf.json is added with its values, which is said; --in-home ignores them", async () => {
+    await using home = await makeCommandHome();
+    const clone = await makeWorkTree(join(home.workFolder, "clone"));
+    const deep = join(clone, "a/b");
+    await mkdir(deep, { recursive: true });
+    await writeFile(join(clone, ".repoconf.json"), '{ "config": { "svc": { "timeout": 41 } } }');
+    const unknown = await home.run(["get", "svc.timeout"], { folder: deep });
+    expect(unknown).toMatchObject({ code: 1, output: "" });
+    expect(unknown.errorOutput).toContain(`The repository of ${clone}/.repoconf.json is not known yet.`);
+    expect(unknown.errorOutput).toContain("which uses the values in that file: repoconf repo add\n");
+    expect(await home.succeed(["repo", "add"], { folder: deep })).toMatch(
+      /^Added clone \([0-9a-f]{24}\): .*\nIts values are in its \.repoconf\.json, where changes are written too\.\n$/,
+    );
+    expect(await home.succeed(["get", "svc.timeout"], { folder: deep })).toBe("41\n");
+    await home.succeed(["set", "svc.timeout=42"], { folder: deep });
+    expect(await readFile(join(clone, ".repoconf.json"), "utf8")).toBe('{ "config": { "svc": { "timeout": 42 } } }');
+    await home.succeed(["repo", "remove", "clone", "--yes"]);
+    expect(await home.succeed(["repo", "add", "--in-home"], { folder: clone })).not.toContain(".repoconf.json");
+    expect(await home.succeed(["get", "svc.timeout"], { folder: clone })).toBe("900\n");
+    // Nobody who forgot that is left to guess.
+    expect((await home.run(["doctor"])).output).toContain(`${clone}/.repoconf.json is not used`);
+    expect(await home.run(["repo", "add", "--in-home", "--in-tree"])).toMatchObject({ code: 2 });
+  });
+
+  test("a .repoconf.json that cannot be used is told: an invalid one when it is added, a link by a refusal", async () => {
+    await using home = await makeCommandHome();
+    const broken = await makeWorkTree(join(home.workFolder, "broken"));
+    await writeFile(join(broken, ".repoconf.json"), "{ oops");
+    const added = await home.run(["repo", "add"], { folder: broken });
+    expect(added).toMatchObject({ code: 0, output: expect.stringContaining("Added broken") });
+    expect(added.errorOutput).toContain("It has no values until that file is fixed: .repoconf.json: ");
+    expect(added.errorOutput).toContain("(line 1, column 3)");
+    expect(await home.run(["get", "svc.timeout"], { folder: broken })).toMatchObject({ code: 1, output: "" });
+    const linked = await makeWorkTree(join(home.workFolder, "linked"));
+    await symlink(join(broken, ".repoconf.json"), join(linked, ".repoconf.json"));
+    const refused = await home.run(["repo", "add"], { folder: linked });
+    expect(refused).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("--in-home") });
+    // One that is refused does not keep a scan from adding the others.
+    await makeWorkTree(join(home.workFolder, "plain"));
+    const scanned = await home.run(["repo", "add", "--scan", ".", "--yes"]);
+    expect(scanned).toMatchObject({ code: 1, output: expect.stringMatching(/^Added plain .*\n$/) });
+    expect(scanned.errorOutput).toContain(`Not added:\n  ${linked}: `);
+  });
+
+  test("in a folder with a .repoconf.json of its own below the root of the work tree, repo add asks which is meant", async () => {
+    await using home = await makeCommandHome();
+    const root = await makeWorkTree(join(home.workFolder, "root"));
+    const part = join(root, "packages/part");
+    await mkdir(join(part, "deep"), { recursive: true });
+    await writeFile(join(part, ".repoconf.json"), '{ "config": { "svc": { "timeout": 41 } } }');
+    const folder = join(part, "deep");
+    const unknown = await home.run(["get", "svc.timeout"], { folder });
+    expect(unknown.errorOutput).toContain(`repoconf repo add '${part}'`);
+    const asked = await home.run(["repo", "add"], { folder });
+    expect(asked).toMatchObject({ code: 1, output: "" });
+    expect(asked.errorOutput).toContain(`repoconf repo add '${part}'\n  repoconf repo add '${root}'\n`);
+    await home.succeed(["repo", "add", part]);
+    expect(await home.succeed(["get", "svc.timeout"], { folder })).toBe("41\n");
   });
 
   test("rename and remove by name or id; an ambiguous name needs the id", async () => {

@@ -90,13 +90,21 @@ describe("a place inside a value", () => {
 
 describe("several repositories at once", () => {
   test("can be named or found by a query; each line names its repository", async () => {
-    expect(await home.succeed(["set", "--repo", "shop", "--repo", "web", "svc.domain=d"])).toBe(
-      "shop: Set svc.domain = d\nweb: Set svc.domain = d\n",
-    );
-    expect(
-      (await home.succeed(["unset", "--where", "field:svc.domain=d", "svc.domain"])).split("\n").toSorted(),
-    ).toEqual(["", `shop: Unset; now svc.domain = ""`, `web: Unset; now svc.domain = ""`]);
-    const json = JSON.parse(await home.succeed(["set", "--where", "repo:*", "svc.timeout=7", "--json"]));
+    const lines = async (...args: string[]) => (await home.succeed([...args, "--yes"])).split("\n").toSorted();
+    const undo = expect.stringMatching(/^To undo this in all 2 repositories: repoconf undo --batch [0-9a-f]{24}$/);
+    expect(await lines("set", "--repo", "shop", "--repo", "web", "svc.domain=d")).toEqual([
+      "",
+      undo,
+      "shop: Set svc.domain = d",
+      "web: Set svc.domain = d",
+    ]);
+    expect(await lines("unset", "--where", "field:svc.domain=d", "svc.domain")).toEqual([
+      "",
+      undo,
+      `shop: Unset; now svc.domain = ""`,
+      `web: Unset; now svc.domain = ""`,
+    ]);
+    const json = JSON.parse(await home.succeed(["set", "--where", "repo:*", "svc.timeout=7", "--json", "--yes"]));
     expect(json.repositories).toHaveLength(3);
     expect(json.errors).toBeUndefined();
   });

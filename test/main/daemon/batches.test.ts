@@ -121,6 +121,15 @@ describe("a batch", () => {
     expect(await stored(t, "a")).toEqual({ svc: { timeout: 1 } });
   });
 
+  test("that is not named finds and undoes nothing: an empty id is not every change", async () => {
+    await using t = await startWith("a");
+    await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
+    using client = await connect({ home: t.homeFolder });
+    await expect(client.undoBatch("")).rejects.toMatchObject({ code: 1101 });
+    expect((await t.owner.call("history/search", { query: "", batch: null })).errors).toEqual([]);
+    expect(await stored(t, "a")).toEqual({ svc: { timeout: 1 } });
+  });
+
   test("reports what cannot be undone: an old value that is now rejected, or one that the key may not write", async () => {
     await using t = await startWith("a", "b");
     const tool = await t.connectWith([...write(["a"], "svc.timeout")], "ci");

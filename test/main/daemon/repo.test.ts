@@ -70,6 +70,47 @@ describe("repo/add", () => {
     expect(JSON.parse(await t.readRepository(result.id))).toEqual({ name: "in-tree", path, inTree: true });
   });
 
+  test("without inTree, a folder is in-tree if it has the file, even an invalid one; false keeps the values in the home", async () => {
+    const path = await tree("clone");
+    await writeFile(join(path, ".repoconf.json"), '{ "config": { "svc": { "timeout": 41 } } }');
+    const home = await t.owner.call("repo/add", { name: "home", path, inTree: false });
+    expect(home).toMatchObject({ result: { inTree: false, modified: 0 }, errors: [] });
+    for (const inTree of [undefined, null]) {
+      const { result, errors } = await t.owner.call("repo/add", {
+        name: "clone",
+        path,
+        ...(inTree === null && { inTree }),
+      });
+      expect({ result, errors }).toMatchObject({ result: { inTree: true, modified: 1, health: [] }, errors: [] });
+      const list = await t.owner.call("config/list", { repo: result.id, field: "svc.timeout" });
+      expect(list.result).toEqual({ svc: { timeout: 41 } });
+      await t.owner.call("repo/remove", { repo: result.id });
+    }
+    await writeFile(join(path, ".repoconf.json"), "{ oops");
+    const broken = await t.owner.call("repo/add", { name: "broken", path });
+    expect(broken).toMatchObject({ result: { inTree: true, health: [{ code: 1106 }] }, errors: [] });
+    // Its programs get no defaults instead of the values that cannot be read.
+    expect(await t.owner.call("config/list", { repo: broken.result.id })).toMatchObject({ errors: [{ code: 1106 }] });
+    expect((await t.owner.call("repo/add", { name: "plain", path: await tree("plain") })).result.inTree).toBe(false);
+  });
+
+  test.each([
+    ["a link", (path: string) => symlink("/dev/null", path), "a symbolic link"],
+    ["a link to nothing", (path: string) => symlink("/no/such/file", path), "a symbolic link"],
+    ["a folder", (path: string) => mkdir(path), "a folder"],
+  ])("without inTree, %s in the place of the file gives 1101, and nothing is added", async (_title, make, what) => {
+    const path = await tree(`unusable-${what}`.replaceAll(" ", "-"));
+    await rm(join(path, ".repoconf.json"), { recursive: true, force: true });
+    await make(join(path, ".repoconf.json"));
+    const before = (await t.owner.call("repo/list", { limit: 1000 })).result.length;
+    expect(await t.owner.call("repo/add", { name: "n", path })).toMatchObject({
+      result: null,
+      errors: [{ code: 1101, message: expect.stringContaining(`is ${what}`) }],
+    });
+    expect((await t.owner.call("repo/list", { limit: 1000 })).result).toHaveLength(before);
+    expect((await t.owner.call("repo/add", { name: "n", path, inTree: false })).errors).toEqual([]);
+  });
+
   test.each([
     ["no name", {}],
     ["an empty name", { name: "" }],
