@@ -30,6 +30,9 @@ describe.concurrent("repoconf complete", () => {
   test("completes the command's options, without hidden ones", async () => {
     await using home = await makeCommandHome();
     expect(await complete(home, "list", "--re")).toEqual(["--repo", "--revision", "--reveal"]);
+    expect(await complete(home, "undo", "--ba")).toEqual(["--batch"]);
+    expect(await complete(home, "set", "--y")).toEqual(["--yes"]);
+    expect(await complete(home, "repo", "add", "--in-")).toEqual(["--in-tree", "--in-home"]);
     expect(await complete(home, "daemon", "--")).not.toContain("--background");
     expect(await complete(home, "list", "--", "--re")).toEqual([]);
     expect(await complete(home, "--ke")).toEqual(["--key-file"]);

@@ -209,7 +209,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "screen",
     removed: "the dry run in the preview of undoing a batch",
-    file: "renderer/activity/batch-preview.ts",
+    file: "shared/client/undo-batch.ts",
     find: "dryRun: true",
     replace: "dryRun: false",
     test: "test/screen/activity.test.ts",

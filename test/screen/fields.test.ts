@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
@@ -303,6 +303,31 @@ describeScreen("adding repositories", () => {
     const { result } = await screen.t.owner.call("repo/list");
     expect(result).toMatchObject([{ name: "shop", path: join(folder.path, "shop"), inTree: false }]);
     await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+  });
+
+  test("a folder that has a .repoconf.json is added with its values, unless they are to be kept in the home", async () => {
+    await using screen = await startScreen();
+    await using folder = await temporaryFolder();
+    const text = '{ "config": { "svc": { "timeout": 41 } } }';
+    for (const name of ["clone", "other"]) {
+      await mkdir(join(folder.path, name));
+      await writeFile(join(folder.path, name, ".repoconf.json"), text);
+    }
+    await using window = await screen.open();
+    const { page } = window;
+    const add = async (name: string, place?: string) => {
+      await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
+      const dialog = page.getByRole("dialog", { name: "Add a repository" });
+      await dialog.getByRole("textbox", { name: /^Folder/ }).fill(join(folder.path, name));
+      if (place !== undefined) await dialog.getByRole("combobox", { name: /^Values/ }).selectOption(place);
+      await dialog.getByRole("button", { name: "Add", exact: true }).click();
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+    };
+    await add("clone");
+    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("41");
+    await add("other", "In the home, even if the folder has a .repoconf.json");
+    const { result } = await screen.t.owner.call("repo/list");
+    expect(Object.fromEntries(result.map(({ name, inTree }) => [name, inTree]))).toEqual({ clone: true, other: false });
   });
 
   test("adds several at once by a scan of their parent folder", async () => {
