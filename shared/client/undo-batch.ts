@@ -33,7 +33,7 @@ interface UndoEntriesOptions {
 }
 
 /** A value that undoing a batch would change. */
-export interface UndoneField {
+interface UndoneField {
   readonly repo: string;
   readonly scope: string;
   readonly field: string;
