@@ -1,7 +1,7 @@
 /** Where the focus enters a region, in this order: the current row of the tree, the field of the address, the first control. */
 const entrances = [
   '[role="treeitem"][tabindex="0"]',
-  '.field[aria-current="true"] .field-control :is(input, textarea, button)',
+  '.field[aria-current="true"] :is(.field-control, .field-tools) :is(input, textarea, button)',
   'a[href], button, input:enabled, select, textarea, [tabindex="0"], [contenteditable="true"]',
 ];
 /** The element that had the focus when the person last left the region. */

@@ -5,7 +5,7 @@ import { runsAsCommand } from "../../shared/scopes/scope-schema.ts";
 import type { FieldChange } from "../diff/diff-lines.ts";
 import { unknownSchema } from "../page/show-json.ts";
 import type { ComparedSide } from "../state/compared-side.ts";
-import { findField, type PendingEdit, type ScopeEntry } from "../state/store.ts";
+import { findField, orDefault, type PendingEdit, type ScopeEntry } from "../state/store.ts";
 
 /** The values of one of two compared sides. */
 export interface SideValues {
@@ -34,7 +34,7 @@ export function comparedFields(left: SideValues, right: SideValues, scopes: read
   return Array.from(paths, ([path, { scope, field }]) => {
     const schema = findField(scopes, scope, field) ?? unknownSchema;
     const [before, after] = [configValue(left.config, scope, field), configValue(right.config, scope, field)];
-    const differs = !sameJson(before ?? schema.default, after ?? schema.default);
+    const differs = !sameJson(orDefault(before, schema.default), orDefault(after, schema.default));
     const notes = { before: noteOf(left.edits.get(path)), after: noteOf(right.edits.get(path)) };
     return { path, scope, field, schema, before, after, differs, notes };
   });

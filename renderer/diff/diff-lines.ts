@@ -2,11 +2,11 @@ import type { Config } from "../../shared/config.ts";
 import { diffConfigs } from "../../shared/config-diff.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
-import { schemaOf, schemaOfMember } from "../../shared/scopes/masks.ts";
+import { maskedWithin, schemaOf, schemaOfMember } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { diffValues, type ValueChange, type ValueStep } from "../../shared/value-diff.ts";
-import { unknownSchema } from "../page/show-json.ts";
-import { findField, type ScopeEntry } from "../state/store.ts";
+import { unknownSchema, withTextsShown } from "../page/show-json.ts";
+import { findField, orDefault, type ScopeEntry } from "../state/store.ts";
 
 /** Shown for an erased value. */
 export const forgotten = Symbol("forgotten");
@@ -85,7 +85,11 @@ interface Leaf {
 
 function* leavesOf({ schema, before, after }: FieldChange): Generator<Leaf> {
   if (before === forgotten || after === forgotten) return yield { steps: [], kind: "changed", before, after };
-  const [was, becomes] = [before ?? schema.default, after ?? schema.default];
+  const shown = (value: JsonValue | undefined) => {
+    const effective = orDefault(value, schema.default);
+    return effective === undefined ? undefined : withTextsShown(effective, schema);
+  };
+  const [was, becomes] = [shown(before), shown(after)];
   let same = true;
   for (const change of diffValues(was, becomes)) {
     same = false;
@@ -157,14 +161,10 @@ function stepText(step: ValueStep): string {
   return /^[\w-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 
-/** Everything inside a masked value is masked too, except names (see `maskValue`). */
 function schemaWithin(schema: ValueSchema, step: ValueStep): ValueSchema {
-  const inner = innerSchema(schema, step);
-  return schema["x-masked"] === true && step !== "name" ? { ...inner, "x-masked": true } : inner;
-}
-
-function innerSchema(schema: ValueSchema, step: ValueStep): ValueSchema {
-  return typeof step === "string" ? schemaOfMember(schema, step) : schemaOf(schema["items"]);
+  return typeof step === "string"
+    ? maskedWithin(schema, schemaOfMember(schema, step), step)
+    : maskedWithin(schema, schemaOf(schema["items"]));
 }
 
 /** Whether both sides have the same value, as when a stored value that equals the default is reset. */

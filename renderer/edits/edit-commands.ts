@@ -2,6 +2,8 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { showJson } from "../page/show-json.ts";
+import { unreadPlaces } from "../state/unread-text.ts";
 
 interface Edit {
   readonly repo: string;
@@ -29,7 +31,13 @@ function commandOf({ repo, scope, field, value }: Edit, schemaOf: SchemaOf): str
   // A value without a schema counts as masked, as everywhere. A comment would be an error in an interactive zsh.
   if (schema === undefined || masksAnything(schema))
     return `: ${quote(`${path} of ${repo} is masked and was not copied`)}`;
+  if (unreadPlaces(value).length > 0)
+    return `: ${quote(`${path} of ${repo} is not a value yet and was not copied: ${showJson(value, schema)}`)}`;
   const command = `repoconf set --repo ${quote(repo)}`;
+  // Of a field that accepts texts and other values, = would make a text of each.
+  const { type } = schema;
+  if (typeof type !== "string" || (type === "string") !== (typeof value === "string"))
+    return `${command} ${quote(`${path}:=${JSON.stringify(value)}`)}`;
   // The command reads a lone - as its standard input.
   if (value === "-") return `printf %s - | ${command} ${quote(`${path}=-`)}`;
   return `${command} ${quote(`${path}=${typed(value)}`)}`;

@@ -4,6 +4,7 @@ import type { FieldChange } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
 import { dropEdit } from "../state/edits.ts";
 import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
+import { unreadPlaces } from "../state/unread-text.ts";
 
 /** The unsaved edits, by repository. */
 export function EditsDiff() {
@@ -43,5 +44,6 @@ function changeOf(
   if (schema === undefined) return [];
   // The currently stored value, even if it changed after the edit began.
   const before = conflict === undefined ? base : conflict.stored;
-  return [{ key, path: joinConfigPath(scope, field), schema, before, after: value }];
+  const notes = { after: unreadPlaces(value).length > 0 ? "not a value yet" : undefined };
+  return [{ key, path: joinConfigPath(scope, field), schema, before, after: value, notes }];
 }

@@ -1,7 +1,8 @@
 import { useId } from "react";
 import { Button, ListBox, ListBoxItem, Popover, Select, SelectValue } from "react-aria-components";
-import type { JsonValue } from "../../shared/json.ts";
+import { canonicalJson, type JsonValue } from "../../shared/json.ts";
 import { numberLabels } from "../../shared/scopes/value-text.ts";
+import { showJson } from "../page/show-json.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
@@ -16,11 +17,12 @@ export function Choice({ value, schema, label, describedBy, problems, keys, onCh
   const problemId = useId();
   const own = ownProblems(problems);
   const options = optionsOf(schema, keys);
-  const known = options.some(option => option.id === JSON.stringify(value));
+  const current = canonicalJson(value);
+  const isKnown = options.some(option => option.id === current);
   // A value that no longer exists is shown as itself, not as another option.
-  const all = known
+  const all = isKnown
     ? options
-    : [...options, { id: JSON.stringify(value), value, text: `${String(value)} (does not exist)` }];
+    : [...options, { id: current, value, text: `${showJson(value, shownSchema(schema))} (does not exist)` }];
   return (
     <div className="editor-choice">
       <Select
@@ -28,7 +30,7 @@ export function Choice({ value, schema, label, describedBy, problems, keys, onCh
         aria-label={label}
         aria-describedby={[describedBy, own.length > 0 && problemId].filter(Boolean).join(" ")}
         isInvalid={own.length > 0}
-        selectedKey={JSON.stringify(value)}
+        selectedKey={current}
         onSelectionChange={id => {
           const option = all.find(one => one.id === id);
           if (option !== undefined) onChange(option.value);
@@ -54,10 +56,15 @@ export function Choice({ value, schema, label, describedBy, problems, keys, onCh
 }
 
 function optionsOf(schema: EditorProps["schema"], keys: readonly string[] | undefined): Option[] {
-  const optionOf = (value: JsonValue, text: string) => ({ id: JSON.stringify(value), value, text });
+  const optionOf = (value: JsonValue, text: string) => ({ id: canonicalJson(value), value, text });
   if (keys !== undefined) return [optionOf("", "none"), ...keys.map(key => optionOf(key, key))];
   const labels = numberLabels(schema);
   if (labels !== undefined) return [...labels].map(([number, text]) => optionOf(number, text));
   const values = Array.isArray(schema["enum"]) ? (schema["enum"] as readonly JsonValue[]) : [];
-  return values.map(value => optionOf(value, value === "" ? "none" : String(value)));
+  return values.map(value => optionOf(value, value === "" ? "none" : showJson(value, shownSchema(schema))));
+}
+
+/** A choice is only there while its values are shown. */
+function shownSchema(schema: EditorProps["schema"]): EditorProps["schema"] {
+  return { ...schema, "x-masked": false };
 }

@@ -3,13 +3,13 @@ import type { JsonValue } from "../../shared/json.ts";
 import { useEditedText } from "./edited-text.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
+import { readJson } from "./read-text.ts";
 
 /** An editor for values without a control of their own: the value as JSON. */
 export function JsonText({ value, label, describedBy, problems, onChange }: EditorProps) {
-  const [text, setText] = useEditedText(value, parse, print);
+  const { text, problem, type } = useEditedText(value, readJson, print, onChange);
   const problemId = useId();
-  const readable = parse(text) !== undefined;
-  const shown = readable ? ownProblems(problems) : [{ path: [], message: "This is not valid JSON yet." }];
+  const shown = problem === undefined ? ownProblems(problems) : [{ path: [], message: problem }];
   return (
     <div className="editor-text">
       <textarea
@@ -20,11 +20,7 @@ export function JsonText({ value, label, describedBy, problems, onChange }: Edit
         spellCheck={false}
         rows={Math.min(14, text.split("\n").length)}
         value={text}
-        onChange={event => {
-          setText(event.target.value);
-          const next = parse(event.target.value);
-          if (next !== undefined) onChange(next);
-        }}
+        onChange={event => type(event.target.value)}
       />
       <Problems id={problemId} problems={shown} />
     </div>
@@ -32,12 +28,3 @@ export function JsonText({ value, label, describedBy, problems, onChange }: Edit
 }
 
 const print = (value: JsonValue) => JSON.stringify(value, null, 2);
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    // JSON.parse only returns JSON values.
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
-}

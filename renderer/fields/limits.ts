@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { numberLabels } from "../../shared/scopes/value-text.ts";
+import { showJson } from "../page/show-json.ts";
 
 /** A short text of a number's bounds; undefined: it has none. */
 export function boundsText({ minimum, maximum }: ValueSchema): string | undefined {
@@ -17,7 +18,7 @@ export function limitsText(schema: ValueSchema): string | undefined {
   const labels = numberLabels(schema);
   if (labels !== undefined) return `One of ${[...labels.values()].join(", ")}`;
   if (Array.isArray(schema["enum"]))
-    return `One of ${schema["enum"].map(one => (one === "" ? "empty" : String(one))).join(", ")}`;
+    return `One of ${schema["enum"].map(one => showJson(one, { ...schema, "x-masked": false })).join(", ")}`;
   switch (schema["type"]) {
     case "integer":
     case "number": {

@@ -1,5 +1,6 @@
 import type { RefObject } from "react";
 import type { JsonValue } from "../../shared/json.ts";
+import { maskedWithin } from "../../shared/scopes/masks.ts";
 import { Button } from "../button.tsx";
 import { AddEntry } from "./add-entry.tsx";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
@@ -9,7 +10,7 @@ import { Problems } from "./problems.tsx";
 /** An ordered list of values: add, move, remove. */
 export function ListEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
-  const inner = itemSchema(schema) ?? {};
+  const inner = maskedWithin(schema, itemSchema(schema) ?? {});
   const { container, added } = useFocusAdded(items.length);
   const move = (from: number, to: number) => {
     const next = items.filter((_, index) => index !== from);

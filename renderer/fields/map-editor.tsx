@@ -1,5 +1,6 @@
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import { maskedWithin } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { Button } from "../button.tsx";
 import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
@@ -69,7 +70,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
           </header>
           <NestedEditor
             value={one}
-            schema={inner}
+            schema={maskedWithin(schema, inner, name)}
             label={`${label}: ${name}`}
             problems={problemsWithin(problems, name)}
             revealed={revealed}

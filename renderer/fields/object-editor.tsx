@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../shared/json.ts";
-import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { maskedWithin, schemaOfMember } from "../../shared/scopes/masks.ts";
 import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
@@ -8,14 +8,16 @@ export function ObjectEditor({ value, schema, label, problems, revealed, onChang
   const members = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const object: JsonObject = isJsonObject(value) ? value : {};
-  // Problems of members that have no control here or do not exist.
+  // Members that the schema does not list are shown too: a save stores them.
+  const names = new Set([...Object.keys(members), ...Object.keys(object)]);
+  // Problems of members that do not exist.
   const elsewhere = problems
-    .filter(({ path: [part] }) => part !== undefined && !(Object.hasOwn(members, part) && Object.hasOwn(object, part)))
+    .filter(({ path: [part] }) => part !== undefined && !Object.hasOwn(object, part))
     .map(({ path, message }) => ({ path, message: `${path.join(".")}: ${message}` }));
   return (
     <div className="members">
-      {Object.entries(members).map(([name, member]) => {
-        const memberSchema = (isJsonObject(member) ? member : {}) as ValueSchema;
+      {Array.from(names, name => {
+        const memberSchema = maskedWithin(schema, schemaOfMember(schema, name), name);
         const there = Object.hasOwn(object, name);
         const title = memberSchema.title ?? name;
         const change = (next: JsonObject[string]) => onChange({ ...object, [name]: next });

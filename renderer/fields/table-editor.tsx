@@ -1,6 +1,6 @@
 import type { RefObject } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
-import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { maskedWithin, schemaOf } from "../../shared/scopes/masks.ts";
 import { AddEntry } from "./add-entry.tsx";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { useFocusAdded } from "./focus-added.ts";
@@ -11,7 +11,6 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const inner = itemSchema(schema) ?? {};
   const members = Object.entries(isJsonObject(inner["properties"]) ? inner["properties"] : {});
-  const masked = schema["x-masked"] === true;
   const { container, added } = useFocusAdded(items.length);
   return (
     <div className="table-editor">
@@ -34,21 +33,32 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
               // biome-ignore lint/suspicious/noArrayIndexKey: an entry's name changes while it is typed.
               <tr key={index}>
                 {members.map(([name, member]) => {
-                  const hide = masked && name !== "name";
-                  const memberSchema = (
-                    isJsonObject(member) ? { ...member, ...(hide && { "x-masked": true }) } : {}
-                  ) as ValueSchema;
+                  const memberSchema = maskedWithin(schema, maskedWithin(inner, schemaOf(member), name), name);
                   const entry = isJsonObject(item) ? item : {};
+                  const stored = Object.hasOwn(entry, name) ? entry[name] : undefined;
+                  const title = titleOf(member, name);
+                  const change = (next: JsonValue) => onChange(items.with(index, { ...entry, [name]: next }));
                   return (
                     <td key={name}>
-                      <NestedEditor
-                        value={entry[name] ?? emptyValue(memberSchema)}
-                        schema={memberSchema}
-                        label={`${label}, entry ${index + 1}: ${titleOf(member, name)}`}
-                        problems={problemsWithin(problemsWithin(problems, String(index)), name)}
-                        revealed={revealed}
-                        onChange={next => onChange(items.with(index, { ...entry, [name]: next }))}
-                      />
+                      {stored === undefined ? (
+                        <button
+                          type="button"
+                          className="button button-quiet"
+                          aria-label={`Add ${title} to entry ${index + 1} of ${label}`}
+                          onClick={() => change(emptyValue(memberSchema))}
+                        >
+                          Add
+                        </button>
+                      ) : (
+                        <NestedEditor
+                          value={stored}
+                          schema={memberSchema}
+                          label={`${label}, entry ${index + 1}: ${title}`}
+                          problems={problemsWithin(problemsWithin(problems, String(index)), name)}
+                          revealed={revealed}
+                          onChange={change}
+                        />
+                      )}
                     </td>
                   );
                 })}

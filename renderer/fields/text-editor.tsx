@@ -1,39 +1,43 @@
-import { useId } from "react";
+import { useId, useState } from "react";
+import { mask } from "../page/show-json.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
+import { withLineFeeds, withOwnLineEnds } from "./line-ends.ts";
 import { Problems } from "./problems.tsx";
 
-/** A text field; local paths use the path font. A long text, or one with line breaks, gets more than one line. */
+/**
+ * A text of any number of lines, for which the control grows; local paths use the path font. It stays the same control whatever is
+ * typed, so the focus stays too. A masked text is not in the page before it is shown: what the person types, covered, replaces it.
+ */
 export function TextEditor({ value, schema, label, describedBy, problems, revealed, onChange }: EditorProps) {
   const problemId = useId();
   const own = ownProblems(problems);
-  const text = typeof value === "string" ? value : "";
-  const hidden = schema["x-masked"] === true && !revealed;
-  const shared = {
-    "aria-label": label,
-    "aria-describedby": [describedBy, own.length > 0 && problemId].filter(Boolean).join(" ") || undefined,
-    "aria-invalid": own.length > 0,
-    spellCheck: false,
-    value: text,
-    placeholder: "empty",
-  };
+  const stored = typeof value === "string" ? value : "";
+  const isCovered = schema["x-masked"] === true && !revealed;
+  /** What was typed while the text was covered. */
+  const [typed, setTyped] = useState<string>();
+  if (!isCovered && typed !== undefined) setTyped(undefined);
+  const isHidden = isCovered && typed !== stored;
+  const text = isHidden ? "" : stored;
+  const shown = withLineFeeds(text);
+  const empty = value === null ? "none" : "empty";
   return (
     <div className="editor-text">
-      {text.includes("\n") && !hidden ? (
-        <textarea
-          {...shared}
-          className="input input-text"
-          rows={Math.min(12, text.split("\n").length)}
-          onChange={event => onChange(event.target.value)}
-        />
-      ) : (
-        <input
-          {...shared}
-          className={`input input-text${schema["x-path"] === true ? " input-path" : ""}`}
-          type={hidden ? "password" : "text"}
-          autoComplete="off"
-          onChange={event => onChange(event.target.value)}
-        />
-      )}
+      <textarea
+        className={`input input-text${schema["x-path"] === true ? " input-path" : ""}${isCovered ? " input-covered" : ""}`}
+        aria-label={label}
+        aria-describedby={[describedBy, own.length > 0 && problemId].filter(Boolean).join(" ") || undefined}
+        aria-invalid={own.length > 0}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder={isHidden && stored !== "" ? `${mask} type to replace` : empty}
+        rows={Math.min(12, shown.split("\n").length)}
+        value={shown}
+        onChange={event => {
+          const next = withOwnLineEnds(text, event.target.value);
+          if (isCovered) setTyped(next);
+          onChange(next);
+        }}
+      />
       <Problems id={problemId} problems={own} />
     </div>
   );

@@ -3,6 +3,7 @@ import { type CompiledSchema, SchemaCompiler, SchemaError } from "../../shared/s
 import type { SchemaProblem } from "../../shared/schema/schema-walk.ts";
 import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts";
 import type { FieldSchema, ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { unreadMessage, unreadPlaces } from "../state/unread-text.ts";
 import { boundsText } from "./limits.ts";
 import { makePattern } from "./patterns.ts";
 
@@ -21,6 +22,8 @@ export interface ValueProblem {
 
 /** Checks a value against its field's schema, as the daemon will. `scope`: the schema that contains the field. */
 export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeSchema): readonly ValueProblem[] {
+  const unread = unreadPlaces(value);
+  if (unread.length > 0) return unread.map(path => ({ path, message: unreadMessage }));
   if (!compiled.has(schema)) compiled.set(schema, compile(schema, scope ?? schema));
   try {
     const problems = compiled.get(schema)?.check(value, new SpareSteps(), mostProblems).problems ?? [];

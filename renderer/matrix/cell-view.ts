@@ -2,7 +2,7 @@ import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { mask, showJson } from "../page/show-json.ts";
-import type { ScreenState } from "../state/store.ts";
+import { orDefault, type ScreenState } from "../state/store.ts";
 import type { GridField } from "./grid-row.tsx";
 import type { CellOf } from "./use-cells.ts";
 
@@ -28,7 +28,7 @@ export function cellView(repo: string, field: GridField, cellOf: CellOf, pending
   const isMasked = schema["x-masked"] === true;
   const cell = cellOf(repo, field.field);
   const edit = pending.get(`${repo} ${field.field}`);
-  const value = edit === undefined ? cell?.value : (edit.value ?? schema.default);
+  const value = edit === undefined ? cell?.value : orDefault(edit.value, schema.default);
   const most = field.like === undefined ? field.value : cellOf(field.like, field.field)?.value;
   const isStored = edit === undefined ? cell?.isStored === true : edit.value !== undefined;
   const differs = !isMasked && value !== undefined && most !== undefined && !sameJson(value, most);

@@ -3,7 +3,7 @@ import { splitConfigPath } from "../../shared/config-path.ts";
 import { Failure } from "../fields/problems.tsx";
 import { unknownSchema } from "../page/show-json.ts";
 import { focusPlace } from "../state/navigation.ts";
-import { editKey, findField, useScreen } from "../state/store.ts";
+import { editKey, findField, orDefault, useScreen } from "../state/store.ts";
 import { Grid } from "./grid.tsx";
 import type { GridField } from "./grid-row.tsx";
 import { QueryBox } from "./query-box.tsx";
@@ -109,7 +109,7 @@ export function MatrixPage({ query }: { readonly query: string }) {
     if (repo === undefined) return undefined;
     const edit = pending.get(editKey(repo, scope, field));
     if (edit === undefined) return cellOf(repo, `${scope}.${field}`)?.value;
-    return edit.value ?? findField(scopes, scope, field)?.default;
+    return orDefault(edit.value, findField(scopes, scope, field)?.default);
   }
 
   function emptyText(): string {

@@ -2,6 +2,7 @@ import { type KeyboardEvent, type Ref, useId, useMemo, useState } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
+import { masksAnything } from "../../shared/scopes/masks.ts";
 import { Button } from "../button.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { checkValue } from "../fields/validate.ts";
@@ -9,7 +10,7 @@ import { ValueEditor } from "../fields/value-editor.tsx";
 import { openRepositories } from "../state/connection.ts";
 import { editAll } from "../state/edits.ts";
 import { messageOf, notify } from "../state/notices.ts";
-import { editKey, findField, type ScreenState, useScreen } from "../state/store.ts";
+import { editKey, findField, orDefault, type ScreenState, useScreen } from "../state/store.ts";
 
 interface SetBarProps {
   readonly ref: Ref<HTMLElement>;
@@ -41,12 +42,12 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const [first] = selected;
   const one = selected.length === 1 ? first : undefined;
   const schema = one && findField(scopes, one.scope, one.field);
-  const shown = chosen ?? value ?? schema?.default ?? null;
+  const shown = orDefault(chosen, orDefault(value, schema?.default ?? null));
   const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
   const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
   const tooMany = useMemo(() => describeExcess(selected, pending), [selected, pending]);
   // A value that is not known yet cannot be applied by accident.
-  const isApplicable = tooMany === undefined && problems.length === 0 && (chosen ?? value) !== undefined;
+  const isApplicable = tooMany === undefined && problems.length === 0 && (chosen !== undefined || value !== undefined);
 
   async function apply(next: JsonValue | undefined): Promise<void> {
     if (applying) return;
@@ -65,9 +66,9 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   function onKeyDown(event: KeyboardEvent): void {
     if (event.defaultPrevented) return;
     if (event.key === "Escape") onDone();
-    else if (event.key === "Enter" && isOwnInput(event.target) && isApplicable) {
+    else if (event.key === "Enter" && !event.shiftKey && isOwnInput(event.target)) {
       event.preventDefault();
-      void apply(shown);
+      if (isApplicable) void apply(shown);
     }
   }
 
@@ -90,7 +91,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
             revealed={revealed}
             onChange={setChosen}
           />
-          {schema["x-masked"] === true && (
+          {masksAnything(schema) && (
             <button type="button" className="link" aria-pressed={revealed} onClick={() => setRevealed(!revealed)}>
               {revealed ? "Hide values" : "Show values"}
             </button>
@@ -125,9 +126,9 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   );
 }
 
-/** Excludes the name of a new entry, which has a form of its own. */
+/** Excludes the name of a new entry, which has a form of its own, and JSON, which has many lines. */
 function isOwnInput(target: EventTarget): boolean {
-  return target instanceof HTMLInputElement && target.form === null;
+  return target instanceof HTMLElement && target.matches("input, .input-text") && target.closest("form") === null;
 }
 
 /** Why so many edits cannot be saved at once; undefined: they can. Existing edits count too, because they are saved together. */

@@ -2,15 +2,17 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { useId, useState } from "react";
 import { configValue } from "../../shared/config.ts";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import { maskParts, masksAnything } from "../../shared/scopes/masks.ts";
 import type { FieldSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
 import { dropEdit, edit, wantedValue } from "../state/edits.ts";
-import { useScreen } from "../state/store.ts";
+import { orDefault, useScreen } from "../state/store.ts";
+import { textOfUnread } from "../state/unread-text.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { FieldDetails } from "./field-details.tsx";
 import { useFieldState } from "./field-state.ts";
-import { mask, showJson } from "./show-json.ts";
+import { mask, showJson, withTextsShown } from "./show-json.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
 interface FieldRowProps {
@@ -94,7 +96,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
         )}
       </div>
       <div className="field-tools">
-        {schema["x-masked"] === true && (!large || open) && (
+        {masksAnything(schema) && (!large || open) && (
           <button type="button" className="link" aria-pressed={revealed} onClick={() => setRevealed(!revealed)}>
             {revealed ? "Hide values" : "Show values"}
           </button>
@@ -155,20 +157,20 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
 }
 
 /** A short summary of a large value: its number of entries, and their names if they have names. */
-function summary(value: JsonValue, schema: ValueSchema): string {
-  const isMasked = schema["x-masked"] === true;
-  if (typeof value === "string") return isMasked ? mask : (value.split("\n")[0] ?? "");
+function summary(given: JsonValue, schema: ValueSchema): string {
+  const value = maskParts(withTextsShown(given, schema), schema, mask);
+  if (typeof value === "string") return value === mask ? mask : showJson(value.split("\n")[0], schema);
   if (!Array.isArray(value) && !isJsonObject(value)) return showJson(value, schema);
   const parts = Array.isArray(value) ? value : Object.keys(value);
   if (parts.length === 0) return "none";
   const count = `${parts.length} ${parts.length === 1 ? "entry" : "entries"}`;
   const names = Array.isArray(value) ? value.map(nameOf) : Object.keys(value);
-  const known = names.filter(name => name !== undefined);
-  return known.length < parts.length || (isMasked && known.length === 0) ? count : `${count}: ${known.join(", ")}`;
+  const known = names.filter(name => name !== undefined && name !== mask);
+  return known.length < parts.length ? count : `${count}: ${known.join(", ")}`;
 
   function nameOf(entry: JsonValue): string | undefined {
     if (isJsonObject(entry)) return typeof entry["name"] === "string" ? entry["name"] : undefined;
-    return isMasked || Array.isArray(entry) ? undefined : String(entry);
+    return Array.isArray(entry) ? undefined : String(entry);
   }
 }
 
@@ -176,11 +178,9 @@ function summary(value: JsonValue, schema: ValueSchema): string {
 function useKeys(repo: string, scope: string, target: string | undefined): readonly string[] | undefined {
   const value = useScreen(state => {
     if (target === undefined) return undefined;
-    return (
-      wantedValue(state, repo, scope, target).stored ??
-      configValue(state.opened.get(repo)?.effective ?? {}, scope, target)
-    );
+    const effective = configValue(state.opened.get(repo)?.effective ?? {}, scope, target);
+    return orDefault(wantedValue(state, repo, scope, target).stored, effective);
   });
   if (target === undefined) return undefined;
-  return isJsonObject(value) ? Object.keys(value) : [];
+  return isJsonObject(value) && textOfUnread(value) === undefined ? Object.keys(value) : [];
 }

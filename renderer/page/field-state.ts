@@ -6,7 +6,7 @@ import type { HealthProblem } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { checkValue, type ValueProblem } from "../fields/validate.ts";
 import { wantedValue } from "../state/edits.ts";
-import { editKey, findRepository, type PendingEdit, useScreen } from "../state/store.ts";
+import { editKey, findRepository, orDefault, type PendingEdit, useScreen } from "../state/store.ts";
 
 /** One field of one repository, as the page shows it. */
 export interface FieldState {
@@ -33,7 +33,7 @@ export function useFieldState(repo: string, scope: string, field: string, schema
   const stored = useScreen(state => wantedValue(state, repo, scope, field).stored);
   const effective = useScreen(state => configValue(state.opened.get(repo)?.effective ?? {}, scope, field));
   const scopeSchema = useScreen(state => state.scopes.find(one => one.scope === scope)?.schema);
-  const value: JsonValue = pending === undefined ? (effective ?? schema.default) : (pending.value ?? schema.default);
+  const value = orDefault(pending === undefined ? effective : pending.value, schema.default);
   return {
     path,
     key,

@@ -5,7 +5,7 @@ import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { edit } from "../state/edits.ts";
 import { focusPlace } from "../state/navigation.ts";
 import type { Selection } from "../state/place.ts";
-import { findField, type ScopeEntry, useScreen } from "../state/store.ts";
+import { findField, orDefault, type ScopeEntry, useScreen } from "../state/store.ts";
 import { FieldDetails } from "./field-details.tsx";
 import { FieldRow } from "./field-row.tsx";
 import { showJson } from "./show-json.ts";
@@ -129,7 +129,7 @@ function filtered(scopes: readonly ScopeEntry[], filter: string, effective: Conf
   const words = filter.trim().toLowerCase().split(/\s+/);
   if (words[0] === "") return scopes;
   const matches = (scope: string, field: string, schema: FieldSchema) => {
-    const value = configValue(effective, scope, field) ?? schema.default;
+    const value = orDefault(configValue(effective, scope, field), schema.default);
     const text = `${joinConfigPath(scope, field)}\n${schema.title ?? ""}\n${showJson(value, schema)}`.toLowerCase();
     return words.every(word => text.includes(word));
   };

@@ -3,7 +3,8 @@ const longestWait = 3_000;
 
 /** Focuses a field's control as soon as it exists: the repository may have to be read first. */
 export function focusField(path: string): void {
-  focusWhenThere(`#${CSS.escape(`field-${path}`)} .field-control :is(input, textarea, button)`);
+  // The tools beside it show a value that is hidden, so has no control.
+  focusWhenThere(`#${CSS.escape(`field-${path}`)} :is(.field-control, .field-tools) :is(input, textarea, button)`);
 }
 
 /** Focuses the first element that matches the selector as soon as one exists, from the next frame on. */

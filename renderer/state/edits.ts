@@ -2,7 +2,8 @@ import { type Config, configValue } from "../../shared/config.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { mergeValues } from "../../shared/merge-values.ts";
 import { notify } from "./notices.ts";
-import { editKey, findField, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
+import { editKey, findField, orDefault, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
+import { unreadPlaces } from "./unread-text.ts";
 
 /** The value that the person wants a field to have; undefined: its default. */
 export interface WantedValue {
@@ -118,9 +119,9 @@ export function withConflicts(
   return result ?? pending;
 }
 
-/** Merges both changes; undefined if they overlap. A reset to the default changes the whole field. */
+/** Merges both changes; undefined if they overlap. A reset to the default changes the whole field, and so does an unread text. */
 function merge({ scope, field, base, value }: PendingEdit, now: JsonValue | undefined): JsonValue | undefined {
-  if (value === undefined) return undefined;
+  if (value === undefined || unreadPlaces(value).length > 0) return undefined;
   const byDefault = findField(screenStore.getState().scopes, scope, field)?.default;
-  return mergeValues(base ?? byDefault, now ?? byDefault, value)?.value;
+  return mergeValues(orDefault(base, byDefault), orDefault(now, byDefault), value)?.value;
 }

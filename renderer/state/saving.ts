@@ -6,6 +6,7 @@ import { daemon, openRepository } from "./connection.ts";
 import { dismissAbout, messageOf, notify } from "./notices.ts";
 import { editKey, nameOfRepository, type PendingEdit, type SavedChange, screenStore } from "./store.ts";
 import { newBatch, rememberSaved, stepTime } from "./undo.ts";
+import { unreadMessage, unreadPlaces } from "./unread-text.ts";
 
 /** How often a save is retried if the repository changed in the meantime. */
 const mostTries = 3;
@@ -75,6 +76,8 @@ async function saveRepository(
       // An edit may have been merged with changes of others meanwhile, or be in conflict with them.
       const edits = given.map(one => pending.get(editKey(one.repo, one.scope, one.field)) ?? one);
       if (edits.some(({ conflict }) => conflict !== undefined)) return { repo, problem: inConflict };
+      const unread = edits.filter(({ value }) => unreadPlaces(value).length > 0);
+      if (unread.length > 0) return { repo, problem: refuse(repo, unread.map(unreadError)) };
       const revision = opened.get(repo)?.revision ?? 0;
       const { values, unset } = setArguments(edits);
       const options = {
@@ -135,8 +138,15 @@ async function dropSaved(edits: readonly PendingEdit[], revision: number): Promi
     await openRepository(first.repo, true);
 }
 
+function unreadError({ scope, field }: PendingEdit): Rejection {
+  const path = joinConfigPath(scope, field);
+  return { field: path, message: `${path}: ${unreadMessage}` };
+}
+
+type Rejection = Pick<ErrorEntry, "field" | "message">;
+
 /** Stores each rejection at its field. Returns a short summary. */
-function refuse(repo: string, errors: readonly ErrorEntry[]): string {
+function refuse(repo: string, errors: readonly Rejection[]): string {
   screenStore.setState(state => {
     const pending = new Map(state.pending);
     for (const [key, one] of pending) {

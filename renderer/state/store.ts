@@ -161,3 +161,8 @@ export function findField(scopes: readonly ScopeEntry[], scope: string, field: s
   const schema = scopes.find(entry => entry.scope === scope)?.schema;
   return schema !== undefined && Object.hasOwn(schema.properties, field) ? schema.properties[field] : undefined;
 }
+
+/** A field's value where this is its stored one, which may be null; undefined: none is stored, so it has its default. */
+export function orDefault<Default>(stored: JsonValue | undefined, byDefault: Default): JsonValue | Default {
+  return stored === undefined ? byDefault : stored;
+}

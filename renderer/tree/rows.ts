@@ -3,10 +3,9 @@ import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { showPlain } from "../../shared/scopes/value-text.ts";
-import { mask } from "../page/show-json.ts";
+import { mask, showJson, withTextsShown } from "../page/show-json.ts";
 import type { Selection } from "../state/place.ts";
-import { editKey, type OpenRepository, type ScreenState } from "../state/store.ts";
+import { editKey, type OpenRepository, orDefault, type ScreenState } from "../state/store.ts";
 
 interface RowPlace {
   /** Unique, and unchanged for as long as the item exists. */
@@ -125,7 +124,9 @@ function scopeRows(state: RowsState, { id }: RepositoryEntry, found: FoundFields
       const fieldKey = editKey(id, scope, field);
       const pending = state.pending.get(fieldKey);
       const value =
-        pending === undefined ? configValue(opened.effective, scope, field) : (pending.value ?? fieldSchema.default);
+        pending === undefined
+          ? configValue(opened.effective, scope, field)
+          : orDefault(pending.value, fieldSchema.default);
       rows.push({
         key: fieldKey,
         level: 3,
@@ -198,14 +199,14 @@ function searchedText(entry: RepositoryEntry): string {
 }
 
 /** A short form of a value. */
-function shortValue(value: unknown, schema: FieldSchema): string {
-  if (value === undefined || value === "") return "";
+function shortValue(given: JsonValue | undefined, schema: FieldSchema): string {
+  if (given === undefined || given === "") return "";
+  const value = withTextsShown(given, schema);
   if (Array.isArray(value))
     return value.length === 0 ? "none" : `${value.length} ${value.length === 1 ? "entry" : "entries"}`;
   if (typeof value === "object" && value !== null) {
     const names = Object.keys(value);
     return names.length === 0 ? "none" : names.join(", ");
   }
-  if (schema["x-masked"]) return mask;
-  return typeof value === "boolean" || typeof value === "number" ? showPlain(value, schema) : String(value);
+  return schema["x-masked"] === true ? mask : showJson(value, schema);
 }

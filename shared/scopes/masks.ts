@@ -38,6 +38,11 @@ export function schemaOfMember({ properties, additionalProperties }: ValueSchema
   return schemaOf(isOwn ? properties[name] : additionalProperties);
 }
 
+/** The schema of a part: everything inside a masked value is masked too, except names (see `maskValue`). */
+export function maskedWithin(outer: ValueSchema, inner: ValueSchema, name?: string): ValueSchema {
+  return outer["x-masked"] === true && name !== "name" ? { ...inner, "x-masked": true } : inner;
+}
+
 /** A schema as an object; anything else becomes the empty schema. */
 export function schemaOf(schema: unknown): ValueSchema {
   return isJsonObject(schema) ? (schema as ValueSchema) : {};

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
 import { editCommands } from "../../renderer/edits/edit-commands.ts";
+import { unreadText } from "../../renderer/state/unread-text.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
@@ -43,6 +44,48 @@ test.skipIf(process.platform === "win32")(
     }
   },
 );
+
+test.skipIf(process.platform === "win32")(
+  "copied edits of a field that accepts texts and other values keep them apart",
+  async () => {
+    await using home = await makeCommandHome();
+    const properties = {
+      note: { type: ["string", "null"], default: null },
+      limit: { oneOf: [{ type: "integer" }, { type: "string" }, { type: "null" }], default: 1 },
+      mode: { enum: ["1", 1, null, "null"], default: 1 },
+    };
+    const app: ScopeSchema = { type: "object", properties };
+    await mkdir(join(home.homeFolder, "scopes"), { recursive: true });
+    await writeFile(join(home.homeFolder, "scopes/app.schema.json"), JSON.stringify(app));
+    await mkdir(join(home.workFolder, "shop"));
+    await home.succeed(["repo", "add", "shop", "--id", "shop"]);
+    const environment = { REPOCONF_HOME: home.homeFolder };
+    const repoconf = `repoconf() { "${process.execPath}" "${repoconfCommand}" "$@"; }\n`;
+    for (const values of [
+      { note: "null", limit: "1", mode: "1" },
+      { note: null, limit: null, mode: null },
+      { note: "-", limit: 30, mode: "null" },
+      { note: "@it's", limit: "30s", mode: 1 },
+    ]) {
+      const edits = Object.entries(values).map(([field, value]) => ({ ...edit(field, value), scope: "app" }));
+      const script = editCommands(edits, (_, field) => app.properties[field]);
+      const { errorOutput } = await runProcess("sh", ["-e", "-c", repoconf + script], {
+        folder: home.workFolder,
+        environment,
+      });
+      expect(errorOutput).toBe("");
+      const stored: unknown = JSON.parse(await home.succeed(["list", "--repo", "shop", "--json", "--stored"]));
+      expect(stored).toEqual({ app: values });
+    }
+  },
+);
+
+test("what is not a value yet is not copied: a comment has its text", () => {
+  const edits = [edit("timeout", unreadText("12 o'clock"))];
+  expect(editCommands(edits, schemaOf)).toBe(
+    ": 'svc.timeout of shop is not a value yet and was not copied: 12 o'\\''clock'\n",
+  );
+});
 
 test("masked values, and those without a schema, are not copied: a comment names each of them", () => {
   const edits = [edit("envvars", [{ name: "TOKEN", value: "secret" }]), { ...edit("jobs", "secret"), scope: "gone" }];

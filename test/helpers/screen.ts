@@ -209,6 +209,22 @@ export async function reads(locator: Locator, text: string | RegExp): Promise<vo
   await poll(() => locator.innerText()).toMatch(typeof text === "string" ? new RegExp(escapeRegExp(text)) : text);
 }
 
+/** Everything that is in the page, shown or not: its elements with their attributes, and the texts of its controls. */
+export async function inPage(page: Page): Promise<string> {
+  const typed = await page.evaluate<string[]>(
+    `[...document.querySelectorAll("input, textarea")].map(one => one.value)`,
+  );
+  return [await page.content(), ...typed].join("\n");
+}
+
+/** Whether the control shows dots in place of its text. */
+export async function isCovered(control: Locator): Promise<boolean> {
+  return control.evaluate(element => {
+    const style = element.ownerDocument.defaultView?.getComputedStyle(element);
+    return style?.getPropertyValue("-webkit-text-security") === "disc";
+  });
+}
+
 /** Waits until the daemon knows the scope. */
 export async function untilScope(t: TestDaemon, wanted: string): Promise<void> {
   await until(

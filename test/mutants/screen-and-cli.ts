@@ -77,9 +77,9 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "screen",
     removed: "masking the content of a masked value in a diff",
-    file: "renderer/diff/diff-lines.ts",
-    find: `schema["x-masked"] === true && step !== "name"`,
-    replace: "step === undefined",
+    file: "shared/scopes/masks.ts",
+    find: `outer["x-masked"] === true && name !== "name"`,
+    replace: `name === "" && outer["x-masked"] === true`,
     test: "test/screen/diff.test.ts",
     name: "says whether masked values changed",
   },

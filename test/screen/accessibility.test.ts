@@ -174,6 +174,36 @@ describeScreen("axe", () => {
     expect(await findings(window)).toEqual([]);
   });
 
+  test("reports nothing on texts that may be none, hidden values, and texts that are not values yet", async () => {
+    const properties = {
+      note: { title: "Note", type: ["string", "null"], default: null },
+      secret: { title: "Secret", type: "string", "x-masked": true, default: "hush" },
+      number: { title: "Number", type: "integer", "x-masked": true, default: 1 },
+      list: { title: "List", type: "array", items: { type: "integer" }, "x-masked": true, default: [1] },
+      limit: { title: "Limit", type: ["integer", "string"], default: 1 },
+      table: {
+        title: "Table",
+        type: "array",
+        items: { type: "object", properties: { a: { type: "string" }, b: { type: "integer" } } },
+        default: [{ a: "x" }],
+      },
+    };
+    await using screen = await startScreen({
+      repositories: { shop: {} },
+      scopes: { app: { type: "object", properties } },
+    });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    for (const title of ["List", "Limit", "Table"]) await window.expand(title);
+    await page.getByRole("textbox", { name: "Limit" }).fill("30s");
+    await page.getByRole("textbox", { name: "Secret" }).fill("typed");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("0x10");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await window.field("Limit").getByText("What you typed is not a value yet.").waitFor();
+    expect(await findings(window)).toEqual([]);
+  });
+
   test("reports nothing on the matrix", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();

@@ -164,6 +164,7 @@ describeScreen("unsaved edits", () => {
       await window.page.reload();
       await reads(editsOf(window), "2 edits, not saved");
       await window.choose("shop");
+      await window.field("Token").getByRole("button", { name: "Show values" }).click();
       await poll(() => secret.inputValue()).toBe("hush-5d1");
       await screen.t.restart();
       // Only this tab still has it, so the browser asks before it unloads.

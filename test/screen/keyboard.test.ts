@@ -43,9 +43,9 @@ describeScreen("the keyboard alone", () => {
     await tabTo(/^input Name of the new entry in Services/);
     await page.keyboard.type("cache");
     await press(page, "Enter");
-    await poll(focused).toBe("input Services: cache: Ready");
+    await poll(focused).toBe("textarea Services: cache: Ready");
     await page.keyboard.type("true");
-    await tabTo(/^input Services: cache: Image/);
+    await tabTo(/^textarea Services: cache: Image/);
     await page.keyboard.type("redis:8");
     await tabTo(/^(switch|input) Proxy HTTP$/);
     await press(page, "Space");

@@ -147,7 +147,7 @@ describeScreen("the number of clicks and keys", () => {
     await page.getByRole("textbox", { name: "Name of the new entry in Services" }).click();
     await page.keyboard.type("web");
     await press(page, "Enter");
-    await poll(window.focused).toBe("input Services: web: Ready");
+    await poll(window.focused).toBe("textarea Services: web: Ready");
     await page.keyboard.type("true");
     await press(page, "Tab");
     await page.keyboard.type("node:24");

@@ -104,7 +104,7 @@ describeScreen("a change elsewhere", () => {
     await reads(window.field("Services"), "web");
     const [before = Number.NaN, ...after] = await recordedTops(window);
     expect(after.filter(top => Math.abs(top - before) >= 1)).toEqual([]);
-    expect(await window.focused()).toBe("input Provider");
+    expect(await window.focused()).toBe("textarea Provider");
     await page.keyboard.type("at ");
     expect(await provider.inputValue()).toBe("at here");
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { choose, extendTo, moveTo, SelectedCells } from "../../renderer/matrix/selection.ts";
 import { countActions } from "../helpers/actions.ts";
-import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { describeScreen, isCovered, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 /** Records what the page sends. */
 const keepSent = `window.sent = [];
@@ -246,7 +246,7 @@ describeScreen("the matrix", () => {
     await header(window, "deploy.token").click();
     const input = bar(window).getByLabel("Token");
     await input.fill("mine-12");
-    expect(await input.getAttribute("type")).toBe("password");
+    expect(await isCovered(input)).toBe(true);
     await press(window.page, "Enter");
     await poll(() => announced(window, "store")).toBe("masked, stored, edited");
     expect(await window.page.locator("body").innerText()).not.toMatch(/hush|mine-12/);

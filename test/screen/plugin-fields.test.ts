@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, isCovered, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 /** What a third-party scope might contain: nested objects, enums, optional members, nested arrays. */
 const deploy = {
@@ -113,7 +113,7 @@ describeScreen("fields of a custom scope", () => {
     const hosts = field("Hosts");
     await window.expand("Hosts");
     await hosts.getByRole("button", { name: "Add an entry to Hosts" }).click();
-    await poll(window.focused).toBe("input Hosts, entry 1: Address");
+    await poll(window.focused).toBe("textarea Hosts, entry 1: Address");
     await page.keyboard.type("ten.test");
     await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("0");
     await reads(hosts.getByRole("alert"), "Expected 1 to 65,535.");
@@ -151,7 +151,7 @@ describeScreen("fields of a custom scope", () => {
     await anything.fill(`{ "any": [1, 2] }`);
     const token = field("Token").getByLabel("Token", { exact: true });
     await token.fill("hunter2");
-    expect(await token.getAttribute("type")).toBe("password");
+    expect(await isCovered(token)).toBe(true);
     await window.save();
     expect(await screen.stored("shop", "deploy.anything")).toEqual({ any: [1, 2] });
     expect(await page.locator("body").innerText()).not.toContain("hunter2");

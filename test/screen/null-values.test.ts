@@ -1,0 +1,125 @@
+import { expect, test } from "vitest";
+import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+
+const scopes = {
+  app: {
+    type: "object",
+    properties: {
+      retries: { title: "Retries", type: ["integer", "null"], default: 3 },
+      note: { title: "Note", type: ["string", "null"], default: "a note" },
+      mode: { title: "Mode", enum: [null, "null", true, "true", 1, "1", "", "none"], default: "1" },
+    },
+  },
+};
+const repositories = {
+  shop: { "app.retries": null, "app.note": null, "app.mode": null },
+  other: { "app.retries": 5 },
+  plain: {},
+};
+
+describeScreen("a stored null", () => {
+  test("is null in its row, in the tree, in a review, in a merge and in the history", async () => {
+    await using screen = await startScreen({ repositories, scopes });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await reads(window.field("Retries").getByRole("button", { name: /^Retries:/ }), "null");
+    expect(await page.getByRole("checkbox", { name: "Note: none" }).isChecked()).toBe(true);
+    await window.row("shop").focus();
+    await press(page, "ArrowRight");
+    await window.row("app").focus();
+    await press(page, "ArrowRight");
+    await reads(window.row("Retries"), "null");
+    await page.getByRole("searchbox", { name: "Filter fields" }).fill("retries null");
+    await reads(page.getByRole("main"), "1 of 23 fields");
+    await page.getByRole("searchbox", { name: "Filter fields" }).fill("");
+    await window.expand("Retries");
+    const retries = window.field("Retries").getByRole("textbox");
+    expect(await retries.inputValue()).toBe("null");
+    await retries.fill("3");
+    await page.getByRole("button", { name: "Review", exact: true }).click();
+    await page.getByRole("row", { name: "app.retries from null to 3 Discard app.retries" }).waitFor();
+    await press(page, "Escape");
+    // The default is no edit only where nothing is stored.
+    await window.save();
+    expect(await screen.stored("shop", "app.retries")).toBe(3);
+    await retries.fill("null");
+    await window.save();
+    expect(await screen.stored("shop", "app.retries")).toBeNull();
+    await window.view("History");
+    await page.getByRole("row", { name: "app.retries from null to 3", exact: true }).waitFor();
+    await page.getByRole("row", { name: "app.retries from 3 to null", exact: true }).first().waitFor();
+  });
+
+  test("stays null when it arrives from elsewhere and in an edit, and conflicts as null", async () => {
+    await using screen = await startScreen({ repositories, scopes });
+    await using window = await screen.open();
+    await window.choose("other");
+    await screen.set("other", { "app.retries": null });
+    const summary = window.field("Retries").getByRole("button", { name: /^Retries:/ });
+    await reads(summary, "null");
+    await window.expand("Retries");
+    await window.field("Retries").getByRole("textbox").fill("7");
+    await screen.set("other", { "app.retries": 8 });
+    const conflict = window.field("Retries").getByRole("alert").filter({ hasText: "where you changed it too" });
+    await reads(conflict, /Theirs.*from\s+null\s+to\s+8/s);
+    await conflict.getByRole("button", { name: "Take theirs" }).click();
+    await window.field("Retries").getByRole("textbox").fill("null");
+    await reads(summary, "null");
+    await reads(window.field("Retries"), "edited");
+    await window.page.reload();
+    await window.choose("other");
+    await reads(summary, "null");
+  });
+
+  test("is null in the matrix, in a comparison and in what is copied from it", async () => {
+    await using screen = await startScreen({ repositories, scopes });
+    await using window = await screen.open();
+    const { page } = window;
+    await page.goto(`${page.url().split("#")[0]}#/matrix?q=field:app.retries`);
+    const cell = (name: string) => page.getByRole("row", { name: new RegExp(`^${name}`) }).getByRole("gridcell");
+    await poll(() => cell("shop").getAttribute("aria-label")).toMatch(/^null, stored/);
+    await poll(() => cell("plain").getAttribute("aria-label")).toMatch(/^3/);
+    await cell("plain").click();
+    const bar = page.getByRole("region", { name: "Set the selected cells" });
+    await bar.getByRole("textbox", { name: "Retries" }).fill("null");
+    await bar.getByRole("button", { name: "Apply" }).click();
+    await poll(() => cell("plain").getAttribute("aria-label")).toMatch(/^null, stored.*edited/);
+    await page.getByRole("button", { name: "Discard all" }).click();
+    await page.goto(`${page.url().split("#")[0]}#/compare/shop/plain`);
+    await reads(page.getByRole("main"), "3 of 23 fields differ.");
+    await page.getByRole("row", { name: /^app\.retries shop: null plain: 3 default/ }).waitFor();
+    await page
+      .getByRole("row", { name: /^app\.retries/ })
+      .getByRole("button", { name: "Copy to the right" })
+      .click();
+    await page.getByRole("row", { name: /^app\.retries shop: null plain: null edited/ }).waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await poll(() => screen.stored("plain", "app.retries")).toBeNull();
+  });
+
+  test("is told apart in a choice from a text that reads like it, as are truths and numbers, also in diffs", async () => {
+    await using screen = await startScreen({ repositories, scopes });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    const mode = window.field("Mode").locator("[aria-haspopup='listbox']");
+    await reads(mode, "null");
+    await mode.click();
+    const options = page.getByRole("option");
+    await poll(() => options.allInnerTexts()).toEqual(["null", `"null"`, "on", `"true"`, "1", `"1"`, "none", `"none"`]);
+    await options.nth(1).click();
+    await page.getByRole("button", { name: "Review", exact: true }).click();
+    await page.getByRole("row", { name: `app.mode from null to "null" Discard app.mode` }).waitFor();
+    await press(page, "Escape");
+    await window.save();
+    expect(await screen.stored("shop", "app.mode")).toBe("null");
+    await mode.click();
+    await page.getByRole("option", { name: "1", exact: true }).click();
+    await window.save();
+    expect(await screen.stored("shop", "app.mode")).toBe(1);
+    await mode.focus();
+    await reads(window.inspector, `One of null, "null", on, "true", 1, "1", empty, "none"`);
+    await reads(window.inspector, /Default\s+"1"/);
+  });
+});
