@@ -2,6 +2,8 @@
 export const limits = {
   /** Bytes of one transport packet; Socket.IO closes the connection if one is larger. */
   transportBytes: 4_000_000,
+  /** Packets of one payload that the daemon sends over polling. */
+  packetsPerPayload: 16,
   /** Bytes of one message's arguments as JSON. */
   messageBytes: 1_000_000,
   /** Levels of objects and arrays in a message's arguments, counting the arguments themselves. */

@@ -22,7 +22,7 @@ import { Connection, type ConnectionSocket } from "./connection.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Channel, KeyBudget, Seat } from "./key-budget.ts";
 import { bearerOf } from "./keys/key-text.ts";
-import type { Proven } from "./keys/keys.ts";
+import { type Proven, UnauthorizedError } from "./keys/keys.ts";
 import { replyParser, sendPreparedFrames } from "./prepared-replies.ts";
 import { sealPosition } from "./sealed-position.ts";
 import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
@@ -47,8 +47,10 @@ export interface ConnectionsOptions {
   readonly clock: Clock;
   /** Throws RepoconfError 1100. */
   authenticate(key: string): Caller;
-  /** Like `authenticate`, with a proof of the key. */
-  authenticateProof(proof: ClientProof, handshake: Handshake): Proven;
+  /** Like `authenticate`, with a proof of the key, or of a session if those may use this connection. */
+  authenticateProof(proof: ClientProof, handshake: Handshake, allowsSessions: boolean): Proven;
+  /** Whether the connection started by this request has the daemon's own Origin: no session may use it. */
+  hasOwnOrigin(request: IncomingMessage): boolean;
   /** The text about this connection that both sides sign. */
   connectionOf(request: IncomingMessage): Omit<Handshake, "nonce">;
   channelOf(request: IncomingMessage): Channel;
@@ -283,7 +285,7 @@ export class Connections {
   ): { readonly caller: Caller; readonly proof?: string } {
     const { authenticate, authenticateProof } = this.#options;
     if (clientProof === undefined || handshake === undefined) return { caller: authenticate(keyOf(socket)) };
-    const { caller, sign } = authenticateProof(clientProof, handshake);
+    const { caller, sign } = authenticateProof(clientProof, handshake, !this.#options.hasOwnOrigin(socket.request));
     return { caller, proof: sign(serverText(handshake)) };
   }
 
@@ -330,6 +332,12 @@ export class Connections {
     }
     // This must come first: until then the client sends nothing and trusts nothing.
     if (proof !== undefined) socket.emit("svc", "session", proof);
+    // Before any packet of the WebSocket is read.
+    socket.conn.once("upgrade", () => {
+      if (caller.kind !== "session" || !this.#options.hasOwnOrigin(socket.request)) return;
+      this.#options.onRefusal(new UnauthorizedError(caller.keyId));
+      cutOff(socket.conn);
+    });
     const connection = new Connection(caller, this.#socketOf(socket, seat), one => this.#catchUp(one));
     this.#connections.add(connection);
     this.#sendIndexing(connection);

@@ -307,8 +307,10 @@ async function startDaemon(
     yielding,
     clock,
     authenticate: key => keys.authenticate(key),
-    authenticateProof: (proof, handshake) =>
-      sessions.prove(proof, handshake) ?? keys.authenticateProof(proof, clientText(handshake)),
+    authenticateProof: (proof, handshake, allowsSessions) =>
+      (allowsSessions ? sessions.prove(proof, handshake) : undefined) ??
+      keys.authenticateProof(proof, clientText(handshake)),
+    hasOwnOrigin: request => httpServer.hasOwnOrigin(request),
     connectionOf: request => httpServer.connectionOf(request),
     channelOf: request => httpServer.channelOf(request),
     signAsDaemon: text => sign(endpoint.instanceSecret, text),

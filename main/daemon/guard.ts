@@ -16,19 +16,18 @@ export interface GuardOptions {
   allowedOrigins(): readonly string[];
 }
 
+/** `isUpgrade`: the request opens a WebSocket. */
+export type Guard = (request: IncomingMessage, isUpgrade: boolean) => Refusal | undefined;
+
 /**
  * Checks every HTTP request and every upgrade before any route. A web page can make the browser send requests to this port, but cannot
  * forge the Origin header or, if its name is rebound to 127.0.0.1, the Host header. So Host must be exactly one of ours, and Origin,
- * if there is one, must be the screen's or one from the settings.
+ * if there is one, must be the screen's or one from the settings, or in a tool's upgrade the daemon's own.
  */
-export function createGuard({
-  toolHosts,
-  screenHosts,
-  allowedOrigins,
-}: GuardOptions): (request: IncomingMessage) => Refusal | undefined {
+export function createGuard({ toolHosts, screenHosts, allowedOrigins }: GuardOptions): Guard {
   const hosts = [...toolHosts, ...screenHosts];
-  const ownOrigins = [...screenHosts.map(host => `http://${host}`), desktopOrigin];
-  return request => {
+  const screenOrigins = [...screenHosts.map(host => `http://${host}`), desktopOrigin];
+  return (request, isUpgrade) => {
     const hostHeaders = request.headersDistinct["host"] ?? [];
     const [host] = hostHeaders;
     if (hostHeaders.length !== 1 || host === undefined || !hosts.includes(host)) {
@@ -40,6 +39,8 @@ export function createGuard({
       return { cause: "host", message: "Refused: Host must be 127.0.0.1 or localhost, with the port." };
     }
     const originHeaders = request.headersDistinct["origin"] ?? [];
+    const isTool = isUpgrade && toolHosts.includes(host) && !isFromBrowser(request);
+    const ownOrigins = isTool ? [...screenOrigins, originOfHost(request)] : screenOrigins;
     const refused = originHeaders.find(origin => !ownOrigins.includes(origin) && !allowedOrigins().includes(origin));
     if (refused === undefined && originHeaders.length === 0 && isForeignLoad(request, screenHosts.includes(host))) {
       return { cause: "origin", message: "Refused: pages of other sites may not load this." };
@@ -55,6 +56,21 @@ export function createGuard({
 /** An open tab of an earlier daemon keeps retrying, which is no attack. */
 function isOfEarlierScreen(host: string | undefined): boolean {
   return /^[0-9a-f]{32}\.localhost(:\d+)?$/.test(host ?? "");
+}
+
+const originOfHost = ({ headers }: IncomingMessage) => `http://${headers.host}`;
+
+/**
+ * Whether the Origin is the address that the request was sent to. Some libraries of tools send it with every upgrade, such as
+ * python3-websocket. We serve no page there, but a page of the program that had the port before may still be open.
+ */
+export function hasOwnOrigin(request: IncomingMessage): boolean {
+  return request.headersDistinct["origin"]?.includes(originOfHost(request)) === true;
+}
+
+/** Every browser sends a User-Agent with an upgrade, and a page cannot remove it. Firefox and Safari also send Sec-Fetch-Site. */
+function isFromBrowser({ headers }: IncomingMessage): boolean {
+  return headers["user-agent"] !== undefined || headers["sec-fetch-site"] !== undefined;
 }
 
 /** The guard of the Unix socket, which no host name leads to and no web page can reach. */

@@ -3,10 +3,11 @@ import { chmod } from "node:fs/promises";
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, ListenOptions, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { Server as Engine, type Socket as EngineSocket } from "engine.io";
+import type { Server as Engine, Socket as EngineSocket } from "engine.io";
 import { limits } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
-import { createGuard, guardLocally, type Refusal } from "./guard.ts";
+import { DaemonEngine } from "./engine.ts";
+import { createGuard, type Guard, guardLocally, type Refusal } from "./guard.ts";
 import type { Channel } from "./key-budget.ts";
 
 /*
@@ -55,6 +56,8 @@ export interface DaemonServer {
   channelOf(request: IncomingMessage): Channel;
   /** The facts about the connection started by this request that client and daemon sign. */
   connectionOf(request: IncomingMessage): { readonly url: string; readonly engineId: string };
+  /** Whether the connection started by this request has the daemon's own Origin: only keys may use it. */
+  hasOwnOrigin(request: IncomingMessage): boolean;
   close(): Promise<void>;
 }
 
@@ -81,7 +84,7 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
   ];
   const screenName = `${randomBytes(16).toString("hex")}.localhost`;
   const screenHosts = hostsOf([screenName]);
-  const engine = new Engine({
+  const engine = new DaemonEngine({
     maxHttpBufferSize: limits.transportBytes,
     // Pages on origins that the settings allow may read the replies to polling; the guard has refused all others.
     cors: { origin: true },
@@ -101,9 +104,9 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
   engine.on("connection", oneWriteForEachFlush);
   const { allowedOrigins } = options;
   const ofSocket = new WeakSet<IncomingMessage>();
-  const serve = ({ server, release }: HeldServer, guard: (request: IncomingMessage) => Refusal | undefined) => {
+  const serve = ({ server, release }: HeldServer, guard: Guard) => {
     server.on("request", (request, response) => {
-      const refusal = guard(request);
+      const refusal = guard(request, false);
       if (refusal !== undefined) {
         options.onRefusal(refusal, request);
         refuse(response, refusal);
@@ -119,7 +122,7 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
       }
     });
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const refusal = guard(request);
+      const refusal = guard(request, true);
       if (refusal !== undefined) options.onRefusal(refusal, request);
       if (refusal !== undefined || !isSocketRequest(request)) refuseUpgrade(socket);
       else engine.handleUpgrade(engineRequest(request), socket, head);
@@ -185,6 +188,7 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
     open,
     channelOf,
     connectionOf,
+    hasOwnOrigin: request => engine.hasOwnOrigin(request),
     close,
   };
 }

@@ -2,6 +2,10 @@ import type { Socket as EngineSocket } from "engine.io";
 import type { Readable } from "./key-budget.ts";
 import { PreparedReply } from "./prepared-replies.ts";
 
+interface Packet {
+  readonly data?: unknown;
+}
+
 /**
  * Returns a function that returns how many bytes wait in this process for the client to read. `onChange` gets that number plus
  * the bytes that the transport has not sent yet, whenever it changes.
@@ -9,22 +13,28 @@ import { PreparedReply } from "./prepared-replies.ts";
 export function countWaiting(connection: EngineSocket, onChange: (bytes: number) => void): () => number {
   let waiting = 0;
   let handed = 0;
-  connection.on("packetCreate", ({ data }: { data?: unknown }) => {
-    if (typeof data === "string") waiting += data.length;
-    else if (data instanceof PreparedReply) waiting += data.byteLength;
-    else return;
+  connection.on("packetCreate", (packet: Packet) => {
+    const bytes = bytesOf(packet);
+    if (bytes === 0) return;
+    waiting += bytes;
     onChange(waiting + handed);
   });
-  // The transport accepts no more until it has sent everything.
-  connection.on("flush", () => {
-    handed = waiting;
-    waiting = 0;
+  // The transport accepts no more until it has sent everything. Over polling, it is not handed everything that waits.
+  connection.on("flush", (packets: readonly Packet[]) => {
+    handed = packets.reduce((sum, packet) => sum + bytesOf(packet), 0);
+    // Not below zero: the reply to CONNECT was created before this began to count.
+    waiting = Math.max(0, waiting - handed);
     connection.transport.once("drain", () => {
       handed = 0;
       onChange(waiting);
     });
   });
   return () => waiting;
+}
+
+function bytesOf({ data }: Packet): number {
+  if (data instanceof PreparedReply) return data.byteLength;
+  return typeof data === "string" ? data.length : 0;
 }
 
 /** Pauses and resumes reading a WebSocket. Polling is not paused: each of its packets is a separate, short request. */

@@ -10,7 +10,7 @@ export const guard = { on: true };
 
 export const createGuard: typeof real.createGuard = options => {
   const check = real.createGuard(options);
-  return request => (guard.on ? check(request) : undefined);
+  return (...request) => (guard.on ? check(...request) : undefined);
 };
 
 export const { guardLocally } = real;
