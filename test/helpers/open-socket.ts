@@ -24,11 +24,13 @@ export function proofOf({ id, secret }: TestSession, handshake: Handshake): Clie
  * Connects a bare socket to a daemon; resolves once connected and, for a proven daemon, once it has proven itself. Rejects with
  * the handshake's error (its `data` holds the code) if the daemon refuses, and if the connection is lost before, which
  * socket.io-client itself does not report. `onProven` receives the secret that both sides derive from a link's code.
+ * `headers` are sent with the upgrade.
  */
 export async function openSocket(
   url: string,
   key: TestKey,
   onProven: (session: TestSession) => void = () => {},
+  headers: { readonly [name: string]: string } = {},
 ): Promise<Socket> {
   const nonce = randomBytes(32).toString("hex");
   let handshake: Handshake | undefined;
@@ -41,6 +43,7 @@ export async function openSocket(
     reconnection: false,
     forceNew: true,
     transports: ["websocket"],
+    extraHeaders: headers,
   });
   await new Promise<void>((resolve, reject) => {
     if (typeof key !== "object") socket.once("connect", resolve);

@@ -71,9 +71,13 @@ const refusedOrigins = [
   "http://LOCALHOST:PORT",
   "HTTP://localhost:PORT",
   "http://x.localhost:PORT",
-  "http://127.0.0.1:PORT",
   "http://localhost:PORT",
   "http://[::1]:PORT",
+  "https://127.0.0.1:PORT",
+  "http://127.0.0.1:PORT/",
+  "http://127.0.0.1:PORT.evil.example",
+  "http://127.0.0.1",
+  "ws://127.0.0.1:PORT",
   "repoconf-screen://other",
   "repoconf-screen://app/",
   "http://localhost:PORT.evil.example",
@@ -144,6 +148,55 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
   ])("of two Origin headers the foreign one decides, even if it is %s", async (_, origins) => {
     const lines = ["Host: 127.0.0.1:PORT", ...origins.map(origin => `Origin: ${origin}`)].map(filled);
     expect((await rawRequest(t.url, target, { headers: [...lines, ...headers] })).status).toBe(403);
+  });
+});
+
+describe("the daemon's own address as Origin", () => {
+  // Sent by Chromium with a page's upgrade; no page can remove it.
+  const browser = "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/147.0.0.0";
+  const [route, polling, upgrade] = waysIn;
+  const statusOf = async (
+    way: (typeof waysIn)[number],
+    host: string,
+    origins: readonly string[],
+    ...more: string[]
+  ) => {
+    const lines = [`Host: ${host}`, ...origins.map(origin => `Origin: ${origin}`)].map(filled);
+    return (await rawRequest(t.url, way.target, { headers: [...lines, ...more, ...way.headers] })).status;
+  };
+
+  test.each(["127.0.0.1:PORT", "localhost:PORT", "[::1]:PORT"])(
+    "is accepted in an upgrade of a tool to %s, as python3-websocket sends it",
+    async host => expect(await statusOf(upgrade, host, [`http://${host}`])).toBe(101),
+  );
+
+  test.each([
+    ["with a browser's User-Agent", browser],
+    ["with any User-Agent, which a person can choose", "User-Agent: x"],
+    ["with an empty User-Agent", "User-Agent:"],
+    ["with Sec-Fetch-Site, which Firefox sends", "Sec-Fetch-Site: same-origin"],
+  ])("is refused and counted in an upgrade %s: a page of the port's earlier owner", async (_, header) => {
+    const before = await refusals("origin");
+    expect(await statusOf(upgrade, "127.0.0.1:PORT", ["http://127.0.0.1:PORT"], header)).toBe(403);
+    expect(await refusals("origin")).toBe(before + 1);
+  });
+
+  test.each([route, polling])("is refused and counted by $way", async way => {
+    const before = await refusals("origin");
+    for (const headers of [[], [browser]])
+      expect(await statusOf(way, "127.0.0.1:PORT", ["http://127.0.0.1:PORT"], ...headers)).toBe(403);
+    expect(await refusals("origin")).toBe(before + 2);
+  });
+
+  test("is refused beside a foreign one, and at another Host than its own", async () => {
+    const own = "http://127.0.0.1:PORT";
+    for (const origins of [
+      [own, "http://evil.example"],
+      ["http://evil.example", own],
+    ])
+      expect(await statusOf(upgrade, "127.0.0.1:PORT", origins)).toBe(403);
+    for (const host of ["localhost:PORT", "SCREEN", "evil.example"])
+      expect(await statusOf(upgrade, filled(host), [own])).toBe(403);
   });
 });
 

@@ -116,7 +116,10 @@ test("what one payload leaves waiting counts as unread: a client that polls too 
   const change = async (times: number) => {
     for (let time = 0; time < times; time++) {
       const image = `${revision++}`.padEnd(150_000, "x");
-      const { errors }: Reply = await t.owner.call("config/set", { repo, "svc.services": { web: { ready: "", image } } });
+      const { errors }: Reply = await t.owner.call("config/set", {
+        repo,
+        "svc.services": { web: { ready: "", image } },
+      });
       expect(errors).toEqual([]);
     }
   };
