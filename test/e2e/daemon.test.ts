@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { connectClient, until } from "../helpers/daemon.ts";
+import { python } from "../helpers/python.ts";
 import { runProcess, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 describe("repoconf daemon, as a user runs it", () => {
@@ -150,8 +151,6 @@ describe("repoconf daemon, as a user runs it", () => {
   });
 });
 
-const python = await findPython();
-
 describe("the examples", () => {
   test("the TypeScript tool lists and sets", async () => {
     await using daemon = await spawnDaemon();
@@ -165,7 +164,7 @@ describe("the examples", () => {
 
   test.skipIf(python === undefined)(
     python === undefined
-      ? "skipped: no python3 with socketio: the Python tool"
+      ? "skipped: no python3-socketio: the Python tool"
       : "the Python tool lists, sets several fields, and gets 1006, 1007, 1008 and 1011",
     async () => {
       await using daemon = await spawnDaemon();
@@ -184,13 +183,3 @@ describe("the examples", () => {
     },
   );
 });
-
-/** Tries Debian's own Python first, because only that finds Debian's packages; another one may come first in the PATH. */
-async function findPython(): Promise<string | undefined> {
-  for (const command of ["/usr/bin/python3", "python3"]) {
-    const imports = "import socketio, requests, websocket";
-    const found = await runProcess(command, ["-c", imports]).catch(() => undefined);
-    if (found?.code === 0) return command;
-  }
-  return undefined;
-}
