@@ -94,11 +94,14 @@ def follow(home, repo, last):
     except (OSError, socketio.exceptions.SocketIOError) as error:
         reason = refusals[-1] if refusals else error
         if isinstance(reason, dict) and reason["data"]["code"] == 1100:
-            sys.exit("The key is not valid, or not any more.")
+            sys.exit("The key is not valid, or no longer. Ask the owner for another one: repoconf key create")
         print(f"not connected: {reason}", file=sys.stderr)
     finally:
         client.disconnect()
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

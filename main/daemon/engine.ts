@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Server as Engine, type Socket as EngineSocket, type Transport } from "engine.io";
 import { limits } from "../../shared/limits.ts";
-import { hasOwnOrigin } from "./guard.ts";
 
 type Packets = Parameters<Transport["send"]>[0];
 
@@ -13,12 +12,17 @@ interface Internals {
   readonly transport: Transport & { shouldClose: (() => void) | null };
 }
 
-/** Engine.IO's server, except that it limits payloads, and remembers which connections were opened with the daemon's own Origin. */
+/** Engine.IO's server, except that it limits payloads, and remembers which connections have the daemon's own Origin. */
 export class DaemonEngine extends Engine {
+  readonly #isWithOwnOrigin: (request: IncomingMessage) => boolean;
   readonly #withOwnOrigin = new WeakSet<IncomingMessage>();
 
-  constructor(options: ConstructorParameters<typeof Engine>[0]) {
+  constructor(
+    options: ConstructorParameters<typeof Engine>[0],
+    isWithOwnOrigin: (request: IncomingMessage) => boolean,
+  ) {
     super(options);
+    this.#isWithOwnOrigin = isWithOwnOrigin;
     this.on("connection", limitPayloads);
   }
 
@@ -34,7 +38,7 @@ export class DaemonEngine extends Engine {
   ): Transport {
     const sid = request._query?.sid;
     const opening = sid === undefined ? request : this.clients[sid]?.request;
-    if (opening !== undefined && hasOwnOrigin(request)) this.#withOwnOrigin.add(opening);
+    if (opening !== undefined && this.#isWithOwnOrigin(request)) this.#withOwnOrigin.add(opening);
     return super.createTransport(name, request);
   }
 }

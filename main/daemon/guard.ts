@@ -62,7 +62,7 @@ const originOfHost = ({ headers }: IncomingMessage) => `http://${headers.host}`;
 
 /**
  * Whether the Origin is the address that the request was sent to. Some libraries of tools send it with every upgrade, such as
- * python3-websocket. We serve no page there, but a page of the program that had the port before may still be open.
+ * python3-websocket. Only the screen's hosts have pages of ours, but elsewhere one of the port's earlier owner may still be open.
  */
 export function hasOwnOrigin(request: IncomingMessage): boolean {
   return request.headersDistinct["origin"]?.includes(originOfHost(request)) === true;

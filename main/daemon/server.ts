@@ -7,7 +7,7 @@ import type { Server as Engine, Socket as EngineSocket } from "engine.io";
 import { limits } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
 import { DaemonEngine } from "./engine.ts";
-import { createGuard, type Guard, guardLocally, type Refusal } from "./guard.ts";
+import { createGuard, type Guard, guardLocally, hasOwnOrigin, type Refusal } from "./guard.ts";
 import type { Channel } from "./key-budget.ts";
 
 /*
@@ -84,13 +84,18 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
   ];
   const screenName = `${randomBytes(16).toString("hex")}.localhost`;
   const screenHosts = hostsOf([screenName]);
-  const engine = new DaemonEngine({
-    maxHttpBufferSize: limits.transportBytes,
-    // Pages on origins that the settings allow may read the replies to polling; the guard has refused all others.
-    cors: { origin: true },
-    transports: ["polling", "websocket"],
-    allowEIO3: false,
-  });
+  const isForScreen = ({ headers: { host = "" } }: IncomingMessage) => screenHosts.includes(host);
+  const engine = new DaemonEngine(
+    {
+      maxHttpBufferSize: limits.transportBytes,
+      // Pages on origins that the settings allow may read the replies to polling; the guard has refused all others.
+      cors: { origin: true },
+      transports: ["polling", "websocket"],
+      allowEIO3: false,
+    },
+    // At the screen's host, it is the screen's origin.
+    request => hasOwnOrigin(request) && !isForScreen(request),
+  );
   const engineIds = new WeakMap<IncomingMessage, string>();
   engine.generateId = request => {
     // Part of what a client signs, so nobody may guess it.
@@ -175,7 +180,6 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
     engineId: engineIds.get(request) ?? "",
   });
   const channelOf = (request: IncomingMessage) => (ofSocket.has(request) ? "socket" : "port");
-  const isForScreen = ({ headers: { host = "" } }: IncomingMessage) => screenHosts.includes(host);
   const screenOrigin = originOf(`${screenName}:${port}`);
   return {
     port,

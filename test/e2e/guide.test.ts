@@ -5,7 +5,7 @@ import { projectFolder, repoconfCommand, runProcess, runRepoconf, spawnDaemon } 
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("the guide to a tool of your own", () => {
-  test.each(["client.ts", "tool.ts", "tool.py", "tool.sh", "scopes/build.schema.json"])(
+  test.each(["client.ts", "tool.ts", "tool.py", "watch.py", "tool.sh", "scopes/build.schema.json"])(
     "shows examples/%s as it is",
     async name => {
       const guide = await readFile(join(projectFolder, "docs/tool-of-your-own.md"), "utf8");

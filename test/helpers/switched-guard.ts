@@ -13,4 +13,4 @@ export const createGuard: typeof real.createGuard = options => {
   return (...request) => (guard.on ? check(...request) : undefined);
 };
 
-export const { guardLocally } = real;
+export const { guardLocally, hasOwnOrigin } = real;

@@ -1,6 +1,8 @@
 import type { Mutant } from "./mutant.ts";
 
 /** Bugs that would break the promises R1 to R16 and S13 of docs/promises.md. */
+const payloads = { promise: "R9", test: "test/main/daemon/payloads.test.ts" };
+
 export const mutants: readonly Mutant[] = [
   {
     promise: "R2",
@@ -219,11 +221,52 @@ export const mutants: readonly Mutant[] = [
     test: "test/promises/r16-bounded.test.ts",
   },
   {
+    ...payloads,
+    promise: "R16",
+    removed: "counting what a payload over polling leaves waiting",
+    file: "main/daemon/transport-bytes.ts",
+    find: "waiting = Math.max(0, waiting - handed);",
+    replace: "waiting = 0;",
+    name: "counts as unread",
+  },
+  {
+    ...payloads,
+    removed: "the limit of packets in a payload over polling",
+    file: "main/daemon/engine.ts",
+    find: `this.on("connection", limitPayloads);`,
+    replace: "",
+    name: "64 requests at once",
+  },
+  {
+    ...payloads,
+    removed: "keeping a place in a payload for the packet that closes the connection",
+    file: "main/daemon/engine.ts",
+    find: "limits.packetsPerPayload - 1",
+    replace: "limits.packetsPerPayload",
+    name: "first gets everything that waits",
+  },
+  {
+    ...payloads,
+    removed: "closing a connection over polling only after its last packet",
+    file: "main/daemon/engine.ts",
+    find: "    transport.shouldClose = null;\n",
+    replace: "",
+    name: "first gets everything that waits",
+  },
+  {
+    ...payloads,
+    removed: "keeping what a payload over polling cannot hold",
+    file: "main/daemon/engine.ts",
+    find: "    internals.writeBuffer = rest;\n",
+    replace: "",
+    name: "by the WebSocket",
+  },
+  {
     promise: "R16",
     removed: "cutting off a client that does not read (closing waits for it)",
     file: "main/daemon/connections.ts",
-    find: "    cutOff(socket.conn);",
-    replace: "    socket.conn.transport.close();\n    socket.disconnect(true);",
+    find: "RepoconfError(1107, message));\n    cutOff(socket.conn);",
+    replace: "RepoconfError(1107, message));\n    socket.conn.transport.close();\n    socket.disconnect(true);",
     test: "test/promises/r16-bounded.test.ts",
   },
   {

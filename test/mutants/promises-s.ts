@@ -15,6 +15,8 @@ const s13 = { promise: "S13", test: "test/promises/s13-journal-damage.test.ts" }
 const signedText = ["repoconf $", "{kind} 1\\n$", "{url}\\n$", "{engineId}\\n$", "{nonce}"].join("");
 const s14 = { promise: "S14", test: "test/main/client/proven-daemon.test.ts" };
 
+const ownOrigin = { promise: "S3", test: "test/main/daemon/own-origin.test.ts" };
+
 const sessions = { promise: "S14", test: "test/main/daemon/sessions.test.ts" };
 
 export const mutants: readonly Mutant[] = [
@@ -47,7 +49,7 @@ export const mutants: readonly Mutant[] = [
     removed: "the guard on upgrades",
     file: "main/daemon/server.ts",
     find: `head: Buffer) => {
-      const refusal = guard(request);`,
+      const refusal = guard(request, true);`,
     replace: `head: Buffer) => {
       const refusal: Refusal | undefined = undefined;`,
     test: "test/promises/s2-host-names.test.ts",
@@ -58,6 +60,49 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/guard.ts",
     find: "origin => !ownOrigins.includes(origin) &&",
     replace: `origin => origin !== "null" && !ownOrigins.includes(origin) &&`,
+  },
+  {
+    ...s3,
+    removed: "the refusal of a browser's upgrade with the daemon's own address as Origin",
+    file: "main/daemon/guard.ts",
+    find: " && !isFromBrowser(request);",
+    replace: ";",
+  },
+  {
+    ...ownOrigin,
+    removed: "the refusal of the daemon's own address as Origin of other requests than upgrades",
+    file: "main/daemon/guard.ts",
+    find: "const isTool = isUpgrade && ",
+    replace: "const isTool = ",
+    test: "test/main/daemon/guard.test.ts",
+  },
+  {
+    ...ownOrigin,
+    removed: "the refusal of sessions on connections with the daemon's own address as Origin",
+    file: "main/daemon/connections.ts",
+    find: "!this.#options.hasOwnOrigin(socket.request));",
+    replace: "true);",
+  },
+  {
+    ...ownOrigin,
+    removed: "recognizing the daemon's own address in an Origin that is sent twice",
+    file: "main/daemon/guard.ts",
+    find: `request.headersDistinct["origin"]?.includes(originOfHost(request)) === true`,
+    replace: `request.headers.origin === originOfHost(request)`,
+  },
+  {
+    ...ownOrigin,
+    removed: "the end of a session that upgrades with the daemon's own address as Origin",
+    file: "main/daemon/connections.ts",
+    find: "      this.#options.onRefusal(new UnauthorizedError(caller.keyId));\n      cutOff(socket.conn);\n",
+    replace: "",
+  },
+  {
+    ...ownOrigin,
+    removed: "accepting the daemon's own address as Origin of a tool's upgrade",
+    file: "main/daemon/guard.ts",
+    find: "isTool ? [...screenOrigins, originOfHost(request)] : screenOrigins",
+    replace: "isTool ? screenOrigins : screenOrigins",
   },
   {
     ...s3,

@@ -109,7 +109,10 @@ async function lastRevision(file: string): Promise<number> {
   await using handle = await open(file).catch(() => undefined);
   if (handle === undefined) return 0;
   const { size } = await handle.stat();
-  const { buffer, bytesRead } = await handle.read({ position: Math.max(0, size - 10_000), buffer: Buffer.alloc(10_000) });
+  const { buffer, bytesRead } = await handle.read({
+    position: Math.max(0, size - 10_000),
+    buffer: Buffer.alloc(10_000),
+  });
   const lines = buffer.toString("utf8", 0, bytesRead).split("\n");
   return Number(/^\{"repo": "shop", "revision": (\d+)/.exec(lines.at(-2) ?? "")?.[1] ?? 0);
 }

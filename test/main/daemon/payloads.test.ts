@@ -77,12 +77,14 @@ test("a connection over polling that the daemon closes first gets everything tha
   await using t = await startTestDaemon();
   const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
   const client = await openRawPolling(t.url, result.key);
-  await client.post(...questions(40));
+  // With the goodbye, three full payloads, in which the packet that closes the connection has no place.
+  const asked = 3 * most - 1;
+  await client.post(...questions(asked));
   // The last thing that waits: the goodbye of the revoked key.
   expect((await t.owner.call("key/revoke", { id: result.id })).errors).toEqual([]);
   const { packets, largest } = await pollUntil(client, seen => seen.includes("1"));
-  expect(answered(packets)).toEqual(inOrder(40));
-  expect(packets.slice(40).filter(packet => packet !== "6")).toEqual(["41", "1"]);
+  expect(answered(packets)).toEqual(inOrder(asked));
+  expect(packets.slice(asked).filter(packet => packet !== "6")).toEqual(["41", "1"]);
   expect(largest).toBeLessThanOrEqual(most);
   await expect(client.poll()).rejects.toThrow("Session ID unknown");
 });
