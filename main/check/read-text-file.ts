@@ -1,9 +1,15 @@
-import { DurableTextFile, UnreadableFileError } from "../files/durable-text-file.ts";
+import { UnreadableFileError } from "../files/durable-text-file.ts";
+import { readForeignFile } from "../files/foreign-file.ts";
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Reads a file as the daemon does: a regular file, UTF-8, at most `maximumBytes`. Throws UnreadableFileError. */
 export async function readTextFile(path: string, maximumBytes: number): Promise<string> {
-  // It is only read, so the temporary folder is not used.
-  const text = await new DurableTextFile({ path, temporaryFolder: "", mode: 0o600, maximumBytes }).read();
-  if (text === null) throw new UnreadableFileError("it does not exist");
-  return text;
+  const found = await readForeignFile(path, { maximumBytes });
+  if (found === null) throw new UnreadableFileError("it does not exist");
+  try {
+    return utf8.decode(found.bytes);
+  } catch {
+    throw new UnreadableFileError("it is not UTF-8 text");
+  }
 }

@@ -8,11 +8,11 @@ import type { Adapter } from "lowdb";
 import pLimit, { type LimitFunction } from "p-limit";
 import { type Clock, systemClock } from "../clock.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
+import { foreignDisks } from "./foreign-disks.ts";
+import { readForeignFile, readRegularFile } from "./foreign-file.ts";
+import { UnreadableFileError } from "./unreadable-file-error.ts";
 
-/** The path exists but cannot be read as text: not a regular file, too large, not UTF-8, or not readable. */
-export class UnreadableFileError extends Error {
-  override readonly name = "UnreadableFileError";
-}
+export { UnreadableFileError };
 
 /** Distinguishes versions of a file without reading it. */
 export interface FileStamp {
@@ -39,6 +39,11 @@ export async function stampOf(path: string): Promise<FileStamp | undefined> {
   }
 }
 
+/** As `stampOf`, for a file in a folder that is not ours; undefined also if its disk does not answer. */
+export function foreignStampOf(path: string, clock?: Clock): Promise<FileStamp | undefined> {
+  return foreignDisks.ask(dirname(path), () => stampOf(path), clock).catch(() => undefined);
+}
+
 export interface DurableTextFileOptions {
   readonly path: string;
   /** Where temporary files are created; on the same file system as the file. */
@@ -48,6 +53,8 @@ export interface DurableTextFileOptions {
   /** Mode of a new file; an existing one keeps its own. */
   readonly mode: number;
   readonly maximumBytes: number;
+  /** Whether it is in a folder that is not ours: its disk may not answer. */
+  readonly isForeign?: boolean;
   /** Keeps the replaced file for a while, so that `replacedEdit` can find out whether somebody was still writing to it. */
   readonly keepsReplaced?: boolean;
   readonly fileSystem?: FileSystem;
@@ -113,46 +120,22 @@ export class DurableTextFile implements Adapter<string> {
    * the process has no file handles left, which says nothing about the file.
    */
   async read(): Promise<string | null> {
-    let handle: FileHandle;
-    try {
-      handle = await this.#fileSystem.open(this.path, readFlags);
-    } catch (error) {
-      switch (systemErrorCode(error)) {
-        case "ENOENT":
-          this.#stamp = undefined;
-          this.#text = null;
-          return null;
-        case "ELOOP":
-        case "EMLINK":
-          throw new UnreadableFileError("it is a symbolic link, which Repoconf does not follow");
-        case "EISDIR":
-          throw new UnreadableFileError("it is a folder, not a file");
-        case "EMFILE":
-        case "ENFILE":
-          throw error;
-        default:
-          throw new UnreadableFileError(`it cannot be read (${systemErrorCode(error) ?? String(error)})`);
-      }
+    const { maximumBytes, isForeign = false } = this.#options;
+    const options = { maximumBytes, fileSystem: this.#fileSystem, clock: this.#clock };
+    const found = await (isForeign ? readForeignFile : readRegularFile)(this.path, options);
+    if (found === null) {
+      this.#stamp = undefined;
+      this.#text = null;
+      return null;
     }
+    const { bytes, stats } = found;
+    this.#stamp = { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
+    this.#fileMode = stats.mode & 0o777;
     try {
-      // fstat of an open file returns at once; waking up a thread of the pool would take longer.
-      const stats = fstatSync(handle.fd);
-      if (!stats.isFile()) throw new UnreadableFileError("it is not a regular file");
-      const { maximumBytes } = this.#options;
-      if (stats.size > maximumBytes) {
-        throw new UnreadableFileError(`it has ${stats.size} bytes; at most ${maximumBytes} are read`);
-      }
-      const bytes = await readWhole(handle, stats.size);
-      this.#stamp = { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
-      this.#fileMode = stats.mode & 0o777;
-      try {
-        this.#text = utf8.decode(bytes);
-        return this.#text;
-      } catch {
-        throw new UnreadableFileError("it is not UTF-8 text");
-      }
-    } finally {
-      await handle.close();
+      this.#text = utf8.decode(bytes);
+      return this.#text;
+    } catch {
+      throw new UnreadableFileError("it is not UTF-8 text");
     }
   }
 
@@ -418,15 +401,6 @@ function isUnusable(temporaryPath: string, error: unknown): boolean {
   const isRename = isOfIt && "syscall" in error && error.syscall === "rename";
   const codes = isRename ? ["ENOENT", "EXDEV"] : ["ENOENT", "EXDEV", "EACCES", "EPERM", "EROFS"];
   return isOfIt && codes.includes(systemErrorCode(error) ?? "");
-}
-
-/** Reads a file that had `size` bytes a moment ago. `readFile` would ask for the size again. */
-async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
-  // One byte more than the size: if it is filled, the file has grown. If less was read, the file has shrunk or the system
-  // returned only a part.
-  const buffer = Buffer.allocUnsafe(size + 1);
-  const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-  return bytesRead === size ? buffer.subarray(0, bytesRead) : handle.readFile();
 }
 
 /** Moves a file to another folder of the same file system, durably. False if there is no such file. */

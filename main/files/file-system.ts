@@ -11,9 +11,12 @@ import {
 } from "node:fs";
 import * as promises from "node:fs/promises";
 import { dirname } from "node:path";
+import { foreignDisks } from "./foreign-disks.ts";
 
+/** Windows does not have it. */
+export const noFollow = constants.O_NOFOLLOW ?? 0;
 // Links must be reported and not followed, and a pipe must not block. Windows has neither flag.
-export const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+export const readFlags = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0);
 
 /** The calls that durability depends on. Tests pass in ones that fail, stop or are recorded. */
 export type FileSystem = Pick<typeof promises, "open" | "rename" | "unlink"> & {
@@ -28,7 +31,7 @@ export type FileSystem = Pick<typeof promises, "open" | "rename" | "unlink"> & {
    * `assertUnchanged` throws, or the system's error of the rename.
    */
   replace(temporary: string, path: string, assertUnchanged: () => void, aside?: string): Promise<void>;
-  /** What identifies a folder; undefined if there is no such folder. */
+  /** What identifies a folder; undefined if there is no such folder, or its disk does not answer. */
   identityOf(folder: string): Promise<FolderIdentity | undefined>;
   /** The same, synchronously, so that the answer is still true when it is used. */
   identityNow(folder: string): FolderIdentity | undefined;
@@ -63,9 +66,9 @@ export const realFileSystem: FileSystem = {
     renameSync(temporary, path);
   },
   identityOf: async folder => {
-    const [stats, above] = await Promise.all(
-      [folder, dirname(folder)].map(path => promises.stat(path).catch(() => undefined)),
-    );
+    const both = () =>
+      Promise.all([folder, dirname(folder)].map(path => promises.stat(path).catch(() => undefined)));
+    const [stats, above] = await foreignDisks.ask(folder, both).catch(() => []);
     return identityFrom(stats, above);
   },
   identityNow: folder => {

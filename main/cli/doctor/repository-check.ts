@@ -12,8 +12,9 @@ import {
 } from "../../daemon/store/repository-files.ts";
 import type { TrustedValues } from "../../daemon/store/trusted-values.ts";
 import { findOtherPointers, inTreeFileName } from "../../daemon/store/work-tree.ts";
-import { stampOf } from "../../files/durable-text-file.ts";
+import { foreignStampOf } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
+import { foreignDisks } from "../../files/foreign-disks.ts";
 import type { JsonDocument } from "../../files/json-document.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
@@ -156,8 +157,10 @@ function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefin
 
 async function checkFolder(id: string, home: JsonDocument, { path, inTree }: RepositoryMetadata): Promise<Finding[]> {
   if (path === undefined || !isAbsolute(path)) return [];
-  if ((await stat(path).catch(() => undefined))?.isDirectory())
-    return inTree ? checkOtherHomes(id, home, path) : checkUnusedTree(id, home, path);
+  const stats = await foreignDisks.ask(path, () => stat(path).catch(() => undefined)).catch((error: Error) => error);
+  // The file's own problem says so.
+  if (stats instanceof Error) return [];
+  if (stats?.isDirectory()) return inTree ? checkOtherHomes(id, home, path) : checkUnusedTree(id, home, path);
   const place = placeIn(id, home, locate(home, ["path"]));
   const action = `If it moved: repoconf repo move ${id} FOLDER, or remove the repository: repoconf repo remove ${id}`;
   const message = `the folder ${path} does not exist`;
@@ -171,7 +174,7 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
 /** A clone that was added before its file came, or with --in-home: its programs may run with the defaults. */
 async function checkUnusedTree(id: string, home: JsonDocument, path: string): Promise<Finding[]> {
   const file = join(path, inTreeFileName);
-  if ((await stampOf(file)) === undefined) return [];
+  if ((await foreignStampOf(file)) === undefined) return [];
   const message = `${file} is not used, because the values of this repository are in the home`;
   const action = "None needed if that is intended. To see its values: repoconf get --offline FIELD, in that folder";
   return [note(check, message, action, placeIn(id, home, locate(home, ["path"])))];

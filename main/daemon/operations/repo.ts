@@ -4,6 +4,7 @@ import { basename, isAbsolute, relative, resolve } from "node:path";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { FoundWorkTree, RepositoryEntry } from "../../../shared/protocol.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { foreignDisks, UnreachableDiskError } from "../../files/foreign-disks.ts";
 import { findWorkTreesBelow } from "../../git.ts";
 import type { Caller } from "../caller.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
@@ -128,15 +129,19 @@ function absolutePath(path: string): string {
 /** The absolute path of an existing folder. Throws RepoconfError 1101. */
 async function existingFolder(path: string, repo?: string): Promise<string> {
   const folder = absolutePath(path);
-  const found = await stat(folder).catch(() => undefined);
+  const found = await foreignDisks
+    .ask(folder, () => stat(folder).catch(() => undefined))
+    .catch((error: UnreachableDiskError) => error);
+  if (found instanceof UnreachableDiskError)
+    throw new RepoconfError(1101, `The folder ${folder} cannot be used: ${found.message}.`, { ...(repo && { repo }) });
   if (found?.isDirectory() === true) return folder;
   const message = found === undefined ? `The folder ${folder} does not exist.` : `${folder} is not a folder.`;
   throw new RepoconfError(1101, message, repo === undefined ? {} : { repo });
 }
 
-/** The path with its links resolved, or as given if it does not exist. */
+/** The path with its links resolved, or as given if it does not exist or its disk does not answer. */
 function resolveLinks(path: string): Promise<string> {
-  return realpath(path).catch(() => path);
+  return foreignDisks.ask(path, () => realpath(path)).catch(() => path);
 }
 
 /** For keys other than the owner's, the disk is not read: the target of a link would reveal something about it. */

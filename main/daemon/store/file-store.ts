@@ -7,6 +7,7 @@ import type { FileText, IndexingProgress } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import { keepFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
+import { foreignDisks } from "../../files/foreign-disks.ts";
 import { forEachConcurrently } from "../../for-each-concurrently.ts";
 import { readRemote } from "../../git-remote.ts";
 import type { Scopes } from "../scopes.ts";
@@ -777,16 +778,17 @@ export class FileStore implements RepositoryStore {
 
   /** Ensures that an in-tree file belongs to one repository only. Throws RepoconfError 1101 or 1111. */
   async #claimTree(id: string, folder: string): Promise<void> {
-    const stats = await stat(folder).catch(() => undefined);
+    const stats = await foreignDisks.ask(folder, () => stat(folder)).catch(() => undefined);
     if (!stats?.isDirectory()) {
       const message = `${folder} is not a folder. An in-tree repository needs its work tree's folder.`;
       throw new RepoconfError(1101, message, { repo: id });
     }
-    const real = await realpath(folder);
+    const realOf = (path: string) => foreignDisks.ask(path, () => realpath(path)).catch(() => path);
+    const real = await realOf(folder);
     for (const other of this.#repositories.ids()) {
       const { path, inTree } = this.#repositories.brief(other) ?? {};
       if (other === id || !inTree || path === undefined) continue;
-      if ((await realpath(path).catch(() => path)) !== real) continue;
+      if ((await realOf(path)) !== real) continue;
       const message = `The in-tree file of ${folder} already belongs to the repository ${other}.`;
       throw new RepoconfError(1111, message, { repo: id });
     }

@@ -3,8 +3,9 @@ import { basename, join } from "node:path";
 import type { IndexingProgress } from "../../../shared/protocol.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import type { Clock } from "../../clock.ts";
-import { sameStamp, stampOf } from "../../files/durable-text-file.ts";
+import { foreignStampOf, sameStamp, stampOf } from "../../files/durable-text-file.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
+import { foreignDisks } from "../../files/foreign-disks.ts";
 import { forEachConcurrently } from "../../for-each-concurrently.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
 import type { Repositories } from "./repositories.ts";
@@ -243,7 +244,7 @@ export class HandEdits {
     const indexedTree = indexed?.inTree && indexed.path !== undefined ? join(indexed.path, inTreeFileName) : undefined;
     const treePath = repository?.loaded ? repository.files.tree?.path : indexedTree;
     const home = await stampOf(join(folder, `${id}.json`));
-    const tree = treePath === undefined ? undefined : await stampOf(treePath);
+    const tree = treePath === undefined ? undefined : await foreignStampOf(treePath, this.#options.clock);
     const known = repository?.loaded ? repository.stamps : indexed?.stamps;
     const refresh = () => repositories.get(id)?.refresh();
     // An unreadable file has no known stamp, so it is read again at every rescan.
@@ -256,7 +257,7 @@ export class HandEdits {
 
   /** Watches a folder again that was deleted and created again: the old watch gets no events any more. */
   async #renewWatch(folder: string): Promise<void> {
-    const stats = await stat(folder).catch(() => undefined);
+    const stats = await foreignDisks.ask(folder, () => stat(folder), this.#options.clock).catch(() => undefined);
     const identity = stats === undefined ? "" : `${stats.dev}:${stats.ino}`;
     const known = this.#identities.get(folder);
     this.#identities.set(folder, identity);

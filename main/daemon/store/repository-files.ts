@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Clock } from "../../clock.ts";
-import { type FileStamp, sameStamp, stampOf } from "../../files/durable-text-file.ts";
+import { type FileStamp, foreignStampOf, sameStamp } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import { JsonDocument } from "../../files/json-document.ts";
 import { isRemote } from "../../git-remote.ts";
@@ -153,7 +153,7 @@ export class RepositoryFiles {
     const tree = this.#tree;
     if (tree === undefined) return false;
     // Without the file nothing but a look tells a work tree from a folder whose disk is away.
-    return tree.status.kind === "missing" || !sameStamp(await stampOf(tree.path), tree.stamp);
+    return tree.status.kind === "missing" || !sameStamp(await foreignStampOf(tree.path, this.#clock), tree.stamp);
   }
 
   /** What was found at the last refresh, or written since. */
@@ -217,6 +217,7 @@ export class RepositoryFiles {
             mayCreate: () => folder?.isThere() ?? true,
             mode: 0o644,
             maximumBytes: limits.repositoryFileBytes,
+            isForeign: true,
             keepsReplaced: true,
             fileSystem: this.#fileSystem,
             clock: this.#clock,

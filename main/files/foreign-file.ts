@@ -1,0 +1,108 @@
+import { fstatSync, type Stats } from "node:fs";
+import { type FileHandle, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Clock } from "../clock.ts";
+import { type FileSystem, noFollow, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
+import { foreignDisks } from "./foreign-disks.ts";
+import { UnreadableFileError } from "./unreadable-file-error.ts";
+
+export interface ReadOptions {
+  readonly maximumBytes: number;
+  /** Otherwise a link is refused. Only for files whose content goes nowhere, and those that a person named. */
+  readonly followsLinks?: boolean;
+  readonly fileSystem?: Pick<FileSystem, "open">;
+}
+
+export interface FileContent {
+  readonly bytes: Buffer;
+  /** Of the very file that was read. */
+  readonly stats: Stats;
+}
+
+/**
+ * The only way to read a file in a work tree, in a git folder or wherever another program may have put anything: `readRegularFile`, with
+ * the time bounded too. Also throws UnreachableDiskError.
+ */
+export function readForeignFile(
+  path: string,
+  options: ReadOptions & { readonly clock?: Clock },
+): Promise<FileContent | null> {
+  return foreignDisks.ask(dirname(path), () => readRegularFile(path, options), options.clock);
+}
+
+/** As `readForeignFile`, as UTF-8 text, in which bytes that are not valid become U+FFFD. Null also if it cannot be read. */
+export async function readForeignText(path: string, options: ReadOptions): Promise<string | null> {
+  const found = await foreignDisks.ask(dirname(path), () =>
+    readRegularFile(path, options).catch(error => {
+      if (error instanceof UnreadableFileError) return null;
+      throw error;
+    }),
+  );
+  return found?.bytes.toString() ?? null;
+}
+
+/**
+ * Reads a regular file of at most `maximumBytes`, whatever size it reports; null if there is none. Opens nothing that blocks. Throws
+ * UnreadableFileError, and the system's error if the process has no file handles left, which says nothing about the file.
+ */
+export async function readRegularFile(path: string, options: ReadOptions): Promise<FileContent | null> {
+  const { maximumBytes, followsLinks = false, fileSystem = realFileSystem } = options;
+  let handle: FileHandle;
+  try {
+    // Opening some devices does something.
+    if (followsLinks) assertRegular(await stat(path));
+    handle = await fileSystem.open(path, followsLinks ? readFlags & ~noFollow : readFlags);
+  } catch (error) {
+    const code = systemErrorCode(error);
+    switch (code) {
+      case "ENOENT":
+        return null;
+      case "ELOOP":
+      case "EMLINK":
+        throw new UnreadableFileError("it is a symbolic link, which Repoconf does not follow");
+      case "EISDIR":
+        throw new UnreadableFileError("it is a folder, not a file");
+      case "ENXIO":
+        throw new UnreadableFileError("it is not a regular file");
+      case "EMFILE":
+      case "ENFILE":
+        throw error;
+      default:
+        if (error instanceof UnreadableFileError) throw error;
+        throw new UnreadableFileError(`it cannot be read (${code ?? String(error)})`, { cause: error });
+    }
+  }
+  try {
+    return await readOpened(handle, maximumBytes);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readOpened(handle: FileHandle, maximumBytes: number): Promise<FileContent> {
+  // fstat of a file that was just opened returns at once; waking up a thread of the pool would take longer.
+  const stats = fstatSync(handle.fd);
+  assertRegular(stats);
+  if (stats.size > maximumBytes)
+    throw new UnreadableFileError(`it has ${stats.size} bytes; at most ${maximumBytes} are read`);
+  // One byte more than the size. If exactly the size was read, the file is complete.
+  const first = Buffer.allocUnsafe(stats.size + 1);
+  const { bytesRead } = await handle.read(first, 0, first.length, null);
+  if (bytesRead === stats.size) return { bytes: first.subarray(0, bytesRead), stats };
+  // The file has grown or shrunk, has another size than it reports, or the system returned only a part.
+  const parts = [first.subarray(0, bytesRead)];
+  for (let total = bytesRead; ; ) {
+    const part = Buffer.allocUnsafe(Math.min(64 * 1024, maximumBytes - total + 1));
+    const { bytesRead: more } = await handle.read(part, 0, part.length, null);
+    if (more === 0) return { bytes: Buffer.concat(parts), stats };
+    total += more;
+    if (total > maximumBytes)
+      throw new UnreadableFileError(`it has more than ${maximumBytes} bytes; at most that many are read`);
+    parts.push(part.subarray(0, more));
+  }
+}
+
+function assertRegular(stats: Stats): void {
+  if (stats.isDirectory()) throw new UnreadableFileError("it is a folder, not a file");
+  if (!stats.isFile()) throw new UnreadableFileError("it is not a regular file");
+}
