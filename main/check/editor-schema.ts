@@ -70,5 +70,6 @@ function workTreeText(folder: string, path: string): DurableTextFile {
     betterTemporaryFolder: () => gitFolderBeside(folder),
     mode: 0o644,
     maximumBytes: limits.scopeBytes * limits.scopesOfWorkTree,
+    isForeign: true,
   });
 }

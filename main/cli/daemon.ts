@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHomeOption } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { exitProcess } from "./exit-process.ts";
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
 import { mayResolveLocalhostOverNetwork } from "./localhost-names.ts";
 import { screenFolder } from "./screen-folder.ts";
@@ -88,7 +89,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     await daemon.close();
   }
   // Everything is on disk. Engine.IO would wait half a minute for clients that have stopped polling.
-  process.exit(0);
+  exitProcess(exitCodes.done);
 }
 
 /**

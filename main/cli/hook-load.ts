@@ -1,15 +1,18 @@
-import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { UnreachableDiskError } from "../files/foreign-disks.ts";
+import { readForeignFile } from "../files/foreign-file.ts";
+import { FileTooLargeError } from "../files/unreadable-file-error.ts";
 import type { Home } from "../home.ts";
 import { environmentFields, readVariables, UntrustedEnvironmentError } from "./environment.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { exitProcess } from "./exit-process.ts";
 import { type Fields, listFields } from "./fields.ts";
-import type { HookShell } from "./hook-scripts.ts";
+import { type HookShell, largestFile } from "./hook-scripts.ts";
 import { describeError } from "./messages.ts";
 import { currentRepository } from "./repositories.ts";
 import { resolveVariables } from "./secrets.ts";
@@ -32,9 +35,6 @@ interface Stamp {
   readonly text: string | undefined;
 }
 
-/** Bytes. Comparing larger files would slow down each prompt noticeably. */
-const largestFile = 262_144;
-
 /** Milliseconds that a prompt waits at most, a little more than the timeout for secrets. */
 const promptTimeout = 12_000;
 
@@ -50,7 +50,7 @@ export async function printHookCode(shell: HookShell, start: boolean): Promise<n
   ]);
   printValue(codeOf(loaded, shell));
   await flushOutput();
-  process.exit(exitCodes.done);
+  exitProcess(exitCodes.done);
 }
 
 async function load(start: boolean): Promise<Loaded> {
@@ -102,9 +102,11 @@ function nothing(): Loaded {
 async function readStamps(files: readonly string[]): Promise<Stamp[]> {
   const stamps = await Promise.all(
     files.map(async file => {
-      const stats = await stat(file).catch(() => undefined);
-      if (stats !== undefined && (!stats.isFile() || stats.size > largestFile)) return [];
-      const text = (await readFile(file).catch(() => Buffer.of())).toString();
+      const found = await readForeignFile(file, { maximumBytes: largestFile }).catch((error: Error) => error);
+      // The script would read a part of the file, or wait for the disk.
+      if (found instanceof FileTooLargeError || found instanceof UnreachableDiskError) return [];
+      // The script has no text of a file that is missing or not regular.
+      const text = found === null || found instanceof Error ? "" : found.bytes.toString();
       return [{ file, text: text.includes("\0") || text.includes("\ufffd") ? undefined : text }];
     }),
   );
@@ -113,8 +115,8 @@ async function readStamps(files: readonly string[]): Promise<Stamp[]> {
 
 function codeOf({ variables, stamps, note = "" }: Loaded, shell: HookShell): string {
   const files = stamps.flatMap(({ file, text }) => {
-    // The text as the script reads it: bash strips line ends at both ends, zsh at the end.
-    const known = shell === "bash" ? text?.replace(/^\n+|\n+$/g, "") : text?.replace(/\n+$/, "");
+    // The text as the script reads it: bash strips line ends at both ends.
+    const known = shell === "bash" ? withoutOuterLineEnds(text) : text;
     return [
       `__repoconf_files+=(${shellQuoted(file)})`,
       known === undefined ? `__repoconf_read ${shellQuoted(file)}` : `__repoconf_text=${shellQuoted(known)}`,
@@ -124,4 +126,13 @@ function codeOf({ variables, stamps, note = "" }: Loaded, shell: HookShell): str
   const sets = Object.entries(variables).map(([name, value]) => `__repoconf_set ${name} ${shellQuoted(value)}`);
   const notes = `__repoconf_note=${shellQuoted(note.split("\n").map(visible).join(" "))}`;
   return [...files, notes, ...sets, "__repoconf_made=1", ""].join("\n");
+}
+
+/** A regular expression for the end would take time that grows with the square of the number of line ends. */
+function withoutOuterLineEnds(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  let [start, end] = [0, text.length];
+  while (text[start] === "\n") start += 1;
+  while (end > start && text[end - 1] === "\n") end -= 1;
+  return text.slice(start, end);
 }

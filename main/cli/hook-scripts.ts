@@ -1,11 +1,15 @@
 /*
  * The scripts that `repoconf hook` prints. At each prompt they check whether the folder or the texts of a few small files have changed.
- * They use only built-ins for this, because starting a program would slow down each prompt. After a change they evaluate the output of
+ * They use only built-ins for this, because starting a program would slow down each prompt. Anybody may have written such a file: links
+ * are not followed, only regular files are read, and no more of them than is compared. After a change they evaluate the output of
  * `repoconf hook-load SHELL`, which calls `__repoconf_set` for each variable. All their names begin with `__repoconf_`, even those of
  * local variables: a function cannot export a variable that is one of its locals.
  */
 
 import { shellQuoted } from "./shell-quoted.ts";
+
+/** Bytes of a file that a script compares at each prompt. Comparing larger ones would slow down each prompt noticeably. */
+export const largestFile = 262_144;
 
 const bash = `# Repoconf's hook for bash: eval "$(repoconf hook bash)"
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
@@ -20,8 +24,8 @@ else
 
   __repoconf_read() {
     __repoconf_text=
-    if [[ -f $1 && -r $1 ]]; then
-      IFS=$'\\n' read -r -d '' __repoconf_text <"$1" || :
+    if [[ ! -L $1 && -f $1 && -r $1 ]]; then
+      IFS=$'\\n' read -r -d '' -n __MOST__ __repoconf_text <"$1" || :
     fi
   }
 
@@ -107,11 +111,10 @@ typeset -ga __repoconf_files __repoconf_texts precmd_functions
 __repoconf_files=()
 __repoconf_texts=()
 
-# zsh starts no process for $(<FILE).
 __repoconf_read() {
   __repoconf_text=
-  if [[ -f $1 && -r $1 ]]; then
-    __repoconf_text="$(<"$1")"
+  if [[ ! -L $1 && -f $1 && -r $1 ]]; then
+    IFS= read -r -u 0 -k __MOST__ __repoconf_text <"$1" || :
   fi
 }
 
@@ -199,6 +202,7 @@ export const hookShells: readonly string[] = Object.keys(scripts);
 /** The script for a shell. `starts`: it starts a daemon if none is running. `self`: the command to use if `repoconf` is not on the PATH. */
 export function hookScript(shell: HookShell, starts: boolean, self: readonly string[]): string {
   const script = scripts[shell]
+    .replaceAll("__MOST__", String(largestFile + 1))
     .replaceAll("__START__", starts ? "--start " : "")
     .replaceAll("__SELF__", () => self.map(shellQuoted).join(" "));
   if (shell === "bash") return script;

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { findDaemon } from "../client/locate.ts";
 import { type Endpoint, readEndpoint } from "../endpoint-file.ts";
+import { systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { StartDeadline } from "./start-deadline.ts";
@@ -90,6 +92,23 @@ export async function unreachable(home: Home): Promise<CommandError> {
 export async function isEndpointCorrupt(home: Home): Promise<boolean> {
   const there = (await stat(home.endpointFile).catch(() => undefined)) !== undefined;
   return there && (await readEndpoint(home)) === undefined;
+}
+
+/** Whether a process exists and has not ended. */
+export function isProcessThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // It belongs to another user.
+    return systemErrorCode(error) === "EPERM";
+  }
+  try {
+    // One that nobody has waited for still has its number.
+    return !/^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    // Other systems have no /proc.
+    return process.platform !== "linux";
+  }
 }
 
 /** The process that holds the lock, on Linux: it locks a file with this inode number and has this file open. */

@@ -8,6 +8,7 @@ import {
   startFolderOption,
 } from "./command-options.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
+import { exitProcess } from "./exit-process.ts";
 import { describeError } from "./messages.ts";
 import { commanderOutput, flushOutput, printFailure } from "./terminal.ts";
 
@@ -111,5 +112,5 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   }
   // Everything is done once the output is written; there is no need to wait for connections to close.
   await flushOutput();
-  process.exit();
+  exitProcess();
 }

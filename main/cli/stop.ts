@@ -8,7 +8,7 @@ import type { Home } from "../home.ts";
 import { startDaemonInBackground } from "./background.ts";
 import { addConnectionOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { isLockHeld, unreachable, waitForLockState } from "./lock-holder.ts";
+import { isLockHeld, isProcessThere, unreachable, waitForLockState } from "./lock-holder.ts";
 import { homeOf, usesOwnerKey } from "./session.ts";
 import { print } from "./terminal.ts";
 
@@ -17,8 +17,9 @@ interface StopOptions {
   readonly keyFile?: string;
 }
 
-/** Milliseconds that a daemon may take to finish writing. */
+/** Milliseconds that a daemon may take to finish writing, and then to end. */
 const stopTimeout = 30_000;
+const endTimeout = 5_000;
 
 /** `repoconf stop`: stops the daemon and waits until it has exited. */
 export function addStopCommand(program: Command): void {
@@ -27,7 +28,9 @@ export function addStopCommand(program: Command): void {
     .action(async (options: StopOptions) => {
       const home = homeOf(options);
       const stopped = await stopDaemon(home, options);
-      if (!stopped) throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);
+      if (stopped === undefined)
+        throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);
+      if (!(await waitForEnd(stopped.pid))) throw new CommandError(stillThere(stopped.pid));
       print("The daemon stopped.");
     });
 }
@@ -44,12 +47,15 @@ export function addRestartCommand(program: Command): void {
     });
 }
 
-/** Returns false if no daemon is running. Throws CommandError if one is running but cannot be reached. */
-export async function stopDaemon(home: Home, options: StopOptions): Promise<boolean> {
+/**
+ * Resolves when the home is free, with the daemon that had it; undefined if no daemon is running. Throws CommandError if one is running
+ * but cannot be reached.
+ */
+export async function stopDaemon(home: Home, options: StopOptions): Promise<Endpoint | undefined> {
   const { held, endpoint } = await waitForLockState(home);
   if (endpoint === undefined) {
     if (held) throw await unreachable(home);
-    return false;
+    return undefined;
   }
   await askToStop(home, endpoint, options);
   for (const end = Date.now() + stopTimeout; Date.now() < end; await delay(25)) {
@@ -57,10 +63,20 @@ export async function stopDaemon(home: Home, options: StopOptions): Promise<bool
     const there = await readEndpoint(home);
     if (there?.instanceId === endpoint.instanceId) continue;
     // Without the file, the daemon may still be running: someone else may have deleted it.
-    if (there !== undefined || !(await isLockHeld(home.lockFile))) return true;
+    if (there !== undefined || !(await isLockHeld(home.lockFile))) return endpoint;
   }
   const message = `The daemon (pid ${endpoint.pid}) has not stopped within ${stopTimeout / 1000} seconds: the disk may be slow. It exits once it has finished writing; any command starts a new one.`;
   throw new CommandError(message);
+}
+
+/** Whether the process ends within the time. It frees the home first, and may then be kept by a call to the system that hangs. */
+async function waitForEnd(pid: number): Promise<boolean> {
+  for (const end = Date.now() + endTimeout; isProcessThere(pid); await delay(25)) if (Date.now() > end) return false;
+  return true;
+}
+
+function stillThere(pid: number): string {
+  return `The daemon has finished writing and released the home, but its process ${pid} has not ended: a disk may not answer. To end it: kill -9 ${pid}`;
 }
 
 async function askToStop(home: Home, endpoint: Endpoint, options: StopOptions): Promise<void> {

@@ -1,4 +1,6 @@
+import { stat } from "node:fs/promises";
 import { FSWatcher } from "chokidar";
+import { foreignDisks, UnreachableDiskError } from "../files/foreign-disks.ts";
 
 /**
  * chokidar without listing the folder, which takes a large part of a start with 10,000 files; everything in the folder is ignored
@@ -14,8 +16,8 @@ export type FolderListener = (name: string | undefined) => void;
 
 interface WatchedFolder {
   readonly listener: FolderListener;
-  readonly watcher: FSWatcher;
-  /** Resolves when the folder is watched, or was removed. */
+  watcher?: FSWatcher;
+  /** Resolves when the folder is watched, was removed, or its disk does not answer. */
   readonly ready: PromiseWithResolvers<void>;
 }
 
@@ -37,8 +39,23 @@ export class FolderWatcher {
     await Promise.all([...this.#watched.values()].map(({ ready }) => ready.promise));
   }
 
-  /** Resolves when the folder is watched: earlier changes were not reported. */
+  /**
+   * Resolves when the folder is watched: earlier changes were not reported. A folder whose disk does not answer is not watched until
+   * `renew`.
+   */
   add(folder: string, listener: FolderListener): Promise<void> {
+    const watched: WatchedFolder = { listener, ready: Promise.withResolvers<void>() };
+    this.#watched.set(folder, watched);
+    void this.#begin(folder, watched);
+    return watched.ready.promise;
+  }
+
+  async #begin(folder: string, watched: WatchedFolder): Promise<void> {
+    // The system sets up a watch in the thread of the event loop, which must not wait for a disk.
+    const found = await foreignDisks.ask(folder, () => stat(folder)).catch((error: unknown) => error);
+    if (this.#watched.get(folder) !== watched) return;
+    if (found instanceof UnreachableDiskError) return watched.ready.resolve();
+    const { listener, ready } = watched;
     // One chokidar watcher for each folder: `unwatch` of a folder would permanently silence the folders below it.
     const watcher = new HintWatcher({
       ignoreInitial: true,
@@ -50,11 +67,9 @@ export class FolderWatcher {
     });
     watcher.on("raw", (_event, name) => listener(name ?? undefined));
     watcher.on("error", this.#onError);
-    const ready = Promise.withResolvers<void>();
     watcher.once("ready", ready.resolve);
     watcher.add(folder);
-    this.#watched.set(folder, { listener, watcher, ready });
-    return ready.promise;
+    watched.watcher = watcher;
   }
 
   async remove(folder: string): Promise<void> {
@@ -62,7 +77,7 @@ export class FolderWatcher {
     this.#watched.delete(folder);
     // If chokidar is closed before it is ready, it never emits `ready`.
     watched?.ready.resolve();
-    await watched?.watcher.close();
+    await watched?.watcher?.close();
   }
 
   /** Watches a folder again after it was removed and created again: the old watch reports nothing. Resolves as `add`. */

@@ -9,7 +9,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import { type Clock, systemClock } from "../clock.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { foreignDisks } from "./foreign-disks.ts";
-import { readForeignFile, readRegularFile } from "./foreign-file.ts";
+import { type FileContent, readForeignFile, readRegularFile } from "./foreign-file.ts";
 import { UnreadableFileError } from "./unreadable-file-error.ts";
 
 export { UnreadableFileError };
@@ -120,9 +120,7 @@ export class DurableTextFile implements Adapter<string> {
    * the process has no file handles left, which says nothing about the file.
    */
   async read(): Promise<string | null> {
-    const { maximumBytes, isForeign = false } = this.#options;
-    const options = { maximumBytes, fileSystem: this.#fileSystem, clock: this.#clock };
-    const found = await (isForeign ? readForeignFile : readRegularFile)(this.path, options);
+    const found = await this.#readContent(this.path);
     if (found === null) {
       this.#stamp = undefined;
       this.#text = null;
@@ -137,6 +135,12 @@ export class DurableTextFile implements Adapter<string> {
     } catch {
       throw new UnreadableFileError("it is not UTF-8 text");
     }
+  }
+
+  #readContent(path: string): Promise<FileContent | null> {
+    const { maximumBytes, isForeign = false } = this.#options;
+    const options = { maximumBytes, fileSystem: this.#fileSystem, clock: this.#clock };
+    return (isForeign ? readForeignFile : readRegularFile)(path, options);
   }
 
   /**
@@ -194,10 +198,11 @@ export class DurableTextFile implements Adapter<string> {
   async replacedEdit(): Promise<string | undefined> {
     const replaced = this.#replaced;
     if (replaced === undefined) return undefined;
-    const stamp = await stampOf(replaced.path);
+    const stamp = await (this.#options.isForeign ? foreignStampOf : stampOf)(replaced.path);
     if (stamp === undefined || sameStamp(stamp, replaced.stamp)) return undefined;
     try {
-      const text = utf8.decode(await readBytes(replaced.path, this.#fileSystem));
+      const { bytes } = (await this.#readContent(replaced.path)) ?? {};
+      const text = bytes && utf8.decode(bytes);
       // A new stamp with the same text: somebody touched it, or the file system updates stamps late.
       return text === replaced.text ? undefined : text;
     } catch {
@@ -215,8 +220,9 @@ export class DurableTextFile implements Adapter<string> {
     const path = this.#asidePath;
     this.#replaced = undefined;
     if (path === undefined || !this.#hasAside) return;
+    const unlink = () => this.#fileSystem.unlink(path);
     try {
-      await this.#fileSystem.unlink(path);
+      await (this.#options.isForeign ? foreignDisks.ask(dirname(path), unlink, this.#clock) : unlink());
     } catch (error) {
       if (systemErrorCode(error) !== "ENOENT") throw error;
     }
@@ -426,6 +432,8 @@ export async function moveFile(
   return true;
 }
 
+/** Bytes of a file that is copied before it is replaced. */
+const mostKeptBytes = 64 * 1024 * 1024;
 /** How often to copy a file again that changed while it was copied. */
 const mostCopies = 20;
 
@@ -441,13 +449,13 @@ export async function keepFile(
   clock: Clock = systemClock,
 ): Promise<boolean> {
   for (let copies = 0; copies < mostCopies; copies++) {
-    const before = await readAsItIs(from, fileSystem);
+    const before = await readAsItIs(from, fileSystem, clock);
     if (before === undefined) return false;
     if (typeof before === "string") await symlink(before, to);
     else await writeCopy(to, before, fileSystem);
     try {
       await syncFolder(dirname(to), fileSystem, clock);
-      const after = await readAsItIs(from, fileSystem);
+      const after = await readAsItIs(from, fileSystem, clock);
       if (typeof before === "string" ? after === before : Buffer.isBuffer(after) && after.equals(before)) return true;
     } catch (error) {
       await fileSystem.unlink(to).catch(() => {});
@@ -473,23 +481,14 @@ async function writeCopy(to: string, bytes: Buffer, fileSystem: FileSystem): Pro
 }
 
 /** A file's content or a link's target; undefined if there is nothing. */
-async function readAsItIs(path: string, fileSystem: FileSystem): Promise<Buffer | string | undefined> {
+async function readAsItIs(path: string, fileSystem: FileSystem, clock: Clock): Promise<Buffer | string | undefined> {
   try {
-    return await readBytes(path, fileSystem);
+    const options = { maximumBytes: mostKeptBytes, fileSystem, clock };
+    return (await readForeignFile(path, options))?.bytes;
   } catch (error) {
-    const code = systemErrorCode(error);
-    if (code === "ENOENT") return undefined;
+    const code = error instanceof UnreadableFileError ? systemErrorCode(error.cause) : undefined;
     if (code !== "ELOOP" && code !== "EMLINK") throw error;
     return readlink(path);
-  }
-}
-
-async function readBytes(path: string, fileSystem: FileSystem): Promise<Buffer> {
-  const handle = await fileSystem.open(path, readFlags);
-  try {
-    return await handle.readFile();
-  } finally {
-    await handle.close();
   }
 }
 

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Clock } from "../clock.ts";
 import { type FileSystem, noFollow, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { foreignDisks } from "./foreign-disks.ts";
-import { UnreadableFileError } from "./unreadable-file-error.ts";
+import { FileTooLargeError, UnreadableFileError } from "./unreadable-file-error.ts";
 
 export interface ReadOptions {
   readonly maximumBytes: number;
@@ -59,7 +59,7 @@ export async function readRegularFile(path: string, options: ReadOptions): Promi
         return null;
       case "ELOOP":
       case "EMLINK":
-        throw new UnreadableFileError("it is a symbolic link, which Repoconf does not follow");
+        throw new UnreadableFileError("it is a symbolic link, which Repoconf does not follow", { cause: error });
       case "EISDIR":
         throw new UnreadableFileError("it is a folder, not a file");
       case "ENXIO":
@@ -84,7 +84,7 @@ async function readOpened(handle: FileHandle, maximumBytes: number): Promise<Fil
   const stats = fstatSync(handle.fd);
   assertRegular(stats);
   if (stats.size > maximumBytes)
-    throw new UnreadableFileError(`it has ${stats.size} bytes; at most ${maximumBytes} are read`);
+    throw new FileTooLargeError(`it has ${stats.size} bytes; at most ${maximumBytes} are read`);
   // One byte more than the size. If exactly the size was read, the file is complete.
   const first = Buffer.allocUnsafe(stats.size + 1);
   const { bytesRead } = await handle.read(first, 0, first.length, null);
@@ -97,7 +97,7 @@ async function readOpened(handle: FileHandle, maximumBytes: number): Promise<Fil
     if (more === 0) return { bytes: Buffer.concat(parts), stats };
     total += more;
     if (total > maximumBytes)
-      throw new UnreadableFileError(`it has more than ${maximumBytes} bytes; at most that many are read`);
+      throw new FileTooLargeError(`it has more than ${maximumBytes} bytes; at most that many are read`);
     parts.push(part.subarray(0, more));
   }
 }

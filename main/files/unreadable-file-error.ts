@@ -2,3 +2,7 @@
 export class UnreadableFileError extends Error {
   override readonly name: string = "UnreadableFileError";
 }
+
+export class FileTooLargeError extends UnreadableFileError {
+  override readonly name = "FileTooLargeError";
+}
