@@ -2,6 +2,7 @@ import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { limits } from "../../shared/limits.ts";
 import { inTreeFileName } from "../daemon/store/work-tree.ts";
+import { foreignDisks } from "../files/foreign-disks.ts";
 import { findWorkTree } from "../git.ts";
 import { readTextFile } from "./read-text-file.ts";
 import { scopesFolder } from "./work-tree-scopes.ts";
@@ -29,7 +30,7 @@ export async function findInTreeFile(current: string): Promise<WorkTreeFile> {
 /** The values file for a path: of a folder, an in-tree file, a schema next to it, or any values file. Undefined if the path is missing. */
 export async function namedFile(named: string): Promise<WorkTreeFile | undefined> {
   const path = resolve(named);
-  const stats = await stat(path).catch(() => undefined);
+  const stats = await foreignDisks.ask(dirname(path), () => stat(path).catch(() => undefined));
   if (stats === undefined) return undefined;
   if (stats.isDirectory()) return inTreeFileOf(path);
   const parts = [basename(dirname(dirname(path))), basename(dirname(path))];
@@ -46,7 +47,7 @@ function inTreeFileOf(folder: string): WorkTreeFile {
   return { folder, path: join(folder, inTreeFileName) };
 }
 
-/** True for a dangling link too. */
+/** True for a dangling link too. Throws UnreachableDiskError. */
 async function exists(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined)) !== undefined;
+  return (await foreignDisks.ask(dirname(path), () => lstat(path).catch(() => undefined))) !== undefined;
 }

@@ -7,6 +7,7 @@ import { type PatternMaker, SchemaError } from "../../shared/schema/compile-sche
 import { compileScope, ScopeSchemaError, Scopes } from "../daemon/scopes.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { systemErrorCode } from "../files/file-system.ts";
+import { foreignDisks } from "../files/foreign-disks.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import { readTextFile } from "./read-text-file.ts";
 
@@ -46,7 +47,9 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   const files: SchemaFile[] = [];
   const problems: FileProblem[] = [];
   const at = join(folder, scopesFolder);
-  const names = (await listFiles(at)).filter(name => name.endsWith(ending)).sort();
+  const found = await listFiles(at).catch((error: unknown) => error);
+  if (!Array.isArray(found)) return { scopes, files, problems: [{ file: at, problem: problemOf(found) }] };
+  const names = found.filter(name => name.endsWith(ending)).sort();
   if (names.length === 0) return { scopes, files, problems };
   // Loaded on demand, because loading the pattern engine takes as long as the rest of a command.
   const { comparedPattern } = await import("../daemon/compared-pattern.ts");
@@ -71,13 +74,13 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   return { scopes, files, problems };
 }
 
-/** Empty unless both folders are real folders: a link could lead anywhere. */
-async function listFiles(folder: string): Promise<readonly string[]> {
+/** Empty unless both folders are real folders: a link could lead anywhere. Throws UnreachableDiskError. */
+async function listFiles(folder: string): Promise<string[]> {
   for (const one of [join(folder, ".."), folder]) {
-    const stats = await lstat(one).catch(() => undefined);
+    const stats = await foreignDisks.ask(folder, () => lstat(one).catch(() => undefined));
     if (!stats?.isDirectory()) return [];
   }
-  return readdir(folder);
+  return foreignDisks.ask(folder, () => readdir(folder));
 }
 
 /** Limits the patterns of all schemas together to those of one scope, because each one also takes time in Node's own engine. */

@@ -55,7 +55,7 @@ export function readEnvironment(text: string, fields: Fields, ignoreUnknown: boo
   const problems: string[] = [];
   const byVariable = fieldsByVariable(fields);
   const variables = Object.entries(parseEnv(text));
-  if (variables.length === 0 && /^\s*[^#\s]/m.test(text)) problems.push("No line has the form NAME=value.");
+  if (variables.length === 0 && text.split("\n").some(isContent)) problems.push("No line has the form NAME=value.");
   for (const [name, value = ""] of variables) {
     const [path, ...namesakes] = byVariable.get(name) ?? [];
     if (namesakes.length > 0)
@@ -79,6 +79,11 @@ function readInto(
     if (!(error instanceof InexactNumberError)) throw error;
     problems.push(`${path}: ${error.message}.`);
   }
+}
+
+function isContent(line: string): boolean {
+  const trimmed = line.trim();
+  return trimmed !== "" && !trimmed.startsWith("#");
 }
 
 /** The text after `NAME=`; undefined if there is no form that all programs read the same way. */

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
@@ -20,6 +19,7 @@ import { CommandError, exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { addFormatOption, formatOfFile, type ValuesFormat } from "./export.ts";
 import { type Fields, listFields, showValue } from "./fields.ts";
 import { printable } from "./masking.ts";
+import { readNamedFile } from "./named-file.ts";
 import { warnOfPlainSecrets } from "./plain-secrets.ts";
 import { chooseRepository } from "./repositories.ts";
 import { confirm, print, printJson, visible } from "./terminal.ts";
@@ -90,13 +90,8 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
 }
 
 async function readInput(file: string): Promise<string> {
-  try {
-    const content = file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
-    return content.replace(/^\uFEFF/, "");
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`${file} cannot be read: ${cause}`, exitCodes.usage);
-  }
+  const content = file === "-" ? await text(process.stdin) : await readNamedFile(file);
+  return content.replace(/^\uFEFF/, "");
 }
 
 /** Throws CommandError with all problems, if there are any. */

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { InexactNumberError, parseExactJson } from "../../shared/exact-number.ts";
@@ -7,6 +6,7 @@ import type { ValueEdit } from "../../shared/value-edit.ts";
 import { addChangeValuesOptions, type ChangeValuesOptions } from "./change-values.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { accepts, type Fields, isUnclearNull, type PlainSchema, readValue } from "./fields.ts";
+import { readNamedFile } from "./named-file.ts";
 import { readPlace, schemaAt, showPlace } from "./value-place.ts";
 
 /** `repoconf set FIELD=VALUE...`: sets all fields in one revision. */
@@ -126,12 +126,7 @@ async function readText(given: string): Promise<string> {
   if (given === "-") return withoutLineEnd(await text(process.stdin));
   if (given.startsWith("@@")) return given.slice(1);
   if (!given.startsWith("@")) return given;
-  try {
-    return withoutLineEnd(await readFile(given.slice(1), "utf8"));
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`${given.slice(1)} cannot be read: ${cause}`, exitCodes.usage);
-  }
+  return withoutLineEnd(await readNamedFile(given.slice(1)));
 }
 
 /** Removes one final line end, which editors and echo add. */
