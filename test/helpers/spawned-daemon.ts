@@ -56,18 +56,20 @@ export function runProcess(command: string, args: readonly string[], options: Ru
 }
 
 /**
- * Starts `repoconf daemon` (`command`: of another build) and waits for its greeting. An existing home is not deleted at the end.
+ * Starts `repoconf daemon` (`command`: of another build) and waits for its greeting. An existing home is not deleted at the end. `launcher`
+ * is a command that becomes the process given as its arguments.
  */
 export async function spawnDaemon(
   args: readonly string[] = ["--port", "0"],
   home?: string,
   nodeArguments: readonly string[] = [],
   command: string = repoconfCommand,
+  launcher: readonly string[] = [],
 ): Promise<SpawnedDaemon> {
   const homeFolder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-e2e-")));
-  const child = spawn(process.execPath, [...nodeArguments, command, "daemon", "--home", homeFolder, ...args], {
-    env: cleanEnvironment(),
-  });
+  const node = [process.execPath, ...nodeArguments, command, "daemon", "--home", homeFolder, ...args];
+  const [program = process.execPath, ...rest] = [...launcher, ...node];
+  const child = spawn(program, rest, { env: cleanEnvironment() });
   const output = collect(child.stdout);
   const errorOutput = collect(child.stderr);
   const ended = new Promise<number | null>(resolve => child.once("exit", code => resolve(code)));

@@ -152,7 +152,8 @@ function realOf(folder: string): Promise<string> {
   return foreignDisks.ask(folder, () => realpath(folder));
 }
 
+/** None if the folder cannot be read. */
 function namesIn(folder: string, pattern: RegExp): Promise<string[]> {
   const list = async () => (await readdir(folder)).filter(name => pattern.test(name)).sort();
-  return foreignDisks.ask(folder, () => list().catch(() => []));
+  return foreignDisks.ask(folder, list).catch(() => []);
 }
