@@ -34,8 +34,8 @@ export function readForeignFile(
 export async function readForeignText(path: string, options: ReadOptions): Promise<string | null> {
   const found = await foreignDisks.ask(dirname(path), () =>
     readRegularFile(path, options).catch(error => {
-      if (error instanceof UnreadableFileError) return null;
-      throw error;
+      if (isOutOfHandles(error)) throw error;
+      return null;
     }),
   );
   return found?.bytes.toString() ?? null;
@@ -64,11 +64,8 @@ export async function readRegularFile(path: string, options: ReadOptions): Promi
         throw new UnreadableFileError("it is a folder, not a file");
       case "ENXIO":
         throw new UnreadableFileError("it is not a regular file");
-      case "EMFILE":
-      case "ENFILE":
-        throw error;
       default:
-        if (error instanceof UnreadableFileError) throw error;
+        if (error instanceof UnreadableFileError || isOutOfHandles(error)) throw error;
         throw new UnreadableFileError(`it cannot be read (${code ?? String(error)})`, { cause: error });
     }
   }
@@ -105,4 +102,9 @@ async function readOpened(handle: FileHandle, maximumBytes: number): Promise<Fil
 function assertRegular(stats: Stats): void {
   if (stats.isDirectory()) throw new UnreadableFileError("it is a folder, not a file");
   if (!stats.isFile()) throw new UnreadableFileError("it is not a regular file");
+}
+
+/** It says nothing about the file. */
+function isOutOfHandles(error: unknown): boolean {
+  return ["EMFILE", "ENFILE"].includes(systemErrorCode(error) ?? "");
 }

@@ -1,11 +1,13 @@
-import { spawnSync } from "node:child_process";
-import { chmod, mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import { join } from "node:path";
+import { mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { originIn } from "../../main/git-remote.ts";
 import { connectClient, type TestClient } from "../helpers/daemon.ts";
 import { canMountDeadDisk, endDeadDisk, onDeadDisk } from "../helpers/dead-disk.ts";
-import { repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
+import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
+import { randomNumbers } from "../helpers/random.ts";
+import { repoconfCommand, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 async function makeWorkTree(folder: string): Promise<string> {
@@ -67,3 +69,132 @@ test.skipIf(!canMountDeadDisk())(
     }
   },
 );
+
+/** Files that are read in a work tree and its git folder. Together, because four hanging calls once used up all threads. */
+const places: { readonly [place: string]: readonly string[] } = {
+  "the in-tree file": [".repoconf.json"],
+  "the marks of homes": ["0", "1", "2", "3"].map(digit => `.git/repoconf-home.${digit.repeat(12)}`),
+  "the configuration of git": [".git/config"],
+  "the head of git": [".git/HEAD"],
+  "the .git file": [".git"],
+  "the common folder of a linked worktree": ["git/commondir"],
+  "a schema": [".repoconf/scopes/team.schema.json"],
+  "the folder of the schemas": [".repoconf"],
+  "the schema for editors": [".repoconf/schema.json"],
+};
+
+async function makeHostile(folder: string, place: string, kind: string): Promise<string> {
+  await makeWorkTree(folder);
+  if (place === "the common folder of a linked worktree") {
+    await rm(join(folder, ".git"), { recursive: true });
+    await writeFile(join(folder, ".git"), "gitdir: git\n");
+    await mkdir(join(folder, "git"));
+    await writeFile(join(folder, "git", "HEAD"), "ref: refs/heads/main\n");
+  }
+  for (const name of places[place] ?? []) {
+    const path = join(folder, name);
+    await rm(path, { recursive: true, force: true });
+    await mkdir(dirname(path), { recursive: true });
+    await hostileEntries[kind]?.(path);
+  }
+  return folder;
+}
+
+/** All pairs of place and kind in a random order, the one that once stopped the daemon first. */
+function shuffledPairs(): (readonly [place: string, kind: string])[] {
+  const random = randomNumbers(seed);
+  const pairs = Object.keys(places).flatMap(place => Object.keys(hostileEntries).map(kind => [place, kind] as const));
+  const rest = pairs.slice(1).map(pair => ({ pair, at: random(1_000_000) }));
+  return [["the marks of homes", "a pipe"], ...rest.sort((one, other) => one.at - other.at).map(({ pair }) => pair)];
+}
+
+test.skipIf(process.platform === "win32")(
+  "whatever stands in place of the files of a work tree, the daemon answers, stops and starts again",
+  async () => {
+    await using work = await temporaryFolder();
+    await using home = await temporaryFolder();
+    const folder = await realpath(work.path);
+    const pairs = shuffledPairs().slice(0, amount(16, Number.POSITIVE_INFINITY));
+    let longest = 0;
+    for (const round of ["added", "started"]) {
+      await using daemon = await spawnDaemon(["--port", "0"], home.path);
+      const client = await connectClient(daemon.url, daemon.ownerKey);
+      if (round === "added") await client.call("repo/add", { id: "other", name: "other" });
+      for (const [index, [place, kind]] of pairs.entries()) {
+        const id = `r${index}`;
+        if (round === "added") {
+          const path = await makeHostile(join(folder, id), place, kind);
+          await client.call("repo/add", { id, name: id, path, inTree: true });
+        }
+        const hostile = setTimeoutOf(client, id, index + 31);
+        const began = performance.now();
+        expect((await setTimeoutOf(client, "other", index + 31)).errors).toEqual([]);
+        longest = Math.max(longest, performance.now() - began);
+        await hostile;
+        const answers = [await client.call("config/list", { repo: id }), await client.call("file/read", { repo: id })];
+        expect(JSON.stringify(answers), `${place}: ${kind}`).not.toContain(secret);
+      }
+      client.socket.close();
+      if (process.platform === "linux") {
+        const status = await readFile(`/proc/${daemon.process.pid}/status`, "utf8");
+        expect(Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(512 * 1024);
+      }
+      expect(await daemon.end("SIGTERM")).toBe(0);
+    }
+    if (!torture) return;
+    const note = `kinds of entries in the places of files; another repository was answered within ${Math.ceil(longest)} ms`;
+    reportPromise({ row: "S18", tried: pairs.length * 2, failed: longest < 100 ? 0 : 1, note });
+    expect(longest).toBeLessThan(100);
+  },
+);
+
+test.skipIf(process.platform === "win32")(
+  "whatever stands in place of the files of a work tree, commands without a daemon end and show none of it",
+  async () => {
+    await using work = await temporaryFolder();
+    const folder = await realpath(work.path);
+    const ways = [["get", "svc.timeout", "--offline"], ["check"], ["schema", "--write"]];
+    for (const [index, [place, kind]] of shuffledPairs().slice(0, amount(5, Number.POSITIVE_INFINITY)).entries()) {
+      const path = await makeHostile(join(folder, `r${index}`), place, kind);
+      for (const args of ways) {
+        const { code, output, errorOutput } = await runRepoconf(args, {
+          folder: path,
+          environment: { REPOCONF_HOME: join(folder, "home") },
+        });
+        expect([0, 1, 2, 3], `${args.join(" ")} with ${kind} in place of ${place}: ${errorOutput}`).toContain(code);
+        expect(output + errorOutput).not.toContain(secret);
+      }
+    }
+  },
+);
+
+test("a mark is not written through a link or into a pipe that has its name", async () => {
+  await using work = await temporaryFolder();
+  const { moveIn } = await import("../../main/daemon/store/work-tree.ts");
+  const tree = await makeWorkTree(join(await realpath(work.path), "tree"));
+  const pointer = join(await realpath(work.path), "pointer.json");
+  await writeFile(pointer, "{}");
+  await moveIn(tree, pointer);
+  const { readdir } = await import("node:fs/promises");
+  const [mark = ""] = (await readdir(join(tree, ".git"))).filter(name => name.startsWith("repoconf-home."));
+  const path = join(tree, ".git", mark);
+  expect(await readFile(path, "utf8")).toBe(`${pointer}\n`);
+  for (const kind of ["a pipe", "a link to a key", "a link to an endless device"]) {
+    await rm(path);
+    await hostileEntries[kind]?.(path);
+    await moveIn(tree, pointer);
+    expect(await readFile(path, "utf8")).toBe(`${pointer}\n`);
+  }
+  expect(await readFile(`${path}.key`, "utf8")).toBe(secret);
+});
+
+test("a configuration of git made to be slow is read in proportion to its length", () => {
+  const many = " ".repeat(1_000_000);
+  for (const line of [
+    `url =${many}x"`,
+    `[remote "origin"${many}x`,
+    `[remote "${"\\".repeat(1_000_000)}`,
+    `url = "${many}`,
+  ])
+    expect(originIn(`[remote "origin"]\n${line}\n`)).toBe(undefined);
+});
