@@ -300,6 +300,18 @@ describe.concurrent("the daemon behind the command line", () => {
     },
   );
 
+  test("stop does not call a daemon stopped whose process has not ended", async () => {
+    await using home = await makeCommandHome();
+    const stopped = Promise.withResolvers<void>();
+    // Its process is this one, which stays.
+    const daemon = await startTestDaemon({ home: home.homeFolder, onStop: stopped.resolve });
+    const ended = stopped.promise.then(() => daemon.daemon.close());
+    const { code, output, errorOutput } = await home.run(["stop"]);
+    expect({ code, output }).toEqual({ code: 1, output: "" });
+    expect(errorOutput).toContain(`released the home, but its process ${process.pid} has not ended`);
+    await ended;
+  });
+
   test("an invalid key given by the user does not make restart or stop end the daemon", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["restart"]);

@@ -2,6 +2,7 @@ import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
 import { isShellThere, makePromptingShell } from "../helpers/prompting-shell.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
@@ -129,6 +130,30 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
       'echo "B=$B"',
     ]);
     expect(output.trim().split("\n")).toEqual(["B=plain", "A=mine B=none", "B=plain"]);
+  });
+
+  there("whatever is put in place of the file, the prompt comes and the shell has nothing of it", async () => {
+    await using home = await makeCommandHome();
+    const folder = join(home.workFolder, "shop");
+    const file = join(folder, ".repoconf.json");
+    await mkdir(folder);
+    await home.succeed(["repo", "add", folder, "--id", "shop", "--name", "shop", "--in-tree"]);
+    await setVariables(home, { B: "plain" });
+    const put = Object.values(hostileEntries);
+    for (const [index, entry] of put.entries()) await entry(join(home.workFolder, `entry${index}`));
+    const shell = await makePromptingShell(home, name);
+    const found = `set | grep -c '${secret.slice(0, 6)}''${secret.slice(6)}'`;
+    const { output } = await shell.type([
+      `cd ${quoted(folder)}`,
+      // Compared with the text that is known, and then read when the folder is entered.
+      ...put.flatMap((_, index) => [
+        `rm -rf ${quoted(file)}; mv ${quoted(join(home.workFolder, `entry${index}`))} ${quoted(file)}`,
+        found,
+        "cd .. && cd shop",
+        `echo entry${index}; ${found}`,
+      ]),
+    ]);
+    expect(output.trim().split("\n")).toEqual(put.flatMap((_, index) => ["0", `entry${index}`, "0"]));
   });
 
   there("without a daemon it says so once, starts none, breaks nothing, and loads when one has come", async () => {

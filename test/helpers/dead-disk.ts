@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
  */
 const mountDead = `exec 3<>/dev/fuse
 mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 dead "$1" || exit 1
-sleep 1000000 >/dev/null 2>&1 &
+sleep 600 >/dev/null 2>&1 &
 echo $! >"$2"
 exec 3>&-
 shift 2

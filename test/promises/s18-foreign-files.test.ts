@@ -1,6 +1,7 @@
-import { mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { moveIn } from "../../main/daemon/store/work-tree.ts";
 import { originIn } from "../../main/git-remote.ts";
 import { connectClient, type TestClient } from "../helpers/daemon.ts";
 import { canMountDeadDisk, endDeadDisk, onDeadDisk } from "../helpers/dead-disk.ts";
@@ -100,12 +101,12 @@ async function makeHostile(folder: string, place: string, kind: string): Promise
   return folder;
 }
 
-/** All pairs of place and kind in a random order, the one that once stopped the daemon first. */
-function shuffledPairs(): (readonly [place: string, kind: string])[] {
+/** All pairs of place and kind in a random order, after one that once blocked the reader. */
+function shuffledPairs(place: string): (readonly [place: string, kind: string])[] {
   const random = randomNumbers(seed);
   const pairs = Object.keys(places).flatMap(place => Object.keys(hostileEntries).map(kind => [place, kind] as const));
-  const rest = pairs.slice(1).map(pair => ({ pair, at: random(1_000_000) }));
-  return [["the marks of homes", "a pipe"], ...rest.sort((one, other) => one.at - other.at).map(({ pair }) => pair)];
+  const placed = pairs.map(pair => ({ pair, at: random(1_000_000) }));
+  return [[place, "a pipe"], ...placed.sort((one, other) => one.at - other.at).map(({ pair }) => pair)];
 }
 
 test.skipIf(process.platform === "win32")(
@@ -114,7 +115,7 @@ test.skipIf(process.platform === "win32")(
     await using work = await temporaryFolder();
     await using home = await temporaryFolder();
     const folder = await realpath(work.path);
-    const pairs = shuffledPairs().slice(0, amount(16, Number.POSITIVE_INFINITY));
+    const pairs = shuffledPairs("the marks of homes").slice(0, amount(16, Number.POSITIVE_INFINITY));
     let longest = 0;
     for (const round of ["added", "started"]) {
       await using daemon = await spawnDaemon(["--port", "0"], home.path);
@@ -154,7 +155,9 @@ test.skipIf(process.platform === "win32")(
     await using work = await temporaryFolder();
     const folder = await realpath(work.path);
     const ways = [["get", "svc.timeout", "--offline"], ["check"], ["schema", "--write"]];
-    for (const [index, [place, kind]] of shuffledPairs().slice(0, amount(5, Number.POSITIVE_INFINITY)).entries()) {
+    for (const [index, [place, kind]] of shuffledPairs("the common folder of a linked worktree")
+      .slice(0, amount(5, Number.POSITIVE_INFINITY))
+      .entries()) {
       const path = await makeHostile(join(folder, `r${index}`), place, kind);
       for (const args of ways) {
         const { code, output, errorOutput } = await runRepoconf(args, {
@@ -170,12 +173,10 @@ test.skipIf(process.platform === "win32")(
 
 test("a mark is not written through a link or into a pipe that has its name", async () => {
   await using work = await temporaryFolder();
-  const { moveIn } = await import("../../main/daemon/store/work-tree.ts");
   const tree = await makeWorkTree(join(await realpath(work.path), "tree"));
   const pointer = join(await realpath(work.path), "pointer.json");
   await writeFile(pointer, "{}");
   await moveIn(tree, pointer);
-  const { readdir } = await import("node:fs/promises");
   const [mark = ""] = (await readdir(join(tree, ".git"))).filter(name => name.startsWith("repoconf-home."));
   const path = join(tree, ".git", mark);
   expect(await readFile(path, "utf8")).toBe(`${pointer}\n`);
