@@ -149,7 +149,8 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
       ...put.flatMap((_, index) => [
         `rm -rf ${quoted(file)}; mv ${quoted(join(home.workFolder, `entry${index}`))} ${quoted(file)}`,
         found,
-        "cd .. && cd shop",
+        "cd ..",
+        "cd shop",
         `echo entry${index}; ${found}`,
       ]),
     ]);
