@@ -155,6 +155,9 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
       ]),
     ]);
     expect(output.trim().split("\n")).toEqual(put.flatMap((_, index) => ["0", `entry${index}`, "0"]));
+    // On leaving and entering, and when the first and the last entry arrive. A script that follows a link reads a text of it, and loads
+    // again at each prompt.
+    expect(loads(await shell.calls())).toBeLessThanOrEqual(4 + 2 * put.length);
   });
 
   there("without a daemon it says so once, starts none, breaks nothing, and loads when one has come", async () => {
