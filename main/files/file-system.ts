@@ -66,8 +66,7 @@ export const realFileSystem: FileSystem = {
     renameSync(temporary, path);
   },
   identityOf: async folder => {
-    const both = () =>
-      Promise.all([folder, dirname(folder)].map(path => promises.stat(path).catch(() => undefined)));
+    const both = () => Promise.all([folder, dirname(folder)].map(path => promises.stat(path).catch(() => undefined)));
     const [stats, above] = await foreignDisks.ask(folder, both).catch(() => []);
     return identityFrom(stats, above);
   },

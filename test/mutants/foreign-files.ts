@@ -71,10 +71,11 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S18",
     test: "test/promises/s18-foreign-files.test.ts",
-    file: "main/daemon/store/work-tree.ts",
     removed: "replacing what has the name of a mark (the mark is written through a link)",
-    find: '      await unlink(own).catch(() => {});\n      await writeFile(own, `${real}\\n`, { flag: "wx" });',
-    replace: "      await writeFile(own, `${real}\\n`);",
+    edits: [
+      { file: "main/daemon/store/work-tree.ts", find: "      await unlink(own).catch(() => {});\n", replace: "" },
+      { file: "main/daemon/store/work-tree.ts", find: ', { flag: "wx" });', replace: ");" },
+    ],
     name: "a mark is not written through a link",
   },
   {
