@@ -66,7 +66,10 @@ export async function* historyFrom(
   }
 }
 
-/** The stored values at a revision: the present ones with every later change reverted. Throws RepoconfError 1108, 1110 or 1112. */
+/**
+ * The stored values at a revision: the present ones with every later change reverted, so only the records of later revisions must be
+ * intact. Throws RepoconfError 1108, 1110 or 1112.
+ */
 export async function configAt(
   repository: Repository,
   revision: number,
@@ -78,8 +81,10 @@ export async function configAt(
   const forgotten = new Set<string>();
   if (revision === state.revision) return { config, forgotten };
   await repository.writeHistory();
-  let reached = state.revision;
+  let reached: number | undefined;
   for await (const record of withErrors(repository, journal.backward(state.revision, turn))) {
+    // If the newest record is missing, the present values cannot be reverted.
+    if (reached === undefined && record.revision !== state.revision) break;
     reached = record.revision;
     if (reached <= revision) break;
     if (record.kind !== "change") continue;
@@ -92,6 +97,8 @@ export async function configAt(
       config,
       record.changes.map(({ scope, field, before }) => ({ scope, field, value: before })),
     );
+    reached -= 1;
+    if (reached === revision) break;
   }
   // Otherwise the revision was lost with the journal's end, or compacted during this read.
   if (reached !== revision) throw lostRevision(repository, revision);

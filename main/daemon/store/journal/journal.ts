@@ -318,32 +318,44 @@ export class Journal {
   }
 
   /**
-   * The changes after revision `after` up to `upTo`, oldest first. Throws JournalDamageError, or SegmentMissingError if compaction
-   * deletes a segment before it is read, or the journal is rewritten in the meantime.
+   * The changes after revision `after` up to `upTo`, oldest first. Damage to records up to `after` does not matter. Throws
+   * JournalDamageError, or SegmentMissingError if compaction deletes a segment before it is read, or the journal is rewritten in the
+   * meantime.
    */
   async *forward(after: number, upTo: number, turn: Turn = endlessTurn): AsyncGenerator<ChangeRecord> {
+    if (upTo <= after) return;
     const first = Math.max(
       0,
       this.#segments.findLastIndex(({ revision }) => revision <= after),
     );
     let expected: string | undefined;
+    let damage: JournalDamageError | undefined;
+    let isBegun = false;
     for (const segment of this.#segments.slice(first)) {
       try {
         for await (const { text, line: number } of linesForward(segment.path)) {
           if (turn.isOver) await turn.pass();
           const line = parseLine(text);
           if (line === undefined || (expected !== undefined && line.previous !== expected))
-            throw damageError(segment.path, number);
-          expected = line.hash;
-          const { record } = line;
+            damage = damageError(segment.path, number);
+          expected = line?.hash;
+          const record = line?.record;
+          if (!isBegun) {
+            if (record === undefined || record.revision <= after) continue;
+            // The damage was before this record.
+            if (record.kind === "change" && record.revision === after + 1) damage = undefined;
+            isBegun = true;
+          }
+          if (record === undefined || damage !== undefined) throw damage;
           if (record.revision > upTo) return;
-          if (record.kind === "change" && record.revision > after) yield record;
+          if (record.kind === "change") yield record;
         }
       } catch (error) {
         if (error instanceof SegmentMissingError) this.#assertCompacted(segment, error);
         throw error;
       }
     }
+    if (!isBegun && damage !== undefined) throw damage;
   }
 
   /** Reports damage, each only once. */

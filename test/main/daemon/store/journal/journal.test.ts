@@ -1,6 +1,7 @@
 import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { JournalDamageError } from "../../../../../main/daemon/store/journal/segment.ts";
 import { systemError, watchFileSystem } from "../../../../helpers/file-system.ts";
 import { appendUpTo, changeTo, configOf, journalFiles, openJournal, revisionsOf } from "../../../../helpers/journal.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
@@ -99,6 +100,32 @@ describe("a journal", () => {
     const { journal: again } = await openJournal(folder.path);
     expect(again.segments.length).toBeGreaterThan(1);
     expect(again.head).toMatchObject({ revision: 5, textRecord: { of: 1, text: "new", over: "old" } });
+  });
+
+  test("reads the changes after a revision if they are intact, whatever is before them", async () => {
+    await using folder = await temporaryFolder();
+    const { journal } = await openJournal(folder.path, { retention: { revisions: 30, bytes: 64 * 1024 * 1024 } });
+    await appendUpTo(journal, 1, 6);
+    // Revisions 4 to 6.
+    const path = join(folder.path, "shop.0-3.jsonl");
+    const lines = (await readFile(path, "utf8")).split("\n");
+    const lineOf = (revision: number) => lines.findIndex(line => line.includes(`"change","revision":${revision},`));
+    const altered = (revision: number) => lines.with(lineOf(revision), `${lines[lineOf(revision)]} `);
+    const read = async (changed: readonly string[]) => {
+      await writeFile(path, changed.join("\n"));
+      const read: (readonly number[] | "damage")[] = [];
+      for (let after = 3; after <= 6; after++)
+        read.push(
+          await revisionsOf(journal.forward(after, 6)).catch(error => {
+            expect(error).toBeInstanceOf(JournalDamageError);
+            return "damage" as const;
+          }),
+        );
+      return read;
+    };
+    expect(await read(altered(5))).toEqual(["damage", "damage", [6], []]);
+    expect(await read(lines.toSpliced(lineOf(5), 1))).toEqual(["damage", "damage", [6], []]);
+    expect(await read(altered(6))).toEqual(["damage", "damage", "damage", []]);
   });
 });
 
