@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { patience } from "./test/helpers/patience.ts";
 
 /**
  * Each worker runs its test files in one process, so the product is loaded only once. Mocks, spies and environment variables are
@@ -30,9 +31,9 @@ const slowTests = [
 
 export default defineConfig({
   test: {
-    // Tests assert no durations. This only stops a test that hangs, and must be long enough for a busy machine.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    // Tests assert no durations. This only stops a test that hangs, and later than its own waits, which say what they wait for.
+    testTimeout: patience + 30_000,
+    hookTimeout: patience + 30_000,
     // Tests spend more time waiting for processes, disks and browsers than computing.
     maxWorkers: availableParallelism() * 2,
     projects: [

@@ -102,10 +102,14 @@ async function copyIfExists(from: string, to: string, file: string): Promise<voi
   }
 }
 
+/** How long the tests wait for something, in milliseconds: many mutants are killed because it never happens. */
+const patience = 30_000;
+
 /** Temporary files of the tests are deleted with the copy, and no variable points them to another build or selects the full numbers. */
 function environment(temporary: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(REPOCONF_|VITEST|NODE_ENV$|TEST$)/.test(name));
-  return { ...Object.fromEntries(kept), TMPDIR: temporary, TMP: temporary, TEMP: temporary };
+  const folders = { TMPDIR: temporary, TMP: temporary, TEMP: temporary };
+  return { ...Object.fromEntries(kept), ...folders, TEST_PATIENCE: String(patience) };
 }
 
 function kill(child: ChildProcess, group: boolean): void {

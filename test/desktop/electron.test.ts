@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { _electron, type ElectronApplication } from "playwright-core";
 import { electronRuntime } from "../../scripts/electron-runtime.ts";
+import { patience } from "../helpers/patience.ts";
 import type { DesktopApp } from "./driver.ts";
 import { desktopScenarios } from "./scenarios.ts";
 
@@ -18,6 +19,7 @@ async function start(path: string, home: string, args: readonly string[] = []): 
       executablePath: path,
       args: [main, `--user-data-dir=${join(home, "..", "electron")}`, ...more],
       env,
+      timeout: patience,
     });
   const app: ElectronApplication = await launch(args);
   // Nobody is there to press a button, so every question is answered with the first one, which quits.

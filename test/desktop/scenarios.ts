@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connect } from "../../main/client/client.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { connect } from "../helpers/patient-client.ts";
 import { screenFolder } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import type { DesktopDriver } from "./driver.ts";

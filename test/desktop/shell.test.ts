@@ -2,10 +2,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { connect } from "../../main/client/client.ts";
 import { launchBrowser } from "../helpers/browser.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { type AppDouble, type ElectronDouble, prepareElectron, standInSwitches } from "../helpers/electron-double.ts";
+import { connect } from "../helpers/patient-client.ts";
 import { screenFolder } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 

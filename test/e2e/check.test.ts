@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { titleWith } from "../helpers/skips.ts";
 import { projectFolder, repoconfCommand, runProcess, runRepoconf } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -290,26 +291,48 @@ describe.skipIf(process.platform === "win32")("the examples for hooks and CI", (
   });
 });
 
-/** The command that runs a program in its own mount namespace, as root or as any user; undefined if the system does not allow it. */
-const ownMounts = [
-  ["unshare", "--mount"],
-  ["unshare", "--user", "--map-root-user", "--mount"],
+/**
+ * The command that runs a program with its own mounts and without any network, as root or as any user; undefined if the system does
+ * not allow it.
+ */
+const alone = [
+  ["unshare", "--mount", "--net"],
+  ["unshare", "--user", "--map-root-user", "--mount", "--net"],
 ].find(([command = "", ...args]) => spawnSync(command, [...args, "true"]).status === 0);
 
-// Where no mount is possible, as in some containers, use a read-only folder instead. Root ignores its mode.
-const without = ownMounts === undefined ? " (no mount can be made here: a folder without the right to write)" : "";
+const title = "check and get --offline work on a read-only mount, without network, HOME and any other variable";
 
-test(`check and get --offline work on a read-only mount, without HOME and any other variable${without}`, async () => {
+test.skipIf(alone === undefined)(
+  titleWith(alone !== undefined, "namespaces for mounts and network", title),
+  async () => {
+    await using clone = await makeClone(`{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`);
+    const [unshare = "", ...options] = alone ?? [];
+    // A new network namespace has only a loopback device, which is down.
+    const steps = [
+      'mount --bind "$0" "$0"',
+      'mount -o remount,ro,bind "$0"',
+      'cd "$0"',
+      "! touch new 2>/dev/null",
+      '[ "$(grep -c : /proc/net/dev)" = 1 ]',
+      'exec "$@"',
+    ];
+    const run = (...args: readonly string[]) => {
+      const command = ["-i", process.execPath, repoconfCommand, ...args];
+      return runProcess(unshare, [...options, "sh", "-c", steps.join(" && "), clone.path, "env", ...command]);
+    };
+    const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
+    expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
+    expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
+    expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
+  },
+);
+
+test("check and get --offline work in a folder without the right to write, without HOME and any other variable", async () => {
   await using clone = await makeClone(`{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`);
-  const mountAndRun =
-    'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && cd "$0" && ! touch new 2>/dev/null && exec "$@"';
-  const run = (...args: readonly string[]) => {
-    const command = ["-i", process.execPath, repoconfCommand, ...args];
-    if (ownMounts === undefined) return runProcess("env", command, { folder: clone.path });
-    const [unshare = "", ...options] = ownMounts;
-    return runProcess(unshare, [...options, "sh", "-c", mountAndRun, clone.path, "env", ...command]);
-  };
-  if (ownMounts === undefined) await chmod(clone.path, 0o555);
+  // Root ignores the mode.
+  await chmod(clone.path, 0o555);
+  const run = (...args: readonly string[]) =>
+    runProcess("env", ["-i", process.execPath, repoconfCommand, ...args], { folder: clone.path });
   const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
   expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
   expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });

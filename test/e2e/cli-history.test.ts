@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connect } from "../../main/client/client.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { connect } from "../helpers/patient-client.ts";
 
 /** A home with the repository "shop", whose folder the commands run in, after these sets. */
 async function makeShop(...sets: readonly (readonly string[])[]): Promise<CommandHome> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { connect } from "../../main/client/client.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
+import { connect } from "../helpers/patient-client.ts";
 
 describe.concurrent("repoconf search", () => {
   test("prints results from all repositories, as text and as JSON", async () => {

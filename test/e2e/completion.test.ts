@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { type Finished, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 /** A home with the repositories "shop" and "my blog" and a running daemon. */
@@ -132,7 +133,7 @@ async function linesOf(finished: Promise<Finished>): Promise<string[]> {
 const shells = await findShells(["bash", "zsh", "fish"]);
 
 describe.concurrent("repoconf completion", () => {
-  test.skipIf(!shells.has("bash"))(titled("bash", "completes in bash"), async () => {
+  test.skipIf(!shells.has("bash"))(titleWith(shells.has("bash"), "bash", "completes in bash"), async () => {
     await using home = await makeRunningHome();
     const run = (...words: string[]) =>
       linesOf(
@@ -154,7 +155,7 @@ describe.concurrent("repoconf completion", () => {
     expect(await run("list", "svc.none")).toEqual([""]);
   });
 
-  test.skipIf(!shells.has("zsh"))(titled("zsh", "completes in zsh"), async () => {
+  test.skipIf(!shells.has("zsh"))(titleWith(shells.has("zsh"), "zsh", "completes in zsh"), async () => {
     await using home = await makeRunningHome();
     const run = (...words: string[]) =>
       linesOf(
@@ -173,7 +174,7 @@ describe.concurrent("repoconf completion", () => {
     expect(await run("list", "--home", "")).toEqual(["files"]);
   });
 
-  test.skipIf(!shells.has("fish"))(titled("fish", "completes in fish"), async () => {
+  test.skipIf(!shells.has("fish"))(titleWith(shells.has("fish"), "fish", "completes in fish"), async () => {
     await using home = await makeRunningHome();
     const run = (line: string) =>
       linesOf(
@@ -204,10 +205,6 @@ describe.concurrent("repoconf completion", () => {
       expect(help).toContain(place);
   });
 });
-
-function titled(shell: string, title: string): string {
-  return shells.has(shell) ? title : `skipped: no ${shell}: ${title}`;
-}
 
 async function findShells(names: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>();

@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../main/cli/doctor/finding.ts";
 import { checkWatchLimits } from "../../main/cli/doctor/watch-check.ts";
-import { connect } from "../../main/client/client.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { connect } from "../helpers/patient-client.ts";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 let template: CommandHome;

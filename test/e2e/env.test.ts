@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { isShellThere } from "../helpers/prompting-shell.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { onTerminal, runProcess } from "../helpers/spawned-daemon.ts";
 
 const hard = "it's\n\"two\" $HOME `id` \\ \\' ’‘ ! ünï % *\t\n\n'";
@@ -28,20 +29,23 @@ async function setSecrets(home: CommandHome, secrets: unknown): Promise<void> {
 const show = `'${process.execPath}' -p 'JSON.stringify([process.env.HARD, process.env.B])'`;
 
 describe.concurrent("repoconf env", () => {
-  test.each([
+  for (const [format, shell, how] of [
     ["sh", "sh", "eval"],
     ["sh", "bash", "eval"],
     ["sh", "zsh", "eval"],
     ["fish", "fish", "source"],
-  ] as const)("what it prints for %s, %s reads back as it was", async (format, shell, how) => {
-    if (!isShellThere(shell)) return;
-    await using home = await makeHome({ HARD: hard, B: "plain" });
-    const file = join(home.workFolder, "environment");
-    await writeFile(file, await home.succeed(["env", "--format", format]));
-    const code = how === "eval" ? `eval "$(cat '${file}')"; ${show}` : `source '${file}'; ${show}`;
-    const { output } = await runProcess(shell, ["-c", code]);
-    expect(JSON.parse(output)).toEqual([hard, "plain"]);
-  });
+  ] as const) {
+    const isThere = isShellThere(shell);
+    const title = titleWith(isThere, shell, `what it prints for ${format}, ${shell} reads back as it was`);
+    test.skipIf(!isThere)(title, async () => {
+      await using home = await makeHome({ HARD: hard, B: "plain" });
+      const file = join(home.workFolder, "environment");
+      await writeFile(file, await home.succeed(["env", "--format", format]));
+      const code = how === "eval" ? `eval "$(cat '${file}')"; ${show}` : `source '${file}'; ${show}`;
+      const { output } = await runProcess(shell, ["-c", code]);
+      expect(JSON.parse(output)).toEqual([hard, "plain"]);
+    });
+  }
 
   test("prints an object as JSON, lines that parseEnv reads as dotenv, and doubles every apostrophe for PowerShell", async () => {
     await using home = await makeHome({ HARD: hard, B: "pl ain" });

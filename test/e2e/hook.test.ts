@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
-import { isShellThere, makePromptingShell } from "../helpers/prompting-shell.ts";
+import { isShellThere, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 const hard = 'it\'s\n"two" $HOME `id` \\ ! ünï\n';
@@ -27,8 +28,14 @@ const loads = (calls: readonly string[]) => calls.filter(call => call.startsWith
 const show = (name: string) => `'${process.execPath}' -p 'JSON.stringify(process.env.${name}) ?? "unset"'`;
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
-  const there = test.skipIf(!isShellThere(name));
+const isThere = { bash: isShellThere("bash"), zsh: isShellThere("zsh") };
+const titleIn = (name: ShellName, title: string) => titleWith(isThere[name], name, title);
+
+describe.each([
+  ["bash", titleIn("bash", "the hook for bash")],
+  ["zsh", titleIn("zsh", "the hook for zsh")],
+] as const)("$1", (name, _title) => {
+  const there = test.skipIf(!isThere[name]);
 
   there("loads values of any text on entering, and gives back on leaving what was there before", async () => {
     await using home = await makeCommandHome();
@@ -262,8 +269,8 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
   });
 });
 
-test.skipIf(!isShellThere("bash"))(
-  "the hook for bash: where upper and lower case are the same to [[, another folder is another one",
+test.skipIf(!isThere.bash)(
+  titleIn("bash", "the hook for bash: where upper and lower case are the same to [[, another folder is another one"),
   async () => {
     await using home = await makeCommandHome();
     const folder = await makeRepository(home);
@@ -283,8 +290,8 @@ test.skipIf(!isShellThere("bash"))(
   },
 );
 
-test.skipIf(!isShellThere("bash"))(
-  "the hook for bash: with set -e a status that ended nothing does not end the shell at the prompt",
+test.skipIf(!isThere.bash)(
+  titleIn("bash", "the hook for bash: with set -e a status that ended nothing does not end the shell at the prompt"),
   async () => {
     await using home = await makeCommandHome();
     const folder = await makeRepository(home);
@@ -294,7 +301,7 @@ test.skipIf(!isShellThere("bash"))(
   },
 );
 
-test.skipIf(!isShellThere("bash"))("the hook for bash: an associative array keeps what it has", async () => {
+test.skipIf(!isThere.bash)(titleIn("bash", "the hook for bash: an associative array keeps what it has"), async () => {
   await using home = await makeCommandHome();
   const folder = await makeRepository(home);
   await setVariables(home, { MAP: "text", LIST: "text", B: "plain" });
@@ -322,7 +329,7 @@ const zshSettings = [
   ["options of every kind", "setopt ksh_arrays sh_word_split no_unset glob_subst rc_quotes err_return null_glob"],
 ] as const;
 
-test.skipIf(!isShellThere("zsh")).each(zshSettings)("the hook for zsh works with %s", async (_, before) => {
+test.skipIf(!isThere.zsh).each(zshSettings)(titleIn("zsh", "the hook for zsh works with %s"), async (_, before) => {
   await using home = await makeCommandHome();
   const folder = await makeRepository(home);
   const shell = await makePromptingShell(home, "zsh");

@@ -1,9 +1,9 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connect } from "../../main/client/client.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { connect } from "../helpers/patient-client.ts";
 
 test("status and doctor report rejected requests and broken files", async () => {
   await using home = await makeCommandHome();

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import type { Browser } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
+import { patience } from "./patience.ts";
 
 /** Chromium switches for a test machine, instead of the package's, which disable what the origin tests rely on. */
 const switches = ["--no-sandbox", "--no-zygote", "--disable-gpu"];
@@ -10,12 +11,19 @@ const installed = [
   "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
-/** Launches a real Chromium: the one inside the npm package on Linux, else the installed Chrome. Undefined if there is none. */
+/** Launches a real Chromium: the one inside the npm package on Linux, else the installed Chrome. Undefined if there is none; throws if it does not start. */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser | undefined> {
   const executablePath = await browserPath();
   if (executablePath === undefined) return undefined;
   const { chromium } = await import("playwright-core");
-  return chromium.launch({ executablePath, args: [...switches, ...more], headless: true });
+  return chromium.launch({ executablePath, args: [...switches, ...more], headless: true, timeout: patience });
+}
+
+/** A context of its own for pages, which wait for everything as long as a busy machine needs. */
+export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(patience);
+  return context;
 }
 
 async function browserPath(): Promise<string | undefined> {

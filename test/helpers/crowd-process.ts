@@ -3,6 +3,7 @@
  * watching; counts events and sends the count on request.
  */
 import { openSocket } from "./open-socket.ts";
+import { patience } from "./patience.ts";
 
 /** Sent to the process first; its arguments would show the key to others. */
 export interface Crowd {
@@ -27,7 +28,7 @@ async function join({ url, key, repo }: Crowd): Promise<void> {
   const socket = await openSocket(url, key);
   socket.on("svc", () => events++);
   socket.on("disconnect", () => lost++);
-  await socket.timeout(60_000).emitWithAck("svc", "config", "watch", { ...(repo !== undefined && { repo }) });
+  await socket.timeout(patience).emitWithAck("svc", "config", "watch", { ...(repo !== undefined && { repo }) });
 }
 
 process.once("message", async (crowd: Crowd) => {

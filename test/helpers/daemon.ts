@@ -8,6 +8,7 @@ import { createDaemon, type Daemon, type DaemonOptions } from "../../main/daemon
 import type { Grants } from "../../shared/grants.ts";
 import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
 import { openSocket, type TestKey } from "./open-socket.ts";
+import { patience } from "./patience.ts";
 
 /** A real daemon on a free port and a temporary home, with real clients. `await using` removes everything. */
 export interface TestDaemon extends AsyncDisposable {
@@ -44,7 +45,7 @@ export interface TestClient {
   ): Promise<Reply<OperationResults[Name]>>;
   /** Sends the message unchanged, for what the types forbid. */
   emit(...message: unknown[]): Promise<Reply>;
-  /** Returns the next `config changed` event that it has not returned yet. Fails after a timeout. */
+  /** Returns the next `config changed` event that it has not returned yet. Fails if none comes. */
   nextChange(): Promise<ConfigChanged>;
 }
 
@@ -146,10 +147,10 @@ export async function connectClient(url: string, key: TestKey): Promise<TestClie
   return {
     socket,
     events,
-    call: (name, args = {}) => socket.timeout(30_000).emitWithAck("svc", ...name.split("/"), args),
+    call: (name, args = {}) => socket.timeout(patience).emitWithAck("svc", ...name.split("/"), args),
     emit: (...message) => {
       const [event, ...rest] = message;
-      return socket.timeout(30_000).emitWithAck(String(event), ...rest);
+      return socket.timeout(patience).emitWithAck(String(event), ...rest);
     },
     nextChange: async () => {
       let found: ConfigChanged | undefined;
@@ -166,12 +167,9 @@ export async function connectClient(url: string, key: TestKey): Promise<TestClie
   };
 }
 
-/**
- * Waits until the condition is true; fails after half a minute, naming what it waited for. Servers of a cluster need more `seconds` on
- * a busy machine: they elect leaders, several times.
- */
-export async function until(condition: () => boolean | Promise<boolean>, what: string, seconds = 30): Promise<void> {
-  const end = Date.now() + seconds * 1_000;
+/** Waits until the condition is true; a test that hangs fails, naming what it waited for. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = Date.now() + patience;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
     await delay(5);

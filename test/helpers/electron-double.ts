@@ -9,6 +9,7 @@ import { EventEmitter } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page, Route } from "playwright-core";
+import { openContext } from "./browser.ts";
 
 /** What the shell did, and what the test answers for the person; one object for each started app. */
 export interface ElectronDouble {
@@ -221,7 +222,7 @@ export class WindowDouble extends EventEmitter {
 
   async #open(): Promise<Page> {
     if (browser === undefined) throw new Error("there is no browser");
-    const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+    const context = await openContext(browser, { viewport: { width: 1280, height: 860 } });
     const page = await context.newPage();
     await page.exposeFunction("__invoke", (channel: string) => {
       const handler = electron().handlers.get(channel);

@@ -8,6 +8,7 @@ import { connect as connectToNats } from "@nats-io/transport-node";
 import { describe } from "vitest";
 import { until } from "./daemon.ts";
 import { openServerLine, type ServerLine } from "./server-line.ts";
+import { titleWith } from "./skips.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Its path on Debian, if it is installed. */
@@ -17,8 +18,8 @@ const program = ["nats-server", "/usr/sbin/nats-server"].find(
 
 /** Tests that need a real server; skipped, with a note in the title, where there is none. */
 export function describeWithNats(title: string, define: () => void): void {
-  const isMissing = program === undefined;
-  describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nats-server)` : title, define);
+  const isThere = program !== undefined;
+  describe.skipIf(!isThere)(titleWith(isThere, "nats-server", title), define);
 }
 
 /** A real server with its own folder. It keeps its port when it is killed and started again. */

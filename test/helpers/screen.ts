@@ -5,20 +5,22 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
-import { launchBrowser } from "./browser.ts";
+import { launchBrowser, openContext } from "./browser.ts";
 import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
+import { patience } from "./patience.ts";
+import { titleWith } from "./skips.ts";
 import { projectFolder } from "./spawned-daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 // One browser per worker, whose test files share this module; it ends with the worker's process.
-const browser: Browser | undefined = await launchBrowser().catch(() => undefined);
+const browser: Browser | undefined = await launchBrowser();
 
 export const screenFolder = join(projectFolder, "dist/screen");
 
 /** Tests in a real browser; skipped, with a note in the title, where none can be launched. */
 export function describeScreen(title: string, define: () => void): void {
-  const missing = browser === undefined;
-  describe.skipIf(missing)(missing ? `${title} (skipped: no Chromium)` : title, define);
+  const isThere = browser !== undefined;
+  describe.skipIf(!isThere)(titleWith(isThere, "Chromium", title), define);
 }
 
 /** A daemon with a temporary home that serves the built screen. */
@@ -143,8 +145,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   const launched = options.browser ?? browser;
   if (launched === undefined) throw new Error("there is no browser");
   const { width = 1280, height = 800, colorScheme = "light", forcedColors = "none" } = options;
-  const context = await launched.newContext({ viewport: { width, height }, colorScheme, forcedColors });
-  context.setDefaultTimeout(20_000);
+  const context = await openContext(launched, { viewport: { width, height }, colorScheme, forcedColors });
   await context.addInitScript(`${logViolations}${options.initialScript ?? ""}`);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -201,7 +202,7 @@ const describeFocus = `(() => {
 
 /** Reads until the value is as expected; a failure shows the last value. */
 export function poll<Value>(read: () => Value | Promise<Value>) {
-  return expect.poll(read, { timeout: 20_000, interval: 20 });
+  return expect.poll(read, { timeout: patience, interval: 20 });
 }
 
 /** Waits until the text of an element contains this. */

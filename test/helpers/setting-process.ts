@@ -3,7 +3,7 @@
  * a message between two parts. Sends the acknowledged fields.
  */
 import { once } from "node:events";
-import { connect } from "../../main/client/client.ts";
+import { connect } from "./patient-client.ts";
 
 const [home, repo = "", parts = "1", ...fields] = process.argv.slice(2);
 const length = Math.ceil(fields.length / Number(parts));

@@ -92,14 +92,10 @@ describeWithNats("R18 a server that is cut off from the others of its cluster bu
       const outsides = await Promise.all(all.map(id => historyOf(outside, id)));
       // nats-server 2.9 may keep what its leader had when it was cut off, instead of what the others agreed on.
       let differs = false;
-      await until(
-        async () => {
-          differs = (await problems()).includes("does not follow");
-          return differs || ((await timeoutOf(inside, "shop")) === met && (await problems()) === "");
-        },
-        "the others",
-        150,
-      );
+      await until(async () => {
+        differs = (await problems()).includes("does not follow");
+        return differs || ((await timeoutOf(inside, "shop")) === met && (await problems()) === "");
+      }, "the others");
       if (differs) {
         expect(row.cutsLeader).toBe(true);
         const { errors } = await inside.owner.call("config/set", { repo: "shop", "svc.timeout": 7 });

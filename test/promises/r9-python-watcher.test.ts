@@ -94,7 +94,7 @@ class Watcher {
       if (this.#child?.exitCode !== null) throw new Error(`the watcher ended: ${this.printed}`);
       return (await lastRevision(this.#file)) >= revision;
     };
-    await until(isThere, `revision ${revision}`, patience).catch(async error => {
+    await until(isThere, `revision ${revision}`).catch(async error => {
       throw new Error(`${error.message}; it is at ${await lastRevision(this.#file)} and printed: ${this.printed}`);
     });
   }

@@ -6,10 +6,11 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { launchBrowser } from "../helpers/browser.ts";
 import { prepareElectron, standInSwitches } from "../helpers/electron-double.ts";
 import { reportPromise } from "../helpers/promise.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const browser: Browser | undefined = await launchBrowser(standInSwitches).catch(() => undefined);
+const browser: Browser | undefined = await launchBrowser(standInSwitches);
 afterAll(() => browser?.close());
 
 /** Each item of Electron's security checklist that is an option, with its required value; null: it must not be set. */
@@ -41,7 +42,9 @@ const fuses: readonly (readonly [name: string, value: boolean])[] = [
 
 type Event = { url: string; isMainFrame: boolean; preventDefault(): void };
 
-describe.skipIf(browser === undefined)("the desktop shell, with the double of Electron", () => {
+const title = titleWith(browser !== undefined, "Chromium", "the desktop shell, with the double of Electron");
+
+describe.skipIf(browser === undefined)(title, () => {
   // Pages that really try to navigate away, the bridge and the boot are tested in test/desktop/: scenarios.ts and shell.test.ts.
   test("S11 Electron is locked down: the options that the shell really passes, its handlers, and the fuses", async () => {
     if (browser === undefined) throw new Error("there is no browser");

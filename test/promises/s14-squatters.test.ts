@@ -5,13 +5,15 @@ import type { Browser } from "playwright-core";
 import { afterAll, describe, expect, test } from "vitest";
 import { keyCredentials } from "../../main/credentials.ts";
 import { RepoconfClient } from "../../shared/client/client.ts";
-import { launchBrowser } from "../helpers/browser.ts";
+import { launchBrowser, openContext } from "../helpers/browser.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { patience } from "../helpers/patience.ts";
 import { amount, reportPromise } from "../helpers/promise.ts";
 import { reads, screenFolder, startScreen } from "../helpers/screen.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { startSquatter } from "../helpers/squatter.ts";
 
-const browser: Browser | undefined = await launchBrowser().catch(() => undefined);
+const browser: Browser | undefined = await launchBrowser();
 afterAll(() => browser?.close());
 
 /** A text value, because a number could appear in a proof by chance. */
@@ -27,7 +29,7 @@ test("S14 a program that takes the port when the daemon stops gets no key or val
     await t.addRepository("shop");
     const { url, ownerKey } = t;
     const locate = async () => ({ url, credentials: keyCredentials(ownerKey) });
-    const clients = Array.from({ length: clientCount }, () => new RepoconfClient({ locate }));
+    const clients = Array.from({ length: clientCount }, () => new RepoconfClient({ locate, timeout: patience }));
     const believed: unknown[] = [];
     for (const client of clients) {
       await client.connect();
@@ -61,7 +63,7 @@ test("S14 a program that takes the port when the daemon stops gets no key or val
   expect(wrong).toEqual([]);
 });
 
-describe.skipIf(browser === undefined)("tabs in a real Chromium", () => {
+describe.skipIf(browser === undefined)(titleWith(browser !== undefined, "Chromium", "tabs in a real Chromium"), () => {
   test("S14 a tab whose daemon's port is taken sends no secret of its session and believes nothing", async () => {
     const rounds = amount(2, 20);
     const wrong: string[] = [];
@@ -109,7 +111,7 @@ describe.skipIf(browser === undefined)("tabs in a real Chromium", () => {
     planter.listen(0, "127.0.0.1");
     await once(planter, "listening");
     const { port } = planter.address() as AddressInfo;
-    const context = await browser.newContext();
+    const context = await openContext(browser);
     const page = await context.newPage();
     await page.goto(`http://127.0.0.1:${port}/`);
     await page.evaluate(`navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready)`);

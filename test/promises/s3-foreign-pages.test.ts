@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { launchBrowser } from "../helpers/browser.ts";
+import { launchBrowser, openContext } from "../helpers/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { reportPromise } from "../helpers/promise.ts";
 import { screenFolder } from "../helpers/screen.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { guard } from "../helpers/switched-guard.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -25,7 +26,7 @@ const switches = [
   "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessRespectPreflightResults",
   "--host-resolver-rules=MAP rebound.example 127.0.0.1",
 ];
-const browser: Browser | undefined = await launchBrowser(switches).catch(() => undefined);
+const browser: Browser | undefined = await launchBrowser(switches);
 afterAll(() => browser?.close());
 
 /** The bytes that a page could read, by each way that it can try. */
@@ -184,7 +185,7 @@ const pages: readonly { readonly title: string; readonly open: Opens; readonly r
   },
 ];
 
-describe.skipIf(browser === undefined)("pages in a real Chromium", () => {
+describe.skipIf(browser === undefined)(titleWith(browser !== undefined, "Chromium", "pages in a real Chromium"), () => {
   test("S3 foreign origins read nothing: 0 bytes by any way from any page, and with the guard off each reads something", async () => {
     await using t = await startTestDaemon({ screenFolder });
     if (browser === undefined) throw new Error("there is no browser");
@@ -194,7 +195,7 @@ describe.skipIf(browser === undefined)("pages in a real Chromium", () => {
       // A rebound page requests its own address, which is the same origin to the browser.
       const targets = name === undefined ? [t.url, `http://${t.screenHost}`] : [t.url.replace("127.0.0.1", name)];
       const run = async () => {
-        const context = await browser.newContext();
+        const context = await openContext(browser);
         const page = await open(await context.newPage(), t);
         const loot: { [way: string]: number } = {};
         for (const target of targets)

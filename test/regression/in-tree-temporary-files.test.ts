@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const noRescans = { rescanInterval: 3_600_000 };
@@ -129,7 +130,8 @@ describe("a set in a work tree succeeds", () => {
 
   const otherDisk = "/dev/shm";
   const hasOther = existsSync(otherDisk) && statSync(otherDisk).dev !== statSync(tmpdir()).dev;
-  test.skipIf(!hasOther)("by writing next to the file if git's folder is on another file system", async () => {
+  const title = "by writing next to the file if git's folder is on another file system";
+  test.skipIf(!hasOther)(titleWith(hasOther, otherDisk, title), async () => {
     const elsewhere = await mkdtemp(join(otherDisk, "repoconf-test-"));
     try {
       await using above = await temporaryFolder();

@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connect } from "../../main/client/client.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../helpers/file-system.ts";
+import { connect } from "../helpers/patient-client.ts";
 import { shopText, startShop } from "../helpers/shop.ts";
 
 /* Bugs found by an independent review of the journal. */

@@ -3,9 +3,10 @@ import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connect, type WatchMessage } from "../../main/client/client.ts";
+import type { WatchMessage } from "../../main/client/client.ts";
 import type { Grants } from "../../shared/grants.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "../helpers/daemon.ts";
+import { connect } from "../helpers/patient-client.ts";
 
 const grants: Grants = [{ repos: ["shop"], fields: ["svc.domain"], right: "read" }];
 const noRescans = { rescanInterval: 3_600_000 };

@@ -1,11 +1,12 @@
 import { unlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { Server } from "socket.io";
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
-import { type ConfigChanged, connect, RepoconfClient, type RepoconfError } from "../../../main/client/client.ts";
+import { type ConfigChanged, RepoconfClient, type RepoconfError } from "../../../main/client/client.ts";
 import { locateDaemon } from "../../../main/client/locate.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { patience } from "../../helpers/patience.ts";
+import { connect } from "../../helpers/patient-client.ts";
 
 describe("the typed client", () => {
   test("finds the daemon by its home, takes the owner's key, and reads and writes typed values", async () => {
@@ -116,23 +117,6 @@ describe("the typed client", () => {
     });
   });
 
-  test("a missing reply gives 1201, and says that it is not known whether the request was done", async () => {
-    const silent = new Server(0);
-    // It proves the key, and then stays silent.
-    const credentials = { keyId: "", sign: () => "proven" };
-    silent.on("connection", socket => socket.emit("svc", "session", "proven"));
-    const address = silent.httpServer.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-    const url = `http://127.0.0.1:${port}`;
-    using client = new RepoconfClient({ locate: async () => ({ url, credentials }), timeout: 200 });
-    await expect(client.run("repo/list", {})).rejects.toMatchObject({
-      code: 1201,
-      message: expect.stringContaining("not known"),
-    });
-    client.close();
-    await silent.close();
-  });
-
   test("reconnects automatically after a restart on another port, and requests made meanwhile are answered", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
@@ -151,6 +135,7 @@ describe("the typed client", () => {
     await writeFile(where.keyFile, t.ownerKey);
     let tries = 0;
     using client = new RepoconfClient({
+      timeout: patience,
       locate: () => {
         tries += 1;
         return locateDaemon(where);

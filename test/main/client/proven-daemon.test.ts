@@ -5,11 +5,13 @@ import { locateDaemon } from "../../../main/client/locate.ts";
 import { keyCredentials } from "../../../main/credentials.ts";
 import { RepoconfClient } from "../../../shared/client/client.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { patience } from "../../helpers/patience.ts";
 import { startRelay, startSquatter } from "../../helpers/squatter.ts";
 
 /** A client of the home that takes this URL for the daemon's. */
 function clientAt(t: TestDaemon, url: string): RepoconfClient {
   return new RepoconfClient({
+    timeout: patience,
     locate: async () => {
       const { credentials, signAsDaemon } = await locateDaemon({ home: t.homeFolder });
       return { url, credentials, ...(signAsDaemon && { signAsDaemon }) };
@@ -44,7 +46,7 @@ describe("an impostor on the daemon's port", () => {
     const { credentials, signAsDaemon } = await locateDaemon(home);
     const last = { url: t.url, credentials, ...(signAsDaemon && { signAsDaemon }) };
     // Without a daemon it tries the last one's address, as after a crash.
-    using client = new RepoconfClient({ locate: () => locateDaemon(home).catch(() => last) });
+    using client = new RepoconfClient({ locate: () => locateDaemon(home).catch(() => last), timeout: patience });
     await client.connect();
     const taken: unknown[] = [];
     const watching = (async () => {
@@ -70,7 +72,7 @@ describe("an impostor on the daemon's port", () => {
     const plain = io(relay.url, { auth: { apiKey: t.ownerKey }, transports: ["websocket"], forceNew: true });
     await new Promise(resolve => plain.once("connect", () => resolve(undefined)));
     plain.close();
-    using client = new RepoconfClient({ locate: async () => ({ url: relay.url, credentials }) });
+    using client = new RepoconfClient({ locate: async () => ({ url: relay.url, credentials }), timeout: patience });
     await expect(client.connect()).rejects.toMatchObject({ code: 1100 });
     // It knows the daemon's secret, so it detects that the refusal names another address too.
     using ofHome = clientAt(t, relay.url);

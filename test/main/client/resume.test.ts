@@ -4,9 +4,10 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { connect, type WatchMessage } from "../../../main/client/client.ts";
+import type { WatchMessage } from "../../../main/client/client.ts";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { connect } from "../../helpers/patient-client.ts";
 import { randomNumbers } from "../../helpers/random.ts";
 
 /** The number of changes; 5,000 in the full test. */

@@ -6,7 +6,7 @@ import { until } from "../../helpers/daemon.ts";
 afterEach(() => void vi.useRealTimers());
 
 /** A client of a server that proves the key and then sends what the test wants. The test controls its timer from now on. */
-async function connectToSlowDaemon() {
+async function connectToSlowDaemon(options: { readonly timeout?: number } = {}) {
   const server = new Server(0);
   const credentials = { keyId: "", sign: () => "proven" };
   const asked = Promise.withResolvers<(reply: object) => void>();
@@ -18,6 +18,7 @@ async function connectToSlowDaemon() {
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const reported: unknown[] = [];
   const client = new RepoconfClient({
+    ...options,
     locate: async () => ({ url: `http://127.0.0.1:${port}`, credentials }),
     onIndexing: progress => void reported.push(progress),
   });
@@ -49,14 +50,20 @@ test("a request waits as long as the daemon reports that its indexing continues"
   expect(t.reported.slice(-2)).toEqual([{ done: 5, total: 5 }, undefined]);
 });
 
-test("a request fails with 1201 when nothing has arrived for ten seconds", async () => {
-  await using t = await connectToSlowDaemon();
+test.each([
+  ["ten seconds", {}, 10_000],
+  ["the `timeout` of the client", { timeout: 40_000 }, 40_000],
+])("a request fails with 1201 when nothing has arrived for %s", async (_title, options, timeout) => {
+  await using t = await connectToSlowDaemon(options);
   const list = t.client.run("repo/list", {});
   const refused = expect(list).rejects.toMatchObject({ code: 1201, message: expect.stringContaining("not known") });
   await t.asked;
-  vi.advanceTimersByTime(9_000);
+  vi.advanceTimersByTime(timeout - 1);
+  // Nothing has failed yet: the time starts again.
   await t.say({});
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(timeout - 1);
+  await t.say({});
+  vi.advanceTimersByTime(timeout);
   await refused;
   expect(t.reported.at(-1)).toBeUndefined();
 });

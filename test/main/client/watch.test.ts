@@ -2,9 +2,11 @@ import { copyFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connect, RepoconfClient } from "../../../main/client/client.ts";
+import { RepoconfClient } from "../../../main/client/client.ts";
 import { realFileSystem } from "../../../main/files/file-system.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { patience } from "../../helpers/patience.ts";
+import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 /** Collects what a watch yields until it ends; `ended` resolves to what it threw, if anything. */
@@ -148,7 +150,7 @@ test("a server that closes the connection during the handshake gives 1200, and n
   const address = server.address();
   const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
   const anybody = { keyId: "", sign: () => "" };
-  using client = new RepoconfClient({ locate: async () => ({ url, credentials: anybody }), timeout: 2_000 });
+  using client = new RepoconfClient({ locate: async () => ({ url, credentials: anybody }), timeout: patience });
   await expect(client.connect()).rejects.toMatchObject({ code: 1200 });
   server.close();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { connect } from "../../../main/client/client.ts";
 import type { Grants } from "../../../shared/grants.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+import { connect } from "../../helpers/patient-client.ts";
 
 const write = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "write" }];
 

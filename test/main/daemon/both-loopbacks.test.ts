@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
 import { startTestDaemon } from "../../helpers/daemon.ts";
+import { titleWith } from "../../helpers/skips.ts";
 
 /** Occupies a free port on one loopback address; undefined if the machine has no such address. */
 async function occupyPort(host: string) {
@@ -26,7 +27,11 @@ for (const host of ["127.0.0.1", "::1"]) {
   const isAvailable = addresses.includes(host);
 
   test.skipIf(!isAvailable)(
-    `the start fails and says what to do if another program has the required port on ${host} alone`,
+    titleWith(
+      isAvailable,
+      host,
+      `the start fails and says what to do if another program has the required port on ${host} alone`,
+    ),
     async () => {
       await using other = await occupyPort(host);
       const port = other?.port ?? 0;
@@ -39,7 +44,11 @@ for (const host of ["127.0.0.1", "::1"]) {
   );
 
   test.skipIf(!isAvailable)(
-    `another port is used on both addresses if another program has the preferred port on ${host} alone`,
+    titleWith(
+      isAvailable,
+      host,
+      `another port is used on both addresses if another program has the preferred port on ${host} alone`,
+    ),
     async () => {
       await using other = await occupyPort(host);
       await using t = await startTestDaemon({ settingsPort: other?.port ?? 0 });

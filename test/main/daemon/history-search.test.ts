@@ -1,10 +1,10 @@
 import { appendFile, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connect } from "../../../main/client/client.ts";
 import type { Grants } from "../../../shared/grants.ts";
 import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, type TestDaemonOptions } from "../../helpers/daemon.ts";
+import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 

@@ -1,12 +1,12 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { connect } from "../../../main/client/client.ts";
 import { createDaemon } from "../../../main/daemon/daemon.ts";
 import { homeAt } from "../../../main/home.ts";
 import { readStartProgress } from "../../../main/start-progress.ts";
 import type { IndexingProgress } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { freezeHome } from "../../helpers/frozen-home.ts";
+import { connect } from "../../helpers/patient-client.ts";
 import { isRepositoryFile, repositoryNames, slowDisk, writeRepositoryFiles } from "../../helpers/slow-disk.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";

@@ -4,11 +4,11 @@ import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
 import { io } from "socket.io-client";
 import { describe, expect, test, vi } from "vitest";
-import { connect } from "../../../main/client/client.ts";
 import { locateDaemon } from "../../../main/client/locate.ts";
 import { KeyBudget } from "../../../main/daemon/key-budget.ts";
 import { longestSocketPath } from "../../../main/daemon/local-socket.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 interface Endpoint {

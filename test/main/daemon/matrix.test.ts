@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { connect } from "../../../main/client/client.ts";
 import type { Grants } from "../../../shared/grants.ts";
 import type { MatrixField } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
+import { connect } from "../../helpers/patient-client.ts";
 
 const read = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "read" }];
 

@@ -1,9 +1,9 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connect } from "../../../main/client/client.ts";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 async function startWith(...repositories: string[]): Promise<TestDaemon> {

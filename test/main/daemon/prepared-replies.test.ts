@@ -10,6 +10,7 @@ import {
   sendPreparedFrames,
 } from "../../../main/daemon/prepared-replies.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
+import { patience } from "../../helpers/patience.ts";
 
 /** An object that counts how often it is serialized to JSON. */
 function counting(value: string) {
@@ -79,7 +80,7 @@ describe("the reply of a list", () => {
     const socket = io(t.url, { transports: [transport], auth: { apiKey: t.ownerKey }, forceNew: true });
     try {
       // Several at once: each frame must end where the next one begins.
-      const list = () => socket.timeout(10_000).emitWithAck("svc", "config", "list", { repo, stored: true });
+      const list = () => socket.timeout(patience).emitWithAck("svc", "config", "list", { repo, stored: true });
       for (const reply of await Promise.all([list(), list(), list()]))
         expect(reply).toEqual({ result: { svc: { services } }, revision: 2, errors: [] });
     } finally {

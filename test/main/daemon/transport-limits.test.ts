@@ -1,6 +1,7 @@
 import { io } from "socket.io-client";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { patience } from "../../helpers/patience.ts";
 import { pollingHandshake, rawRequest } from "../../helpers/raw-http.ts";
 import { openRawWebSocket } from "../../helpers/raw-websocket.ts";
 
@@ -56,7 +57,7 @@ describe("a packet", () => {
       await until(() => connections.length === 1, "the first connection");
       client.emit("svc", "config", "list", { padding: "x".repeat(transportBytes) });
       await until(() => connections.length === 2, "the client to come back");
-      expect((await client.timeout(10_000).emitWithAck("svc", "key", "self")).errors).toEqual([]);
+      expect((await client.timeout(patience).emitWithAck("svc", "key", "self")).errors).toEqual([]);
     } finally {
       client.close();
     }

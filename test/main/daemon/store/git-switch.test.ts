@@ -91,9 +91,7 @@ async function startGitTree(): Promise<GitTree> {
 const mainValues = { timeout: 30, domain: "main.test" };
 const otherValues = { timeout: 60, domain: "other.test", refresh_day: 3 };
 
-test(`${switches} git switches back and forth make one revision and one event each, and leave a clean status`, {
-  timeout: 120_000,
-}, async () => {
+test(`${switches} git switches back and forth make one revision and one event each, and leave a clean status`, async () => {
   await using tree = await startGitTree();
   expect(await tree.values()).toEqual(mainValues);
   for (let index = 1; index <= switches; index++) {

@@ -3,11 +3,12 @@ import { join, relative } from "node:path";
 import { performance } from "node:perf_hooks";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { connect, type RepoconfClient, RequestError } from "../../../../main/client/client.ts";
+import { type RepoconfClient, RequestError } from "../../../../main/client/client.ts";
 import { type JsonValue, sameJson } from "../../../../shared/json.ts";
 import type { ConfigChanged, HistoryEntry, Reply } from "../../../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { connect } from "../../../helpers/patient-client.ts";
 import { saveByRename } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDaemon } from "../../../../main/daemon/daemon.ts";
 import { startTestDaemon } from "../../../helpers/daemon.ts";
 import { watchFileSystem } from "../../../helpers/file-system.ts";
+import { titleWith } from "../../../helpers/skips.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 const total = 10_000;
@@ -72,9 +73,7 @@ const inotify = await readdir("/proc/self/fdinfo").then(
 );
 
 test.skipIf(!inotify)(
-  inotify
-    ? "a running daemon uses a few watches, not one per file, and notices an edit of any file"
-    : "skipped: no /proc: a running daemon uses a few watches, not one per file",
+  titleWith(inotify, "/proc", "a running daemon uses a few watches, not one per file, and notices an edit of any file"),
   async () => {
     await using t = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000 });
     await t.owner.call("repo/list", { limit: 1 });

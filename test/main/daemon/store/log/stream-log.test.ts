@@ -197,11 +197,11 @@ describeWithNats("a log on a stream", () => {
     const appended = appending();
     for (let kill = 0; kill < 2; kill++) {
       const before = acknowledged.length;
-      await until(() => acknowledged.length > before + 10, "some commits", 120);
+      await until(() => acknowledged.length > before + 10, "some commits");
       const leader = await cluster.leaderOf("test");
       await leader?.kill();
       const then = acknowledged.length;
-      await until(() => acknowledged.length > then + 10, "commits without it", 120);
+      await until(() => acknowledged.length > then + 10, "commits without it");
       await leader?.start();
     }
     isOver = true;
