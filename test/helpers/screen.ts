@@ -9,6 +9,7 @@ import { launchBrowser, openContext } from "./browser.ts";
 import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
 import { patience } from "./patience.ts";
 import { titleWith } from "./skips.ts";
+import { writeRepositoryFiles } from "./slow-disk.ts";
 import { projectFolder } from "./spawned-daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -38,6 +39,8 @@ export interface TestScreen extends AsyncDisposable {
 export interface TestScreenOptions {
   /** The ids of the initial repositories, each with its stored fields. */
   readonly repositories?: { readonly [id: string]: { readonly [path: string]: JsonValue } };
+  /** The ids of further repositories, whose files are there before the daemon starts: adding many would take long. */
+  readonly files?: readonly string[];
   /** Schemas of scopes besides svc, by name. */
   readonly scopes?: { readonly [scope: string]: object };
   /** The shared log of the home, as in the settings. */
@@ -47,12 +50,13 @@ export interface TestScreenOptions {
 }
 
 export async function startScreen(options: TestScreenOptions = {}): Promise<TestScreen> {
-  const { repositories = {}, scopes = {}, log } = options;
+  const { repositories = {}, files = [], scopes = {}, log } = options;
   const home = await temporaryFolder();
   await mkdir(join(home.path, "scopes"));
   for (const [name, schema] of Object.entries(scopes))
     await writeFile(join(home.path, "scopes", `${name}.schema.json`), JSON.stringify(schema));
   if (log !== undefined) await writeFile(join(home.path, "settings.json"), JSON.stringify({ log }));
+  await writeRepositoryFiles(home.path, files);
   const port = options.samePort === true ? await freePort() : 0;
   const t = await startTestDaemon({ home: home.path, screenFolder, port });
   const set: TestScreen["set"] = async (repo, fields) => {
