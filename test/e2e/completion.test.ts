@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { titleWith } from "../helpers/skips.ts";
-import { type Finished, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
+import { type Finished, patientCompletion, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 /** A home with the repositories "shop" and "my blog" and a running daemon. */
 async function makeRunningHome(): Promise<CommandHome> {
@@ -16,7 +16,7 @@ async function makeRunningHome(): Promise<CommandHome> {
 }
 
 async function complete(home: CommandHome, ...words: string[]): Promise<string[]> {
-  const output = await home.succeed(["complete", "--", ...words]);
+  const output = await home.succeed(["complete", "--", ...words], { nodeArguments: patientCompletion });
   return output.split("\n").slice(0, -1);
 }
 
@@ -116,7 +116,8 @@ describe.concurrent("repoconf complete", () => {
 async function runInShell(home: CommandHome, shell: readonly string[], script: string): Promise<Finished> {
   const folder = join(home.workFolder, "bin");
   await mkdir(folder, { recursive: true });
-  const text = `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
+  const node = [process.execPath, ...patientCompletion].map(word => `"${word}"`).join(" ");
+  const text = `#!/bin/sh\nexec ${node} "${repoconfCommand}" "$@"\n`;
   await writeFile(join(folder, "repoconf"), text, { mode: 0o755 });
   const [command = "", ...args] = shell;
   const environment = { REPOCONF_HOME: home.homeFolder, PATH: `${folder}${delimiter}${process.env["PATH"]}` };

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { patience } from "./patience.ts";
 
 export const projectFolder = resolve(import.meta.dirname, "../..");
 /** The built command that a user runs; REPOCONF_TEST_COMMAND selects another build. */
@@ -9,6 +10,23 @@ export const repoconfCommand = process.env["REPOCONF_TEST_COMMAND"] ?? join(proj
 
 /** Arguments for Node that make a command treat its standard output as a terminal, though it is a pipe. */
 export const onTerminal = ["--import", "data:text/javascript,process.stdout.isTTY=true"];
+
+/**
+ * Arguments for Node with which a completion waits as long as a busy machine needs. For people it gives up after 800 milliseconds, so that
+ * the shell is not blocked.
+ */
+export const patientCompletion = [
+  "--import",
+  `data:text/javascript,${encodeURIComponent(`
+    import { syncBuiltinESMExports } from "node:module";
+    import promises from "node:timers/promises";
+    const longer = time => (time === 800 ? ${patience} : time);
+    const [start, delay] = [setTimeout, promises.setTimeout];
+    globalThis.setTimeout = (run, time, ...args) => start(run, longer(time), ...args);
+    promises.setTimeout = (time, ...args) => delay(longer(time), ...args);
+    syncBuiltinESMExports();
+  `)}`,
+];
 
 /** The built daemon in a separate process, on a temporary home. */
 export interface SpawnedDaemon extends AsyncDisposable {
