@@ -32,8 +32,8 @@ const slowTests = [
 export default defineConfig({
   test: {
     // Tests assert no durations. This only stops a test that hangs, and later than its own waits, which say what they wait for.
-    testTimeout: patience + 30_000,
-    hookTimeout: patience + 30_000,
+    testTimeout: 4 * patience,
+    hookTimeout: 4 * patience,
     // Tests spend more time waiting for processes, disks and browsers than computing.
     maxWorkers: availableParallelism() * 2,
     projects: [

@@ -8,6 +8,7 @@ import { type JsonValue, sameJson } from "../../../../shared/json.ts";
 import type { ConfigChanged, HistoryEntry, Reply } from "../../../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { patience } from "../../../helpers/patience.ts";
 import { connect } from "../../../helpers/patient-client.ts";
 import { saveByRename } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
@@ -622,7 +623,7 @@ const commands = fc.commands(
 );
 
 test(`${runs} random histories agree with a simple model in values, revisions, explanations and events`, {
-  timeout: 60_000 + runs * 20_000,
+  timeout: 4 * patience + runs * 20_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(commands, async steps => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   // Waits until 10,000 first revisions are on the disk, however long this one takes.
   const { result } = await t.owner.socket.emitWithAck("svc", "repo", "list", { limit: 1 });
   expect(result).toHaveLength(1);
-}, 300_000);
+});
 
 afterAll(() => home[Symbol.asyncDispose]());
 
