@@ -181,7 +181,21 @@ describeWithNats("a log on a stream", () => {
   test("continues while the leader of three servers is killed, with each acknowledged entry once and in order", async () => {
     await using cluster = await startCluster();
     await using folder = await temporaryFolder();
-    const one = await openStreamLog(cluster, join(folder.path, "one"), { replicas: 3 });
+    // A home without a stored position cannot be opened while the servers elect a leader: a start fails, and is repeated.
+    const open = async (name: string): Promise<TestLog> => {
+      let [opened, reason]: [TestLog | undefined, unknown] = [undefined, undefined];
+      const isOpen = async () => {
+        opened = await openStreamLog(cluster, join(folder.path, name), { replicas: 3 }).catch((error: unknown) => {
+          reason = error;
+          return undefined;
+        });
+        return opened !== undefined;
+      };
+      await until(isOpen, "the servers to answer").catch(() => undefined);
+      if (opened === undefined) throw reason;
+      return opened;
+    };
+    const one = await open("one");
     const acknowledged: number[] = [];
     const refused: unknown[] = [];
     let isOver = false;
@@ -207,7 +221,7 @@ describeWithNats("a log on a stream", () => {
     isOver = true;
     await appended;
     for (const error of refused) expect([AppendError, ConflictError]).toContain(Object(error).constructor);
-    const other = await openStreamLog(cluster, join(folder.path, "other"), { replicas: 3 });
+    const other = await open("other");
     await until(() => other.found.length >= one.log.newest, "all commits");
     expect(other.found).toEqual([...new Set(other.found)].sort((first, second) => first - second));
     expect(other.found.filter(timeout => acknowledged.includes(timeout))).toEqual(acknowledged);
