@@ -16,8 +16,6 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 const repo = "shop";
 /** More than two payloads over polling can hold. */
 const whileAway = 61;
-/** Seconds to wait for a watcher: a request that the daemon's death leaves without an answer takes ten. */
-const patience = 120;
 
 /** Sets one field to a new value each time. */
 class Setter {
