@@ -81,8 +81,8 @@ export const mutants: readonly Mutant[] = [
     ...check,
     removed: "the refusal of a symbolic link as the folder of schemas",
     file: "main/check/work-tree-scopes.ts",
-    find: "const stats = await lstat(one)",
-    replace: `const stats = await (await import("node:fs/promises")).stat(one)`,
+    find: "() => lstat(one)",
+    replace: `async () => (await import("node:fs/promises")).stat(one)`,
     name: "follows no symbolic link, neither the file",
   },
   {

@@ -121,9 +121,9 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R4",
     removed: "continuing a short read of a repository's file",
-    file: "main/files/durable-text-file.ts",
-    find: "return bytesRead === size ? buffer",
-    replace: "return bytesRead <= size ? buffer",
+    file: "main/files/foreign-file.ts",
+    find: "if (bytesRead === stats.size)",
+    replace: "if (bytesRead <= stats.size)",
     test: "test/promises/r4-failing-disk.test.ts",
     name: "fewer bytes than are there",
   },
