@@ -48,6 +48,8 @@ function parsePort(text: string): number {
 async function runDaemon(options: DaemonCommandOptions, version: string): Promise<void> {
   const background = options.background === true;
   if (background) closeInheritedDescriptors();
+  // Node's own answer to this signal is a debugger that every user of the machine can connect to.
+  process.on("SIGUSR1", () => {});
   const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder, isDefaultHome }, { RotatingLog }, { pino }] =
     await Promise.all([
       import("../daemon/daemon.ts"),

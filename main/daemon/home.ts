@@ -1,5 +1,5 @@
 import { chmod, lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DurableTextFile } from "../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
@@ -17,9 +17,26 @@ export class HomeError extends Error {
   override readonly name = "HomeError";
 }
 
-/** Creates the home's folder, accessible to its owner only. Throws HomeError if the path is something else. */
+/** Creates the home's folder, accessible to its owner only. Throws HomeError if the path is something else, which is not changed. */
 export async function makeHomeFolder(home: Home): Promise<void> {
+  await assertNoOtherUse(home);
   await makePrivateFolder(home.folder);
+}
+
+/** A folder with other files is somebody's own, named by mistake: a daemon would change its mode and clean up `tmp` in it. */
+async function assertNoOtherUse(home: Home): Promise<void> {
+  const names: string[] = await readdir(home.folder).catch(error => {
+    if (["ENOENT", "ENOTDIR"].includes(systemErrorCode(error) ?? "")) return [];
+    throw new HomeError(`The home ${home.folder} cannot be read (${systemErrorCode(error) ?? String(error)}).`);
+  });
+  if (names.includes(basename(home.formatFile))) return;
+  // People may put files into a home before its first start, and a crash may have interrupted that start.
+  const own = new Set(Object.values<string>({ ...home }).map(path => basename(path)));
+  const other = names.find(name => !own.has(name) && !/^(daemon\.log|before-restore-|lost\+found$)/.test(name));
+  if (other === undefined) return;
+  throw new HomeError(
+    `${home.folder} is not a home of Repoconf: it contains ${JSON.stringify(other)}. Nothing was changed. Name a new or an empty folder (--home DIR).`,
+  );
 }
 
 /** Throws HomeError for a home of a newer version, which is not changed. */
@@ -35,6 +52,8 @@ export async function assertKnownFormat(home: Home): Promise<void> {
 export async function prepareHome(home: Home): Promise<void> {
   const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
   for (const folder of folders) await makePrivateFolder(folder);
+  // Before the first start it may be somebody's own folder.
+  if ((await readFormat(home)) === undefined) return;
   // Leftovers of crashes. An interrupted restore was completed before this, so it does not need them any more.
   for (const name of await readdir(home.temporary))
     await rm(join(home.temporary, name), { recursive: true, force: true }).catch(() => {});

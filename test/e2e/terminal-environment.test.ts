@@ -56,6 +56,14 @@ test("a daemon in the foreground closes the debugger that NODE_OPTIONS opened, a
   await expect(fetch(debuggerOf(daemon.errorOutput()))).rejects.toThrow("fetch failed");
 });
 
+test("SIGUSR1 opens no debugger in a daemon", async () => {
+  await using daemon = await spawnDaemon();
+  daemon.process.kill("SIGUSR1");
+  // Node would say so on standard error before it ends.
+  expect(await daemon.end("SIGTERM")).toBe(0);
+  expect(daemon.errorOutput()).not.toContain("Debugger listening");
+});
+
 test("a debugger that is asked for as an argument of Node stays open", async () => {
   vi.stubEnv("NODE_OPTIONS", "--no-warnings");
   await using daemon = await spawnDaemon(["--port", "0"], undefined, ["--inspect=0"]);
@@ -91,23 +99,26 @@ describe("the home is never below the current folder by accident", () => {
   }
 
   test.for([
-    ["a relative REPOCONF_HOME", { REPOCONF_HOME: "data" }, [], "REPOCONF_HOME", true],
-    ["a relative XDG_DATA_HOME", { ...withoutHome, XDG_DATA_HOME: "data" }, [], "XDG_DATA_HOME", onLinux],
-    ["a relative HOME", { ...withoutHome, HOME: "data" }, [], "HOME", onLinux],
-    ["an empty --home", {}, ["--home", ""], "--home", true],
-    ["a ~ that the shell did not replace", {}, ["--home=~/data"], "did not replace", true],
-  ] as const)("%s is refused, and nothing is created", async ([_, environment, args, named, applies], { skip }) => {
-    skip(!applies, "this system does not use the variable");
-    await using home = await makeCommandHome();
-    const folder = await makeWorkTree(home);
-    for (const command of [["repo", "list"], ["daemon", "--port", "0"], ["endpoint"]]) {
-      const { code, output, errorOutput } = await home.run([...command, ...args], { folder, environment });
-      expect([code, output]).toEqual([1, ""]);
-      expect(errorOutput).toContain(named);
-      expect(errorOutput.trimEnd()).not.toContain("\n");
-    }
-    expect(await readdir(folder)).toEqual([]);
-  });
+    ["a relative REPOCONF_HOME", { REPOCONF_HOME: "data" }, [], "REPOCONF_HOME", true, 1],
+    ["a relative XDG_DATA_HOME", { ...withoutHome, XDG_DATA_HOME: "data" }, [], "XDG_DATA_HOME", onLinux, 1],
+    ["a relative HOME", { ...withoutHome, HOME: "data" }, [], "HOME", onLinux, 1],
+    ["an empty --home", {}, ["--home", ""], "--home", true, 2],
+    ["a ~ that the shell did not replace", {}, ["--home=~/data"], "did not replace", true, 1],
+  ] as const)(
+    "%s is refused, and nothing is created",
+    async ([_, environment, args, named, applies, exitCode], { skip }) => {
+      skip(!applies, "this system does not use the variable");
+      await using home = await makeCommandHome();
+      const folder = await makeWorkTree(home);
+      for (const command of [["repo", "list"], ["daemon", "--port", "0"], ["endpoint"]]) {
+        const { code, output, errorOutput } = await home.run([...command, ...args], { folder, environment });
+        expect([code, output]).toEqual([exitCode, ""]);
+        expect(errorOutput).toContain(named);
+        expect(errorOutput.trimEnd()).not.toContain("\n");
+      }
+      expect(await readdir(folder)).toEqual([]);
+    },
+  );
 
   test.runIf(onLinux)("a relative XDG_CONFIG_HOME is refused for the unit of the service", async () => {
     await using home = await makeCommandHome();

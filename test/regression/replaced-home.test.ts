@@ -83,8 +83,8 @@ describe("a daemon whose home was removed or replaced", () => {
     await t.addRepository("shop");
     const before = await t.readRepository("shop");
     fileSystem.before = ({ operation, path }) => {
-      // The new text has been written but not yet renamed into place.
-      if (operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
+      // The new text has been written and recorded in the history, but not yet renamed into place.
+      if (operation !== "datasync" || !path.includes("/journal/")) return;
       fileSystem.before = () => {};
       cpSync(home, `${home}-copy`, { recursive: true });
       renameSync(home, `${home}-before`);
