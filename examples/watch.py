@@ -1,8 +1,8 @@
 """A local tool that follows a repository: it appends each change to a file, once and in order, and continues where it was.
 
-    python3 examples/watch.py HOME REPOSITORY FILE
+    python3 examples/watch.py HOME ID FILE
 
-HOME is the folder that `repoconf daemon` prints. Each line of FILE is JSON: first all values, then one change per line. The last line says
+HOME is the folder that `repoconf daemon` prints, ID the repository's, as in `repoconf repo list`. Each line of FILE is JSON: first all values, then one change per line. The last line says
 where to continue, so this tool may be killed at any time, and the daemon too.
 Needs python-socketio with its client: on Debian python3-socketio, python3-requests and python3-websocket.
 """
@@ -33,7 +33,7 @@ class OrderedClient(socketio.Client):
 
 def main():
     if len(sys.argv) != 4:
-        sys.exit("Usage: python3 examples/watch.py HOME REPOSITORY FILE")
+        sys.exit("Usage: python3 examples/watch.py HOME ID FILE")
     home, repo, file = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     with file.open("a+b") as output:
         last = last_revision(output)

@@ -73,6 +73,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
     const entry = await addOne(client, path, options);
     if (options.json) return printJson(entry);
     reportAdded(entry, options);
+    await reportEnclosingFile(entry, path);
     await askForTrust(client, entry);
     await reportScopes(entry, home);
   });
@@ -136,6 +137,18 @@ function reportAdded({ name, id, path, recognized, inTree, health }: AddedEntry,
   const { message, line, column } = broken;
   const at = line === undefined ? "" : ` (line ${line}, column ${column})`;
   printNote(`It has no values until that file is fixed: ${message}${at}`);
+}
+
+/** A folder below a work tree's .repoconf.json is a repository of its own, so it does not have the values of that file. */
+async function reportEnclosingFile({ id, inTree }: AddedEntry, path: string): Promise<void> {
+  if (inTree) return;
+  const enclosing = await findInTreeFile(path);
+  const isThere = await stat(enclosing.path)
+    .then(stats => stats.isFile())
+    .catch(() => false);
+  if (enclosing.folder === path || !isThere) return;
+  const instead = `repoconf repo remove ${id} && repoconf repo add ${shellQuoted(enclosing.folder)}`;
+  printNote(`It does not use the values in ${enclosing.path}. To use them instead: ${instead}`);
 }
 
 function addOne(client: RepoconfClient, path: string, { name, id, inTree, inHome }: AddOptions): Promise<AddedEntry> {

@@ -53,7 +53,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
       if (op === "set" && seen.has(shown)) throw new CommandError(`${shown} is given twice.`, exitCodes.usage);
       seen.add(shown);
       const schema = schemaAt(fields.get(place.field), place.path);
-      const value = parseValue(shown, given, op === "set" ? schema : schemaAt(schema, "/0"));
+      const value = parseValue(shown, { ...given, op }, op === "set" ? schema : schemaAt(schema, "/0"));
       if (op === "set" && place.path === "") values[place.field] = value;
       else edits.push({ ...place, op, value });
     }
@@ -76,16 +76,18 @@ function withTrailingMinus(assignment: Assignment, fields: Fields): Assignment {
  */
 function parseValue(
   place: string,
-  { text, isJson, isTyped }: Pick<Assignment, "text" | "isJson" | "isTyped">,
+  { text, op, isJson, isTyped }: Pick<Assignment, "text" | "op" | "isJson" | "isTyped">,
   schema: PlainSchema | undefined,
 ): JsonValue {
   try {
     if (isJson) return parseExactJson(text);
-    if (isTyped && isUnclearNull(text, schema))
+    if (isTyped && isUnclearNull(text, schema)) {
+      const assigned = `${place}${{ set: "", add: "+", remove: "-" }[op]}:=`;
       throw new CommandError(
-        `${place} accepts both null and the text null. Write ${place}:=null, or '${place}:="null"' for the text.`,
+        `${place} accepts both null and the text null. Write ${assigned}null, or '${assigned}"null"' for the text.`,
         exitCodes.usage,
       );
+    }
     const read = readValue(text, schema);
     const looksLikeJson = read === text && schema !== undefined && !accepts(schema, "string") && /^\s*[[{"]/.test(text);
     return looksLikeJson ? parseExactJson(text) : read;

@@ -32,7 +32,9 @@ async function assertNoOtherUse(home: Home): Promise<void> {
   if (names.includes(basename(home.formatFile))) return;
   // People may put files into a home before its first start, and a crash may have interrupted that start.
   const own = new Set(Object.values<string>({ ...home }).map(path => basename(path)));
-  const other = names.find(name => !own.has(name) && !/^(daemon\.log|before-restore-|lost\+found$)/.test(name));
+  const other = names.find(
+    name => !own.has(name) && !/^(daemon\.log|desktop\.|before-restore-|lost\+found$)/.test(name),
+  );
   if (other === undefined) return;
   throw new HomeError(
     `${home.folder} is not a home of Repoconf: it contains ${JSON.stringify(other)}. Nothing was changed. Name a new or an empty folder (--home DIR).`,

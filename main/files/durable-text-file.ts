@@ -404,7 +404,7 @@ function isUnusable(temporaryPath: string, error: unknown): boolean {
   const isOfIt = error instanceof Error && "path" in error && error.path === temporaryPath;
   // If a rename is denied, the target is the reason, not the temporary file.
   const isRename = isOfIt && "syscall" in error && error.syscall === "rename";
-  const codes = isRename ? ["ENOENT", "EXDEV"] : ["ENOENT", "EXDEV", "EACCES", "EPERM", "EROFS"];
+  const codes = isRename ? ["ENOENT", "ENOTDIR", "EXDEV"] : ["ENOENT", "ENOTDIR", "EXDEV", "EACCES", "EPERM", "EROFS"];
   return isOfIt && codes.includes(systemErrorCode(error) ?? "");
 }
 

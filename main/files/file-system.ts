@@ -42,6 +42,8 @@ export interface FolderIdentity {
   /** The number of its disk or mount. It changes with a restart of the system. */
   readonly device: number;
   readonly inode: number;
+  /** When it was created, in milliseconds, as inodes are used again; undefined if the file system does not tell. */
+  readonly created: number | undefined;
   /** Whether a disk is mounted right at this folder. */
   readonly isMount: boolean;
 }
@@ -84,7 +86,14 @@ export const realFileSystem: FileSystem = {
 
 function identityFrom(stats: Stats | undefined, above: Stats | undefined): FolderIdentity | undefined {
   if (!stats?.isDirectory()) return undefined;
-  return { device: stats.dev, inode: stats.ino, isMount: stats.dev !== above?.dev };
+  const { dev, ino, birthtimeMs, ctimeMs } = stats;
+  // Without a time of creation, Node returns that of the last change.
+  return {
+    device: dev,
+    inode: ino,
+    created: birthtimeMs === ctimeMs ? undefined : birthtimeMs,
+    isMount: dev !== above?.dev,
+  };
 }
 
 /** On a file system without hard links, an edit at the very moment of the rename is lost. */

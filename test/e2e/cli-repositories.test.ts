@@ -111,6 +111,12 @@ describe("repositories on the command line", () => {
       /^Added clone \([0-9a-f]{24}\): .*\nIts values are in its \.repoconf\.json, where changes are written too\.\n$/,
     );
     expect(await home.succeed(["get", "svc.timeout"], { folder: deep })).toBe("41\n");
+    // A folder that is named is a repository of its own.
+    const own = await home.run(["repo", "add", "."], { folder: deep });
+    expect(own.errorOutput).toContain(
+      `It does not use the values in ${clone}/.repoconf.json. To use them instead: repoconf repo remove`,
+    );
+    await home.succeed(["repo", "remove", "b", "--yes"]);
     await home.succeed(["set", "svc.timeout=42"], { folder: deep });
     expect(await readFile(join(clone, ".repoconf.json"), "utf8")).toBe('{ "config": { "svc": { "timeout": 42 } } }');
     await home.succeed(["repo", "remove", "clone", "--yes"]);

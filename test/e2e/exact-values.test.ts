@@ -100,7 +100,10 @@ describe("null", () => {
     const { code, errorOutput } = await failing(["set", "app.note=null"]);
     expect(code).toBe(2);
     expect(errorOutput).toContain(`Write app.note:=null, or 'app.note:="null"' for the text.`);
-    expect(await failing(["set", "app.words+=null"])).toMatchObject({ code: 2 });
+    expect(await failing(["set", "app.words+=null"])).toMatchObject({
+      code: 2,
+      errorOutput: expect.stringContaining("Write app.words+:=null, or 'app.words+:=\"null\"'"),
+    });
     expect(await stored()).toMatchObject({ note: "a" });
     expect(await failing(["set", "app.note=-"], "null\n")).toMatchObject({ code: 0 });
     expect(await stored()).toMatchObject({ note: "null" });

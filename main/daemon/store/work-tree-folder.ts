@@ -2,7 +2,7 @@ import type { FileSystem, FolderIdentity } from "../../files/file-system.ts";
 import { hasMark, inTreeFileName, moveIn } from "./work-tree.ts";
 
 /** What of a folder's identity a restart of the system does not change. */
-export type RecordedFolder = Pick<FolderIdentity, "inode" | "isMount">;
+export type RecordedFolder = Omit<FolderIdentity, "device">;
 
 export interface WorkTreeFolderOptions {
   readonly id: string;
@@ -19,7 +19,8 @@ export interface WorkTreeFolderOptions {
 /**
  * The folder of an in-tree repository. If the file is missing there, that only means something in the very folder: where its disk is not
  * mounted, an empty folder is in its place. A folder is known by our mark in its git folder, by inode and mount, or, as long as the
- * daemon runs, by its device.
+ * daemon runs, by its device and inode. An inode only counts with the time when its folder was created: others have it later, and the
+ * outermost folders of all disks have the same.
  */
 export class WorkTreeFolder {
   readonly #options: WorkTreeFolderOptions;
@@ -33,8 +34,8 @@ export class WorkTreeFolder {
   /** For the next start; undefined if it is not known which folder it is. */
   get recorded(): RecordedFolder | undefined {
     if (this.#known === undefined) return this.#options.recorded;
-    const { inode, isMount } = this.#known;
-    return { inode, isMount };
+    const { device: _, ...recorded } = this.#known;
+    return recorded;
   }
 
   /** Runs `read`, which tells whether the file is there, and returns why its absence means nothing; undefined if it does. */
@@ -47,9 +48,9 @@ export class WorkTreeFolder {
       return undefined;
     }
     const after = await fileSystem.identityOf(path);
-    if (after === undefined) return `the folder ${path} does not exist`;
-    const isSame = before?.device === after.device && before.inode === after.inode;
-    if (!isSame || !(await this.#isKnown(after)))
+    if (after === undefined)
+      return `the folder ${path} does not exist. Mount its disk, or, if it moved, run: repoconf repo move ${id} FOLDER`;
+    if (!isSame(before, after) || !(await this.#isKnown(after)))
       return `${path} has no ${inTreeFileName} and may be another folder than the one that had it, for example because its disk is not mounted. Mount the disk, or, if this is the right folder, run: repoconf repo move ${id} ${path}`;
     await this.#accept(after);
     return undefined;
@@ -57,15 +58,14 @@ export class WorkTreeFolder {
 
   /** Whether the known folder is still there. Synchronous, so that the answer is still true when the file is created. */
   isThere(): boolean {
-    const now = this.#options.fileSystem.identityNow(this.#options.path);
-    return now !== undefined && now.device === this.#known?.device;
+    return isSame(this.#known, this.#options.fileSystem.identityNow(this.#options.path));
   }
 
-  async #isKnown({ device, inode, isMount }: FolderIdentity): Promise<boolean> {
+  async #isKnown(folder: FolderIdentity): Promise<boolean> {
     const { path, pointer, recorded, isChosen } = this.#options;
-    if (this.#known !== undefined) return device === this.#known.device;
-    if (isChosen || (recorded?.inode === inode && recorded.isMount === isMount)) return true;
-    return hasMark(path, pointer);
+    if (this.#known !== undefined ? isSame(this.#known, folder) : isChosen) return true;
+    const isRecorded = isSameInode(recorded, folder) && recorded?.isMount === folder.isMount;
+    return (this.#known === undefined && isRecorded) || hasMark(path, pointer);
   }
 
   async #accept(folder: FolderIdentity): Promise<void> {
@@ -73,4 +73,14 @@ export class WorkTreeFolder {
     this.#known = folder;
     if (isFirst) await moveIn(this.#options.path, this.#options.pointer);
   }
+}
+
+/** Whether both are the same folder, within one run of the system. */
+function isSame(one: FolderIdentity | undefined, other: FolderIdentity | undefined): boolean {
+  return one?.device === other?.device && isSameInode(one, other);
+}
+
+function isSameInode(one: RecordedFolder | undefined, other: RecordedFolder | undefined): boolean {
+  if (one === undefined || other === undefined || one.inode !== other.inode) return false;
+  return one.created === undefined || other.created === undefined || one.created === other.created;
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { lstat, readdir, realpath, stat, unlink, writeFile } from "node:fs/promises";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { foreignDisks } from "../../files/foreign-disks.ts";
@@ -102,8 +102,13 @@ async function leaveMark(gitFolder: string, pointer: string): Promise<void> {
   }
 }
 
-/** Whether the .git folder of a work tree has the mark that `moveIn` leaves there. */
+/**
+ * Whether the .git folder of a work tree has the mark that `moveIn` leaves there. Only for the outermost folder of the work tree: in one
+ * below it, a disk may be mounted or not.
+ */
 export async function hasMark(folder: string, pointer: string): Promise<boolean> {
+  const workTree = await findWorkTree(folder).catch(() => undefined);
+  if (workTree?.folder !== resolve(folder)) return false;
   const gitFolder = await gitFolderBeside(folder);
   if (gitFolder === undefined) return false;
   const real = await realpath(pointer).catch(() => pointer);

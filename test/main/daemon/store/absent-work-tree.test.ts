@@ -1,5 +1,5 @@
 import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { bundle } from "../../../helpers/bundled.ts";
 import type { TestClient } from "../../../helpers/daemon.ts";
@@ -33,10 +33,11 @@ class Tree implements AsyncDisposable {
   }
 
   /** With a timeout of 30 in its file. */
-  static async create(kind: "git" | "plain"): Promise<Tree> {
+  static async create(kind: "git" | "plain" | "package"): Promise<Tree> {
     const tree = new Tree(await temporaryFolder());
     await mkdir(tree.folder);
     await mkdir(tree.#home);
+    if (kind === "package") await runProcess("git", ["init", "--quiet"], { folder: dirname(tree.folder) });
     if (kind === "git") await runProcess("git", ["init", "--quiet"], { folder: tree.folder });
     await tree.start();
     await tree.client.call("repo/add", { id: "site", name: "site", path: tree.folder, inTree: true });
@@ -90,7 +91,7 @@ class Tree implements AsyncDisposable {
   }
 }
 
-describe.each(["git", "plain"] as const)("a work tree (%s)", kind => {
+describe.each(["git", "plain", "package"] as const)("a work tree (%s)", kind => {
   test.each(["stop", "kill"] as const)(
     "whose place an empty folder takes before a start after a %s keeps its values, and nothing is written there",
     async how => {
@@ -113,6 +114,18 @@ describe.each(["git", "plain"] as const)("a work tree (%s)", kind => {
       expect(await tree.set(31)).toEqual([]);
     },
   );
+
+  test("whose place an empty folder takes while the daemon runs keeps its values, and nothing is written there", async () => {
+    await using tree = await Tree.create(kind);
+    const before = await tree.state();
+    await tree.unmount();
+    expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+    expect(await tree.state()).toEqual({ ...before, health: [1106] });
+    expect(await readdir(tree.folder)).toEqual([]);
+    await tree.mount();
+    expect(await tree.set(31)).toEqual([]);
+    expect(await tree.state()).toMatchObject({ timeout: 31, revision: (before.revision ?? 0) + 1, health: [] });
+  });
 
   test("is accepted without its file once a person has named the folder again", async () => {
     await using tree = await Tree.create(kind);

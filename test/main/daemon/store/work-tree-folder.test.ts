@@ -7,28 +7,30 @@ import { startTestDaemon } from "../../../helpers/daemon.ts";
 import { watchFileSystem } from "../../../helpers/file-system.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
-const disk: FolderIdentity = { device: 2, inode: 2, isMount: true };
-const below: FolderIdentity = { device: 1, inode: 7, isMount: false };
+const disk: FolderIdentity = { device: 2, inode: 2, created: 10, isMount: true };
+/** The outermost folder of another disk. */
+const other: FolderIdentity = { ...disk, created: 20 };
+const below: FolderIdentity = { device: 1, inode: 7, created: 5, isMount: false };
 
 /** A folder whose identity the test chooses; its disk was mounted when the daemon last ran. */
 function mountPoint(path: string) {
   const state: { now: FolderIdentity | undefined } = { now: disk };
   const fileSystem = { ...realFileSystem, identityOf: async () => state.now, identityNow: () => state.now };
-  const { inode, isMount } = disk;
-  const recorded = { inode, isMount };
+  const { device: _, ...recorded } = disk;
   const folder = new WorkTreeFolder({ id: "site", path, pointer: "", fileSystem, recorded, isChosen: false });
   return { state, folder };
 }
 
-const other = "may be another folder";
+const unknown = "may be another folder";
 
 test.each([
   ["mounted", disk, disk, undefined],
-  ["not mounted", below, below, other],
-  ["mounted while it is read", below, disk, other],
-  ["unmounted while it is read", disk, below, other],
+  ["not mounted", below, below, unknown],
+  ["on another disk", other, other, unknown],
+  ["mounted while it is read", below, disk, unknown],
+  ["unmounted while it is read", disk, below, unknown],
   ["deleted while it is read", disk, undefined, "does not exist"],
-  ["created while it is read", undefined, disk, other],
+  ["created while it is read", undefined, disk, unknown],
 ])("a folder without the file that is %s", async (_title, before, after, problem) => {
   await using temporary = await temporaryFolder();
   const { state, folder } = mountPoint(temporary.path);
