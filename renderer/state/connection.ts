@@ -43,12 +43,7 @@ export async function connect(locate: Locate): Promise<void> {
     client = own;
     try {
       await own.connect();
-      await loadAll();
-      for (const repo of screenStore.getState().opened.keys()) await openRepository(repo, true);
-      setState({ connection: "connected" });
-      // Runs after the watch, which is requested at once, so no change in between is missed.
-      setTimeout(() => void loadEdited(own));
-      for await (const message of own.watchEverything()) await take(message);
+      for await (const message of loadAndWatch(own)) await take(message);
     } catch (error) {
       if (client !== own) return;
       // The desktop app creates a new session for its window.
@@ -63,6 +58,26 @@ export async function connect(locate: Locate): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 1_000));
     if (client !== own) return;
   }
+}
+
+/** Loads everything, and returns what happens from then on. It is watched before it is read, so that no change in between is missed. */
+async function* loadAndWatch(own: RepoconfClient): AsyncGenerator<WatchMessage, void> {
+  // With thousands of repositories it takes a moment until the watch begins; the first rows do not wait for that.
+  if (screenStore.getState().repositories === undefined) await showFirstRepositories();
+  const begun = Promise.withResolvers<void>();
+  const messages = own.watchEverything({ onBegin: begun.resolve });
+  // This requests the watch; messages wait there until everything is loaded. It fails if the watch does not begin.
+  const first = messages.next();
+  first.then(() => begun.resolve(), begun.reject);
+  await begun.promise;
+  await loadAll();
+  for (const repo of screenStore.getState().opened.keys()) await openRepository(repo, true);
+  screenStore.setState({ connection: "connected" });
+  void loadEdited(own);
+  const { value, done } = await first;
+  if (done === true) return;
+  yield value;
+  yield* messages;
 }
 
 /** Sessions belong to the owner, so they receive the counts. */
@@ -99,6 +114,11 @@ async function loadScopes(): Promise<void> {
   const scopes = listed.map(({ scope, schema }) => ({ scope, schema: withMasks(schema) }));
   await loadPatterns(scopes);
   screenStore.setState({ scopes });
+}
+
+async function showFirstRepositories(): Promise<void> {
+  const first = await daemon().run("repo/list", {});
+  screenStore.setState({ firstRepositories: inOrder(first) });
 }
 
 async function loadRepositories(): Promise<void> {

@@ -392,10 +392,10 @@ export class RepoconfClient {
    * revoked or has expired), 1102 (no such repository), 1110 (it was away for longer than history is kept: list the values, then
    * watch again).
    */
-  async *watch({ repo, since, position, signal }: WatchOptions): AsyncGenerator<ConfigChanged, void> {
+  async *watch({ repo, since, position, signal, onBegin }: WatchOptions): AsyncGenerator<ConfigChanged, void> {
     const repos = typeof repo === "string" ? [repo] : repo;
     const from = typeof since === "number" ? Object.fromEntries(repos.map(id => [id, since])) : since;
-    yield* this.#watching(new Watch(repos, from, position), signal, watch => watch.changes());
+    yield* this.#watching(new Watch(repos, from, position, onBegin), signal, watch => watch.changes());
   }
 
   /**
@@ -406,8 +406,9 @@ export class RepoconfClient {
   async *watchEverything({
     position,
     signal,
-  }: Pick<WatchOptions, "position" | "signal"> = {}): AsyncGenerator<WatchMessage, void> {
-    yield* this.#watching(new Watch(undefined, {}, position), signal, watch => watch.messages());
+    onBegin,
+  }: Pick<WatchOptions, "position" | "signal" | "onBegin"> = {}): AsyncGenerator<WatchMessage, void> {
+    yield* this.#watching(new Watch(undefined, {}, position, onBegin), signal, watch => watch.messages());
   }
 
   async *#watching<Message>(

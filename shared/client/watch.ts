@@ -22,6 +22,8 @@ export interface WatchOptions {
   readonly position?: string;
   /** Ends the watch. */
   readonly signal?: AbortSignal;
+  /** Called once, when the watch begins: no change is missed between what is read from then on and the messages. */
+  onBegin?(): void;
 }
 
 /** One watch of a client: its queue of messages, and the last revision seen of each repository. */
@@ -43,12 +45,14 @@ export class Watch {
   #wake = Promise.withResolvers<void>();
   #begun = false;
   #hasBegun = false;
+  readonly #onBegin: () => void;
   #ended = false;
   #error: unknown;
 
-  constructor(repos: readonly string[] | undefined, since: Revisions = {}, position?: string) {
+  constructor(repos: readonly string[] | undefined, since: Revisions = {}, position?: string, onBegin = () => {}) {
     this.repos = repos;
     this.position = position;
+    this.#onBegin = onBegin;
     for (const [id, revision] of Object.entries(since)) this.#seen.set(id, revision);
   }
 
@@ -66,6 +70,7 @@ export class Watch {
   begin(revisions: Revisions): void {
     for (const [id, revision] of Object.entries(revisions)) if (!this.#seen.has(id)) this.#seen.set(id, revision);
     this.#begun = true;
+    if (!this.#hasBegun) this.#onBegin();
     this.#hasBegun = true;
   }
 

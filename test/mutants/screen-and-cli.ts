@@ -233,4 +233,13 @@ export const mutants: readonly Mutant[] = [
     test: "test/screen/activity.test.ts",
     name: "in a repository that was not open yet",
   },
+  {
+    promise: "screen",
+    removed: "watching before everything is loaded",
+    file: "renderer/state/connection.ts",
+    find: "  await begun.promise;\n",
+    replace: "",
+    test: "test/screen/live.test.ts",
+    name: "that happens while a page loads is not missed",
+  },
 ];

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { replaceFile } from "../helpers/broken-file.ts";
+import { holdRequests } from "../helpers/held-requests.ts";
 import { describeScreen, poll, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 /**
@@ -52,6 +53,19 @@ describeScreen("a change elsewhere", () => {
       await page.clock.runFor(3_000);
       await field("Timeout").and(marked).waitFor({ state: "detached" });
     }
+  });
+
+  test("that happens while a page loads is not missed", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    const requests = await holdRequests(window.page, "config/watch");
+    await requests.untilHeld();
+    await screen.t.addRepository("store");
+    await screen.set("shop", { "svc.timeout": 42 });
+    requests.release();
+    await window.row("store").waitFor();
+    await poll(() => window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("42");
   });
 
   test("saved on one page appears on the other", async () => {

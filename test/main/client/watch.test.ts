@@ -27,6 +27,24 @@ function collect<Message>(watch: AsyncIterable<Message>): {
   };
 }
 
+test("a watch says when it begins: changes made from then on arrive", async () => {
+  await using t = await startTestDaemon();
+  const repo = await t.addRepository();
+  using client = await connect({ home: t.homeFolder });
+  for (const watched of [undefined, repo]) {
+    const begun = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const options = { signal: stop.signal, onBegin: begun.resolve };
+    const messages = watched === undefined ? client.watchEverything(options) : client.watch({ repo, ...options });
+    const { seen, ended } = collect<unknown>(messages);
+    await begun.promise;
+    await t.owner.call("config/set", { repo, "svc.timeout": watched === undefined ? 4 : 5 });
+    await until(() => seen.length > 0, "the change");
+    stop.abort();
+    await ended;
+  }
+});
+
 describe("client.watch ends", () => {
   test("when the client is closed", async () => {
     await using t = await startTestDaemon();
