@@ -116,8 +116,11 @@ async function loadScopes(): Promise<void> {
   screenStore.setState({ scopes });
 }
 
+/** Enough for the first window, and never more than a page. */
+const shownFirst = 100;
+
 async function showFirstRepositories(): Promise<void> {
-  const first = await daemon().run("repo/list", {});
+  const first = await daemon().run("repo/list", { limit: shownFirst });
   screenStore.setState({ firstRepositories: inOrder(first) });
 }
 
