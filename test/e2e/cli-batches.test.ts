@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { askOnTerminal, hasTerminal } from "../helpers/terminal.ts";
 
 /** A home with the repositories shop, web and blog, whose ids are their names. */
@@ -128,26 +129,32 @@ describe.concurrent("a change of several repositories", () => {
     expect(await timeouts(home)).toEqual(["900", "900", "900"]);
   });
 
-  test.skipIf(!hasTerminal)("asks on a terminal; any answer except yes changes nothing", async () => {
-    await using home = await makeHome();
-    const change = ["set", ...everywhere, "svc.timeout=7"];
-    const first = await askOnTerminal(home, change);
-    expect(first.shown()).toContain("web: svc.timeout: 900 -> 7");
-    expect(first.shown()).toContain("Change these 3 repositories? [y/N]");
-    expect(await first.answer("")).toBe(1);
-    expect(await timeouts(home)).toEqual(["900", "900", "900"]);
-    expect(await (await askOnTerminal(home, change)).answer("y")).toBe(0);
-    expect(await timeouts(home)).toEqual(["7", "7", "7"]);
-  });
+  test.skipIf(!hasTerminal)(
+    titleWith(hasTerminal, "script", "asks on a terminal; any answer except yes changes nothing"),
+    async () => {
+      await using home = await makeHome();
+      const change = ["set", ...everywhere, "svc.timeout=7"];
+      const first = await askOnTerminal(home, change);
+      expect(first.shown()).toContain("web: svc.timeout: 900 -> 7");
+      expect(first.shown()).toContain("Change these 3 repositories? [y/N]");
+      expect(await first.answer("")).toBe(1);
+      expect(await timeouts(home)).toEqual(["900", "900", "900"]);
+      expect(await (await askOnTerminal(home, change)).answer("y")).toBe(0);
+      expect(await timeouts(home)).toEqual(["7", "7", "7"]);
+    },
+  );
 
-  test.skipIf(!hasTerminal)("overwrites nothing that was changed while the question was open", async () => {
-    await using home = await makeHome();
-    const asking = await askOnTerminal(home, ["set", ...everywhere, "svc.timeout=7"]);
-    await home.succeed(["set", "--repo", "web", "svc.timeout=8"]);
-    expect(await asking.answer("y")).toBe(3);
-    expect(asking.shown()).toContain("it was changed in the meantime");
-    expect(await timeouts(home)).toEqual(["7", "7", "8"]);
-  });
+  test.skipIf(!hasTerminal)(
+    titleWith(hasTerminal, "script", "overwrites nothing that was changed while the question was open"),
+    async () => {
+      await using home = await makeHome();
+      const asking = await askOnTerminal(home, ["set", ...everywhere, "svc.timeout=7"]);
+      await home.succeed(["set", "--repo", "web", "svc.timeout=8"]);
+      expect(await asking.answer("y")).toBe(3);
+      expect(asking.shown()).toContain("it was changed in the meantime");
+      expect(await timeouts(home)).toEqual(["7", "7", "8"]);
+    },
+  );
 });
 
 describe.concurrent("undo --batch", () => {
@@ -210,7 +217,7 @@ describe.concurrent("undo --batch", () => {
     expect(await home.succeed(["get", "svc.domain", "--repo", "web"])).toBe("\n");
   });
 
-  test.skipIf(!hasTerminal)("asks on a terminal", async () => {
+  test.skipIf(!hasTerminal)(titleWith(hasTerminal, "script", "asks on a terminal"), async () => {
     await using home = await makeHome();
     await home.succeed(["set", ...everywhere, "svc.timeout=7", "--yes"]);
     const asking = await askOnTerminal(home, ["undo", "--batch"]);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 const script = "/usr/bin/script";
@@ -73,25 +74,28 @@ describe("commands that a work tree brings, on the command line", () => {
     expect((await home.run(["doctor"])).output).not.toContain("runs as a command");
   });
 
-  test.skipIf(!hasTerminal)("on a terminal it asks about each value, and any answer except yes means no", async () => {
-    await using home = await makeCommandHome();
-    const folder = await makeSite(home);
-    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
-    const command = `"${process.execPath}" "${repoconfCommand}" trust`;
-    // A real terminal: the input is there before the question is asked.
-    const answer = (input: string) =>
-      runProcess(script, ["--quiet", "--return", "--command", command, "/dev/null"], {
-        folder,
-        input,
-        environment: { REPOCONF_HOME: home.homeFolder },
-      });
-    expect((await answer("\n\n")).output).toContain("Trust this value of svc.services? [y/N]");
-    // End of input means no for all remaining values.
-    expect((await answer("")).output).toContain("2 are not used until you trust them");
-    expect(await waitingIn(home, folder)).toHaveLength(2);
-    await answer("y\nn\n");
-    expect((await waitingIn(home, folder)).map(({ field }) => field)).toEqual(["svc.envvars"]);
-  });
+  test.skipIf(!hasTerminal)(
+    titleWith(hasTerminal, "script", "on a terminal it asks about each value, and any answer except yes means no"),
+    async () => {
+      await using home = await makeCommandHome();
+      const folder = await makeSite(home);
+      await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+      const command = `"${process.execPath}" "${repoconfCommand}" trust`;
+      // A real terminal: the input is there before the question is asked.
+      const answer = (input: string) =>
+        runProcess(script, ["--quiet", "--return", "--command", command, "/dev/null"], {
+          folder,
+          input,
+          environment: { REPOCONF_HOME: home.homeFolder },
+        });
+      expect((await answer("\n\n")).output).toContain("Trust this value of svc.services? [y/N]");
+      // End of input means no for all remaining values.
+      expect((await answer("")).output).toContain("2 are not used until you trust them");
+      expect(await waitingIn(home, folder)).toHaveLength(2);
+      await answer("y\nn\n");
+      expect((await waitingIn(home, folder)).map(({ field }) => field)).toEqual(["svc.envvars"]);
+    },
+  );
 });
 
 describe("scopes that a work tree brings, on the command line", () => {
@@ -229,7 +233,7 @@ describe("a new version of an accepted scope that makes a variable of a text", (
   });
 
   test.skipIf(!hasTerminal)(
-    "is shown again on a terminal if one of these values changes before the answer",
+    titleWith(hasTerminal, "script", "is shown again on a terminal if one of these values changes before the answer"),
     async () => {
       await using home = await makeCommandHome();
       const site = await makeUpgrade(home);

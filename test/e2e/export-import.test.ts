@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 const fieldCount = Object.keys(svcSchema.properties).length;
@@ -168,7 +169,11 @@ describe.concurrent("repoconf import", () => {
   const terminals = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 
   test.skipIf(!terminals)(
-    "a change made while the question is open is not overwritten, and the exit code is 3",
+    titleWith(
+      terminals,
+      "script",
+      "a change made while the question is open is not overwritten, and the exit code is 3",
+    ),
     async () => {
       await using home = await makeHome();
       await writeFile(join(home.workFolder, "values.json"), `{ "svc": { "timeout": 30 } }`);

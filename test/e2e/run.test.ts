@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 const deploySchema = {
@@ -101,8 +102,9 @@ describe.concurrent("repoconf run", () => {
   });
 
   const terminalProgram = "/usr/bin/script";
-  test.skipIf(process.platform !== "linux" || !existsSync(terminalProgram))(
-    "Ctrl+C on a terminal reaches the command, which says how it ends",
+  const hasTerminal = process.platform === "linux" && existsSync(terminalProgram);
+  test.skipIf(!hasTerminal)(
+    titleWith(hasTerminal, "script", "Ctrl+C on a terminal reaches the command, which says how it ends"),
     async () => {
       await using home = await makeHome();
       const file = join(home.workFolder, "count.cjs");

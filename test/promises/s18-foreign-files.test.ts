@@ -8,6 +8,7 @@ import { canMountDeadDisk, endDeadDisk, onDeadDisk } from "../helpers/dead-disk.
 import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
 import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
 import { randomNumbers } from "../helpers/random.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { repoconfCommand, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -22,8 +23,14 @@ function setTimeoutOf(client: TestClient, repo: string, timeout: number) {
   return client.call("config/set", { repo, "svc.timeout": timeout, flush: true });
 }
 
-test.skipIf(!canMountDeadDisk())(
-  "a disk that does not answer keeps its own repositories from being read until it answers, and no others",
+const hasDeadDisk = canMountDeadDisk();
+
+test.skipIf(!hasDeadDisk)(
+  titleWith(
+    hasDeadDisk,
+    "disk that does not answer can be mounted",
+    "a disk that does not answer keeps its own repositories from being read until it answers, and no others",
+  ),
   async () => {
     await using work = await temporaryFolder();
     await using home = await temporaryFolder();
