@@ -116,7 +116,7 @@ describeScreen("adding repositories", () => {
     await reads(dialog.getByRole("alert"), `The folder ${join(folder.path, "none")} does not exist.`);
     await place.fill(folder.path);
     await dialog.getByRole("alert").waitFor({ state: "detached" });
-    await dialog.getByRole("checkbox", { name: /Keep its values/ }).check();
+    await dialog.getByRole("combobox", { name: /^Values/ }).selectOption("tree");
     await dialog.getByRole("button", { name: "Scan this folder" }).click();
     await dialog.getByRole("button", { name: "Add 2 of them" }).click();
     await dialog.waitFor({ state: "detached" });
