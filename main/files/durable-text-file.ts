@@ -223,7 +223,7 @@ export class DurableTextFile implements Adapter<string> {
     try {
       await (this.#options.isForeign ? foreignDisks.ask(dirname(path), unlink, this.#clock) : unlink());
     } catch (error) {
-      if (systemErrorCode(error) !== "ENOENT") throw error;
+      if (!isAbsent(error)) throw error;
     }
     this.#hasAside = false;
   }
@@ -389,7 +389,7 @@ export class DurableTextFile implements Adapter<string> {
     try {
       await retryBlocked(this.#clock, () => this.#fileSystem.unlink(this.#temporaryPath));
     } catch (error) {
-      if (systemErrorCode(error) !== "ENOENT") throw error;
+      if (!isAbsent(error)) throw error;
     }
   }
 }
@@ -397,6 +397,11 @@ export class DurableTextFile implements Adapter<string> {
 /** A unique name in its folder; the next start removes such files. */
 function temporaryName(path: string): string {
   return `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`;
+}
+
+/** Whether there is no such file, or its folder is none any more: `.git` becomes a file when git's folder is moved. */
+function isAbsent(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR"].includes(systemErrorCode(error) ?? "");
 }
 
 /** Whether the temporary file or its folder caused the failure, and not another step of the write. */

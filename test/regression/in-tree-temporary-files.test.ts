@@ -128,6 +128,20 @@ describe("a set in a work tree succeeds", () => {
     expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": 2 })).errors).toEqual([]);
   });
 
+  test("by writing next to the file if git's folder was moved out of the work tree since the last set", async () => {
+    await using above = await temporaryFolder();
+    const tree = join(above.path, "tree");
+    await mkdir(tree);
+    await makeRepository(tree);
+    await using t = await startTestDaemon(noRescans);
+    await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
+    await t.owner.call("config/set", { repo: "t", "svc.timeout": 1 });
+    await git(tree, "init", "--quiet", "--separate-git-dir", join(above.path, "separate.git"), ".");
+    const { result } = await t.owner.call("config/set", { repo: "t", flush: true, "svc.timeout": 2 });
+    expect(result).toMatchObject([{ mirrored: true }]);
+    expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 2`);
+  });
+
   const otherDisk = "/dev/shm";
   const hasOther = existsSync(otherDisk) && statSync(otherDisk).dev !== statSync(tmpdir()).dev;
   const title = "by writing next to the file if git's folder is on another file system";

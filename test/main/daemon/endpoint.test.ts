@@ -73,7 +73,8 @@ describe("daemon.json", () => {
 
   test("replaces a link or a file planted in its place, without writing through it", async () => {
     const home = await newHome();
-    const target = join(home, "planted");
+    // A name that a home has: a folder with other files is refused.
+    const target = join(home, "daemon.log.planted");
     await writeFile(target, "as it was", { mode: 0o644 });
     await symlink(target, join(home, "daemon.json"));
     const daemon = await start(home, { port: 0 });
