@@ -62,6 +62,8 @@ describeScreen("the tree", () => {
     await using screen = await startMany(150);
     await using window = await screen.open();
     const { page } = window;
+    // The first rows are there before the others.
+    await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("153");
     await window.row("quiet").focus();
     // The tree is a single Tab stop.
     expect(await window.tree.getByRole("treeitem").and(page.locator("[tabindex='0']")).count()).toBe(1);
