@@ -1,4 +1,3 @@
-import { spawn, spawnSync } from "node:child_process";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
@@ -7,7 +6,7 @@ import { svcSchema } from "../../shared/scopes/svc.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { titleWith } from "../helpers/skips.ts";
-import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+import { askOnTerminal, hasTerminal } from "../helpers/terminal.ts";
 
 const fieldCount = Object.keys(svcSchema.properties).length;
 
@@ -165,33 +164,19 @@ describe.concurrent("repoconf import", () => {
     expect(await listStored(home, "shop")).toEqual({});
   });
 
-  // The command `script` of util-linux gives a command a terminal.
-  const terminals = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
-
-  test.skipIf(!terminals)(
+  test.skipIf(!hasTerminal)(
     titleWith(
-      terminals,
+      hasTerminal,
       "script",
       "a change made while the question is open is not overwritten, and the exit code is 3",
     ),
     async () => {
       await using home = await makeHome();
       await writeFile(join(home.workFolder, "values.json"), `{ "svc": { "timeout": 30 } }`);
-      const command = `'${process.execPath}' '${repoconfCommand}' import values.json --repo shop`;
-      const terminal = spawn("script", ["-qec", command, "/dev/null"], {
-        cwd: home.workFolder,
-        env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-      });
-      let shown = "";
-      terminal.stdout.on("data", part => {
-        shown += String(part);
-      });
-      const ended = new Promise(resolve => terminal.once("exit", resolve));
-      await until(() => shown.includes("[y/N]"), "the question");
+      const asking = await askOnTerminal(home, ["import", "values.json", "--repo", "shop"]);
       await home.succeed(["set", "--repo", "shop", "svc.domain=a.test"]);
-      terminal.stdin.write("y\n");
-      expect(await ended).toBe(3);
-      expect(shown).toContain("changed the repository in the meantime");
+      expect(await asking.answer("y")).toBe(3);
+      expect(asking.shown()).toContain("changed the repository in the meantime");
       expect(await listStored(home, "shop")).toEqual({ svc: { domain: "a.test" } });
     },
   );
