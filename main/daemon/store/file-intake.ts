@@ -35,6 +35,8 @@ export class FileIntake {
   isRead = false;
   /** The newest commit of another machine. */
   takenAt: LogNumber = 0;
+  /** When the next refresh was first requested, by the clock's `monotonic()`: it may wait long for a change before it in the queue. */
+  noticedAt: number | undefined;
   /** Whether the values must be checked again, only to report their problems. */
   isHealthDue = false;
   readonly #served: ServedState;
@@ -130,12 +132,14 @@ export class FileIntake {
 
   async refreshInTurn(): Promise<boolean> {
     if (this.isRemoved) return false;
+    const noticedAt = this.noticedAt ?? this.#served.options.clock.monotonic();
+    this.noticedAt = undefined;
     const path = this.isRead ? this.#served.files.values.path : undefined;
     const changed = await this.#served.files.refresh();
     // Writes to another file are no earlier texts of this one.
     if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
-    else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit();
+    else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
     else if (this.#served.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();
     else if (this.#served.isCheckedByOldRules) await this.reconcile(this.#served.mirror.wanted, "file");
     else return this.lateEdits.apply();
@@ -220,8 +224,8 @@ export class FileIntake {
     }
   }
 
-  /** Handles a change of the files. */
-  async applyExternalEdit(): Promise<void> {
+  /** Handles a change of the files. `noticedAt`: when it was noticed, by the clock's `monotonic()`. */
+  async applyExternalEdit(noticedAt = this.#served.options.clock.monotonic()): Promise<void> {
     const { content } = this.#served.files;
     if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
     // In a work tree a file that the daemon did not write counts as a whole: git puts whole files there. The daemon's own one lacks the
@@ -231,7 +235,11 @@ export class FileIntake {
     const { config, merged } =
       content.metadata.inTree && !isOurs
         ? { config: content.config, merged: false }
-        : this.#served.mirror.rebase(content.config, this.#served.options.scopes, this.unrecorded !== undefined);
+        : mirror.rebase(
+            content.config,
+            this.#served.options.scopes,
+            this.unrecorded === undefined ? noticedAt : undefined,
+          );
     await this.reconcile(config, merged ? "merge" : "file");
   }
 

@@ -181,11 +181,16 @@ export class Mirror {
 
   /**
    * The values that the file is to have after an edit by hand: those of the edit, and sets that its author did not know of. `merged`
-   * is true if these include sets that the file already had. Old and new names of a field count as the same field. `isWaiting`: the
-   * edit could not be recorded yet, so the time since then does not make a write older than the edit.
+   * is true if these include sets that the file already had. Old and new names of a field count as the same field. `noticedAt`: when
+   * the edit was noticed, by the clock's `monotonic()`; undefined if it could not be recorded then. A write does not get too old
+   * while the edit waits, for example for the log.
    */
-  rebase(edited: Config, scopes: Scopes, isWaiting: boolean): { readonly config: Config; readonly merged: boolean } {
-    if (!isWaiting) this.#dropOldWrites();
+  rebase(
+    edited: Config,
+    scopes: Scopes,
+    noticedAt: number | undefined,
+  ): { readonly config: Config; readonly merged: boolean } {
+    if (noticedAt !== undefined) this.#dropOldWrites(noticedAt);
     const merged = mergeStaleEdit({ textHash: this.textHash(), config: edited }, this.#recentWrites);
     const base = merged ?? edited;
     const untouched = diffConfigs(this.#inFile, this.#wanted).filter(path =>
@@ -324,7 +329,7 @@ export class Mirror {
     this.#fileRevision = moment.revision;
     if (this.#wanted === wanted) this.#editedBytes = 0;
     this.#wroteAt = this.#clock.monotonic();
-    this.#dropOldWrites();
+    this.#dropOldWrites(this.#wroteAt);
     const paths = differences.map(({ scope, field }) => ({ scope, field }));
     this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: wanted }, paths });
   }
@@ -427,8 +432,8 @@ export class Mirror {
     );
   }
 
-  #dropOldWrites(): void {
-    const since = this.#clock.monotonic() - staleEditAge;
+  #dropOldWrites(now: number): void {
+    const since = now - staleEditAge;
     const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
     this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
   }

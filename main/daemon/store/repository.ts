@@ -251,6 +251,7 @@ export class Repository {
 
   /** Reads the files in the queue; an edit of them becomes a change. */
   refresh(): Promise<void> {
+    this.#intake.noticedAt ??= this.#served.options.clock.monotonic();
     return this.#queue.refresh();
   }
 

@@ -176,6 +176,32 @@ test("an edit that can be recorded only later is still merged by the text that i
   expect(await shop.value("provider")).toBe("p");
 });
 
+test("an edit that waits behind a set for a slow log is still merged by the text that it was based on", async () => {
+  const clock = new TestClock({ timers: "run" });
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { clock, fileSystem });
+  await shop.set({ "svc.timeout": 31 });
+  const waits = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  fileSystem.before = async ({ operation, path }) => {
+    if (operation !== "write" || !path.includes("/log/")) return;
+    waits.resolve();
+    await released.promise;
+  };
+  const set = shop.set({ "svc.provider": "p" });
+  await waits.promise;
+  await saveByRename(shop.file, staleText);
+  const read = shop.t.owner.call("file/read", { repo: "shop" });
+  // Answered after the daemon has received the request before.
+  await shop.t.owner.call("daemon/status");
+  clock.advance(2_001);
+  released.resolve();
+  await Promise.all([set, read]);
+  expect(await shop.value("timeout")).toBe(31);
+  expect(await shop.value("refresh_day")).toBe(3);
+  expect(await shop.value("provider")).toBe("p");
+});
+
 describe("(c) an edit that did not know of the latest sets", () => {
   const merged = staleText.replace("30", "31");
 
