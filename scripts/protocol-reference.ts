@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { argumentSchemas } from "../main/daemon/argument-schemas.ts";
+import { argumentSchemas } from "../main/daemon/socket/argument-schemas.ts";
 import packageJson from "../package.json" with { type: "json" };
 import { errorNames } from "../shared/errors.ts";
 import { isJsonObject } from "../shared/json.ts";

@@ -4,7 +4,7 @@
  */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { homeFormat } from "../main/daemon/home.ts";
+import { homeFormat } from "../main/home/prepare-home.ts";
 import packageJson from "../package.json" with { type: "json" };
 import type { OperationName } from "../shared/protocol.ts";
 import { startTestDaemon } from "../test/helpers/daemon.ts";

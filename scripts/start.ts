@@ -7,7 +7,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { homeFolder } from "../main/home.ts";
+import { homeFolder } from "../main/home/home.ts";
 import { electronRuntime } from "./electron-runtime.ts";
 
 const project = join(import.meta.dirname, "..");

@@ -1,6 +1,6 @@
 import type { HealthProblem } from "../../shared/protocol.ts";
-import type { Scopes } from "../daemon/scopes.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
+import type { Scopes } from "../scopes/scopes.ts";
 import { isError, problemsOfText } from "./check-text.ts";
 import { textOf, type WorkTreeFile } from "./work-tree-file.ts";
 import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";

@@ -5,11 +5,11 @@ import { isJsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import { shortened } from "../../shared/shortened.ts";
-import type { Scopes } from "../daemon/scopes.ts";
-import { interpretConfig, type Locate, type Rules } from "../daemon/store/interpret.ts";
-import { presentPath, withNewNames } from "../daemon/store/renamed-fields.ts";
-import { isConfig } from "../daemon/store/repository-files.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
+import type { Scopes } from "../scopes/scopes.ts";
+import { isConfig } from "../store/repository/repository-files.ts";
+import { interpretConfig, type Locate, type Rules } from "../store/values/interpret.ts";
+import { presentPath, withNewNames } from "../store/values/renamed-fields.ts";
 
 /** The known members of a repository's file. The daemon keeps unknown ones but ignores them. */
 const members: ReadonlySet<string> = new Set(["$schema", "name", "path", "inTree", "config"]);

@@ -1,10 +1,10 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { limits } from "../../shared/limits.ts";
-import { repositorySchemaText } from "../daemon/repository-schema.ts";
-import { gitFolderBeside } from "../daemon/store/work-tree.ts";
 import { DurableTextFile, UnreadableFileError } from "../files/durable-text-file.ts";
 import { formatJsonText, JsonTextError, parseJsonText, rewriteJsonText } from "../files/json-text.ts";
+import { gitFolderBeside } from "../git/work-tree.ts";
+import { repositorySchemaText } from "../scopes/repository-schema.ts";
 import type { WorkTreeFile } from "./work-tree-file.ts";
 import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
 

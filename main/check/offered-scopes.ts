@@ -3,7 +3,7 @@ import { type JsonObject, sameJson } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
-import type { Home } from "../home.ts";
+import type { Home } from "../home/home.ts";
 import { readTextFile } from "./read-text-file.ts";
 import { readWorkTreeScopes, type SchemaFile } from "./work-tree-scopes.ts";
 

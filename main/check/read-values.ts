@@ -1,5 +1,5 @@
 import type { Config } from "../../shared/config.ts";
-import type { Scopes } from "../daemon/scopes.ts";
+import type { Scopes } from "../scopes/scopes.ts";
 import { type InterpretedText, interpretText } from "./check-text.ts";
 import { textOf, type WorkTreeFile } from "./work-tree-file.ts";
 import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";

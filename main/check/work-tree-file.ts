@@ -1,9 +1,9 @@
 import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { limits } from "../../shared/limits.ts";
-import { inTreeFileName } from "../daemon/store/work-tree.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
-import { findWorkTree } from "../git.ts";
+import { findWorkTree } from "../git/git.ts";
+import { inTreeFileName } from "../git/work-tree.ts";
 import { readTextFile } from "./read-text-file.ts";
 import { scopesFolder } from "./work-tree-scopes.ts";
 

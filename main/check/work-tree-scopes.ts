@@ -4,11 +4,11 @@ import type { JsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import { type PatternMaker, SchemaError } from "../../shared/schema/compile-schema.ts";
-import { compileScope, ScopeSchemaError, Scopes } from "../daemon/scopes.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { systemErrorCode } from "../files/file-system.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
+import { compileScope, ScopeSchemaError, Scopes } from "../scopes/scopes.ts";
 import { readTextFile } from "./read-text-file.ts";
 
 /** The folder for a repository's own scopes, relative to its work tree: `<scope>.schema.json`. */
@@ -52,7 +52,7 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   const names = found.filter(name => name.endsWith(ending)).sort();
   if (names.length === 0) return { scopes, files, problems };
   // Loaded on demand, because loading the pattern engine takes as long as the rest of a command.
-  const { comparedPattern } = await import("../daemon/compared-pattern.ts");
+  const { comparedPattern } = await import("../scopes/compared-pattern.ts");
   const makePattern = boundedPatterns(comparedPattern);
   for (const name of names.slice(0, limits.scopesOfWorkTree)) {
     const file = join(at, name);

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { CommandError, exitCodes } from "./exit-codes.ts";
+import { CommandError, exitCodes } from "./output/exit-codes.ts";
 
 /** Options of every command that connects to a daemon. */
 export interface SessionOptions {

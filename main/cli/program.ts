@@ -7,55 +7,55 @@ import {
   refuseEmptyOptions,
   startFolderOption,
 } from "./command-options.ts";
-import { exitCodeOf, exitCodes } from "./exit-codes.ts";
-import { exitProcess } from "./exit-process.ts";
-import { describeError } from "./messages.ts";
-import { commanderOutput, flushOutput, printFailure } from "./terminal.ts";
+import { exitCodeOf, exitCodes } from "./output/exit-codes.ts";
+import { exitProcess } from "./output/exit-process.ts";
+import { describeError } from "./output/messages.ts";
+import { commanderOutput, flushOutput, printFailure } from "./output/terminal.ts";
 
 type AddCommand = (program: Command) => void;
 
 /** Every command, in the order of the help. Loaded on demand, because each one adds to the start time. */
 const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
-  list: async () => (await import("./list.ts")).addListCommand,
-  get: async () => (await import("./get.ts")).addGetCommand,
-  check: async () => (await import("./check.ts")).addCheckCommand,
-  set: async () => (await import("./set.ts")).addSetCommand,
-  unset: async () => (await import("./unset.ts")).addUnsetCommand,
-  edit: async () => (await import("./edit.ts")).addEditCommand,
-  explain: async () => (await import("./explain.ts")).addExplainCommand,
-  search: async () => (await import("./search.ts")).addSearchCommand,
-  describe: async () => (await import("./describe.ts")).addDescribeCommand,
-  history: async () => (await import("./history.ts")).addHistoryCommand,
-  diff: async () => (await import("./diff.ts")).addDiffCommand,
-  undo: async () => (await import("./undo.ts")).addUndoCommand,
-  restore: async () => (await import("./restore.ts")).addRestoreCommand,
-  trust: async () => (await import("./trust.ts")).addTrustCommand,
-  watch: async () => (await import("./watch.ts")).addWatchCommand,
-  run: async () => (await import("./run.ts")).addRunCommand,
-  env: async () => (await import("./env.ts")).addEnvCommand,
-  hook: async () => (await import("./hook.ts")).addHookCommand,
-  "hook-load": async () => (await import("./hook.ts")).addHookLoadCommand,
-  export: async () => (await import("./export.ts")).addExportCommand,
-  import: async () => (await import("./import.ts")).addImportCommand,
-  backup: async () => (await import("./backup.ts")).addBackupCommand,
-  log: async () => (await import("./log.ts")).addLogCommand,
-  repo: async () => (await import("./repo.ts")).addRepoCommand,
-  schema: async () => (await import("./schema.ts")).addSchemaCommand,
-  scope: async () => (await import("./scope.ts")).addScopeCommand,
-  key: async () => (await import("./key.ts")).addKeyCommand,
-  ui: async () => (await import("./ui.ts")).addUiCommand,
-  status: async () => (await import("./status.ts")).addStatusCommand,
+  list: async () => (await import("./commands/list.ts")).addListCommand,
+  get: async () => (await import("./commands/get.ts")).addGetCommand,
+  check: async () => (await import("./commands/check.ts")).addCheckCommand,
+  set: async () => (await import("./commands/set.ts")).addSetCommand,
+  unset: async () => (await import("./commands/unset.ts")).addUnsetCommand,
+  edit: async () => (await import("./commands/edit.ts")).addEditCommand,
+  explain: async () => (await import("./commands/explain.ts")).addExplainCommand,
+  search: async () => (await import("./commands/search.ts")).addSearchCommand,
+  describe: async () => (await import("./commands/describe.ts")).addDescribeCommand,
+  history: async () => (await import("./commands/history.ts")).addHistoryCommand,
+  diff: async () => (await import("./commands/diff.ts")).addDiffCommand,
+  undo: async () => (await import("./commands/undo.ts")).addUndoCommand,
+  restore: async () => (await import("./commands/restore.ts")).addRestoreCommand,
+  trust: async () => (await import("./commands/trust.ts")).addTrustCommand,
+  watch: async () => (await import("./commands/watch.ts")).addWatchCommand,
+  run: async () => (await import("./commands/run.ts")).addRunCommand,
+  env: async () => (await import("./commands/env.ts")).addEnvCommand,
+  hook: async () => (await import("./commands/hook.ts")).addHookCommand,
+  "hook-load": async () => (await import("./commands/hook.ts")).addHookLoadCommand,
+  export: async () => (await import("./commands/export.ts")).addExportCommand,
+  import: async () => (await import("./commands/import.ts")).addImportCommand,
+  backup: async () => (await import("./commands/backup.ts")).addBackupCommand,
+  log: async () => (await import("./commands/log.ts")).addLogCommand,
+  repo: async () => (await import("./commands/repo.ts")).addRepoCommand,
+  schema: async () => (await import("./commands/schema.ts")).addSchemaCommand,
+  scope: async () => (await import("./commands/scope.ts")).addScopeCommand,
+  key: async () => (await import("./commands/key.ts")).addKeyCommand,
+  ui: async () => (await import("./commands/ui.ts")).addUiCommand,
+  status: async () => (await import("./commands/status.ts")).addStatusCommand,
   daemon: async () => {
-    const { addDaemonCommand } = await import("./daemon.ts");
+    const { addDaemonCommand } = await import("./commands/daemon.ts");
     return program => addDaemonCommand(program, packageJson.version);
   },
-  stop: async () => (await import("./stop.ts")).addStopCommand,
-  restart: async () => (await import("./stop.ts")).addRestartCommand,
-  service: async () => (await import("./service.ts")).addServiceCommand,
-  endpoint: async () => (await import("./endpoint.ts")).addEndpointCommand,
-  settings: async () => (await import("./settings.ts")).addSettingsCommand,
-  doctor: async () => (await import("./doctor.ts")).addDoctorCommand,
-  completion: async () => (await import("./completion.ts")).addCompletionCommand,
+  stop: async () => (await import("./commands/stop.ts")).addStopCommand,
+  restart: async () => (await import("./commands/stop.ts")).addRestartCommand,
+  service: async () => (await import("./commands/service.ts")).addServiceCommand,
+  endpoint: async () => (await import("./commands/endpoint.ts")).addEndpointCommand,
+  settings: async () => (await import("./commands/settings.ts")).addSettingsCommand,
+  doctor: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
+  completion: async () => (await import("./commands/completion.ts")).addCompletionCommand,
 };
 
 /** The program with the named commands, or with all of them. */
@@ -98,7 +98,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     if ("code" in error && error.code === "EPIPE") process.exit(exitCodes.done);
     throw error;
   });
-  if (process.env["NODE_OPTIONS"]) (await import("./unwanted-debugger.ts")).closeUnwantedDebugger();
+  if (process.env["NODE_OPTIONS"]) (await import("./system/unwanted-debugger.ts")).closeUnwantedDebugger();
   try {
     const program = await createProgram(neededCommands(argv.slice(2)));
     await program.parseAsync(argv);

@@ -5,10 +5,10 @@ import { connect, type Socket } from "node:net";
 import type { Address } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { protocolVersion } from "../../shared/protocol.ts";
-import { keyCredentials, sign } from "../credentials.ts";
-import { type Endpoint, readEndpoint } from "../endpoint-file.ts";
-import { type Home, homeAt, homeFolder } from "../home.ts";
-import { identityProof } from "../identity.ts";
+import { keyCredentials, sign } from "../home/credentials.ts";
+import { type Endpoint, readEndpoint } from "../home/endpoint-file.ts";
+import { type Home, homeAt, homeFolder } from "../home/home.ts";
+import { identityProof } from "../home/identity.ts";
 
 export interface LocateOptions {
   /** The home's folder. If left out: REPOCONF_HOME, or else the platform's data folder, which must be absolute (else RepoconfError 1101). */

@@ -5,7 +5,7 @@ import { RepoconfClient } from "../../shared/client/client.ts";
 import type { ShellSession } from "../../shared/shell-bridge.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
 import { createDaemon, type Daemon, HomeInUseError } from "../daemon/daemon.ts";
-import type { Home } from "../home.ts";
+import type { Home } from "../home/home.ts";
 
 export interface AppDaemonOptions {
   readonly home: Home;

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { accountFolder } from "../account-folder.ts";
+import { accountFolder } from "../home/account-folder.ts";
 
 /** Electron cannot start apps at login on Linux, so the app writes its own XDG autostart entry. */
 const entryFile = () => join(accountFolder("XDG_CONFIG_HOME", ".config"), "autostart", "repoconf.desktop");

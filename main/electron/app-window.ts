@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BrowserWindow, dialog, type Rectangle, type Session, screen, type WebFrameMain } from "electron";
 import type { ScreenLink } from "../../shared/shell-bridge.ts";
-import type { Home } from "../home.ts";
+import type { Home } from "../home/home.ts";
 import { denyNavigation, isScreen, securePreferences } from "./lockdown.ts";
 import { screenUrl } from "./own-screen.ts";
 

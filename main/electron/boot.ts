@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { app } from "electron";
 import { pino } from "pino";
-import { makeHomeFolder } from "../daemon/home.ts";
 import { deepLinkIn } from "../desktop/deep-link.ts";
-import { homeAt, homeFolder } from "../home.ts";
-import { RotatingLog } from "../rotating-log.ts";
+import { RotatingLog } from "../files/rotating-log.ts";
+import { homeAt, homeFolder } from "../home/home.ts";
+import { makeHomeFolder } from "../home/prepare-home.ts";
 import { AppWindow } from "./app-window.ts";
 import { wasStartedAtLogin } from "./autostart.ts";
 import { denyPermissions } from "./lockdown.ts";

@@ -1,6 +1,6 @@
 import { protocol, type Session, session } from "electron";
 import { desktopOrigin, desktopScheme } from "../../shared/shell-bridge.ts";
-import { Screen } from "../daemon/screen.ts";
+import { Screen } from "../daemon/http/screen.ts";
 
 /** The window loads the app's own files, never the daemon's port, on which another program may be listening. */
 export const screenUrl = `${desktopOrigin}/`;

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Adapter } from "lowdb";
 import pLimit, { type LimitFunction } from "p-limit";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../time/clock.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { foreignDisks } from "./foreign-disks.ts";
 import { type FileContent, readForeignFile, readRegularFile } from "./foreign-file.ts";

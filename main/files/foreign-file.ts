@@ -1,7 +1,7 @@
 import { fstatSync, type Stats } from "node:fs";
 import { type FileHandle, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { type FileSystem, noFollow, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { foreignDisks } from "./foreign-disks.ts";
 import { FileTooLargeError, UnreadableFileError } from "./unreadable-file-error.ts";

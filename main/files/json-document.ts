@@ -1,6 +1,6 @@
 import { type Adapter, Low } from "lowdb";
 import type { JsonObject } from "../../shared/json.ts";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../time/clock.ts";
 import {
   DurableTextFile,
   type DurableTextFileOptions,

@@ -1,7 +1,7 @@
 /** JSON text as people edit it by hand: read with its comments, and rewritten with as few changes as possible. */
 import { isJsonObject, type JsonObject } from "../../shared/json.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
-import { runInParts } from "../turns.ts";
+import { runInParts } from "../time/turns.ts";
 import { type MovedNames, rewritingBody } from "./json-text-edits.ts";
 import { defaultStyle, formatValue } from "./json-text-format.ts";
 import { type Place, type Range, TextLines } from "./json-text-places.ts";

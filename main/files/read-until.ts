@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 
 /** Pauses between reads, in milliseconds: 250 in total. */
 const pauses = [5, 15, 40, 90, 100];

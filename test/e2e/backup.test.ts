@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { create, extract, Header, list } from "tar";
 import { describe, expect, test } from "vitest";
-import { homeFormat, sharedHomeFormat } from "../../main/daemon/home.ts";
+import { homeFormat, sharedHomeFormat } from "../../main/home/prepare-home.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { connect } from "../helpers/patient-client.ts";

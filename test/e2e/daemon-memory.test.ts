@@ -17,9 +17,7 @@ test("a daemon with its own log does not load the code of shared logs, backups, 
   client.socket.close();
   expect(await daemon.end("SIGTERM")).toBe(0);
   const loaded = [...sourcesIn(loadedBy(daemon.errorOutput()).files)];
-  expect(loaded).toEqual(
-    expect.arrayContaining(["main/daemon/daemon.ts", "main/daemon/store/log/file-log.ts", "socket.io"]),
-  );
+  expect(loaded).toEqual(expect.arrayContaining(["main/daemon/daemon.ts", "main/store/log/file-log.ts", "socket.io"]));
   const foreign =
     /^(@nats-io|prom-client|tweetnacl|socket\.io-client|main\/client\/|main\/cli\/(backup|doctor|get|session)\b|.*\/stream-log\.ts$)/;
   expect(loaded.filter(name => foreign.test(name))).toEqual([]);

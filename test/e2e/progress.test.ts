@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { takeLock } from "../../main/daemon/lock.ts";
-import { homeAt } from "../../main/home.ts";
+import { homeAt } from "../../main/home/home.ts";
+import { takeLock } from "../../main/home/lock.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";

@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stopDaemon } from "../../main/cli/stop.ts";
-import { homeAt } from "../../main/home.ts";
+import { stopDaemon } from "../../main/cli/commands/stop.ts";
+import { homeAt } from "../../main/home/home.ts";
 import { type Finished, type RunOptions, runRepoconf } from "./spawned-daemon.ts";
 
 /** A temporary home and a temporary work folder, with the built command run on them as a user would. */

@@ -5,7 +5,7 @@ import {
   type CommitLog,
   type LogNumber,
   type OpenedLog,
-} from "../../main/daemon/store/log/commit-log.ts";
+} from "../../main/store/log/commit-log.ts";
 import { until } from "./daemon.ts";
 
 /** A log whose commits each set a timeout, which identifies them. */

@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "../../main/clock.ts";
-import { FileLog } from "../../main/daemon/store/log/file-log.ts";
 import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts";
+import { FileLog } from "../../main/store/log/file-log.ts";
+import { systemClock } from "../../main/time/clock.ts";
 import { type TestLog, testLog } from "./commit-log-contract.ts";
 
 /** The log in a folder, opened as at a start. */

@@ -1,9 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "../../main/clock.ts";
-import { Journal, listSegments, type Retention } from "../../main/daemon/store/journal/journal.ts";
-import type { ChangeRecord, JournalRecord } from "../../main/daemon/store/journal/record.ts";
 import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts";
+import { Journal, listSegments, type Retention } from "../../main/store/history/journal.ts";
+import type { ChangeRecord, JournalRecord } from "../../main/store/history/record.ts";
+import { systemClock } from "../../main/time/clock.ts";
 
 /** The default retention of a test: everything, in one segment. */
 const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { io, type Socket } from "socket.io-client";
-import { sign } from "../../main/credentials.ts";
+import { sign } from "../../main/home/credentials.ts";
 import { type ClientProof, clientText, type Handshake, serverText, sessionText } from "../../shared/handshake.ts";
 
 /**

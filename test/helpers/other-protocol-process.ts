@@ -3,8 +3,8 @@ import { unlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { newEndpoint } from "../../main/daemon/endpoint.ts";
-import { identityProof } from "../../main/identity.ts";
+import { newEndpoint } from "../../main/daemon/home/endpoint.ts";
+import { identityProof } from "../../main/home/identity.ts";
 
 const file = join(process.argv[2] ?? "", "daemon.json");
 const server = createServer((request, response) => {

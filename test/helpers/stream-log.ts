@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../main/clock.ts";
-import type { Committed, FollowedEntry } from "../../main/daemon/store/log/commit-log.ts";
-import { parseStreamAddress } from "../../main/daemon/store/log/stream-address.ts";
-import { StreamLog } from "../../main/daemon/store/log/stream-log.ts";
 import { realFileSystem } from "../../main/files/file-system.ts";
+import type { Committed, FollowedEntry } from "../../main/store/log/commit-log.ts";
+import { parseStreamAddress } from "../../main/store/shared/stream-address.ts";
+import { StreamLog } from "../../main/store/shared/stream-log.ts";
+import { type Clock, systemClock } from "../../main/time/clock.ts";
 import { type TestLog, testLog, timeoutOf } from "./commit-log-contract.ts";
 import type { TestServer } from "./nats-server.ts";
 

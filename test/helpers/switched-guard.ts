@@ -1,10 +1,10 @@
 import { vi } from "vitest";
 
 /**
- * A mock of main/daemon/guard.ts: the real guard, which a test can switch off to show what would get in without it. For
- * `vi.mock("../../main/daemon/guard.ts", () => import("../helpers/switched-guard.ts"))`, so that the product has no such switch.
+ * A mock of main/daemon/http/guard.ts: the real guard, which a test can switch off to show what would get in without it. For
+ * `vi.mock("../../main/daemon/http/guard.ts", () => import("../helpers/switched-guard.ts"))`, so that the product has no such switch.
  */
-const real = await vi.importActual<typeof import("../../main/daemon/guard.ts")>("../../main/daemon/guard.ts");
+const real = await vi.importActual<typeof import("../../main/daemon/http/guard.ts")>("../../main/daemon/http/guard.ts");
 
 export const guard = { on: true };
 

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../main/clock.ts";
+import { type Clock, systemClock } from "../../main/time/clock.ts";
 
 interface Timer {
   /** In terms of `monotonic()`. */

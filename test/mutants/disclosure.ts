@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the one function that every printed line passes through",
-    file: "main/cli/terminal.ts",
+    file: "main/cli/output/terminal.ts",
     find: "visible(text).replaceAll(ownEscape",
     replace: "text.replaceAll(ownEscape",
     test: hostileText,
@@ -19,7 +19,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the escaping of characters that change the text direction",
-    file: "main/cli/terminal.ts",
+    file: "main/cli/output/terminal.ts",
     find: "[\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029]",
     replace: "[\\p{Cc}]",
     test: hostileText,
@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the escaping of what JSON.stringify leaves unescaped",
-    file: "main/cli/terminal.ts",
+    file: "main/cli/output/terminal.ts",
     find: "visibleLines(JSON.stringify(value, null, indent))",
     replace: "JSON.stringify(value, null, indent)",
     test: hostileText,
@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the escaping of a single value printed on a terminal",
-    file: "main/cli/terminal.ts",
+    file: "main/cli/output/terminal.ts",
     find: "isTerminal() ? visibleLines(ended) : ended",
     replace: "ended",
     test: hostileText,
@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "printing a value unescaped when the output is not a terminal",
-    file: "main/cli/terminal.ts",
+    file: "main/cli/output/terminal.ts",
     find: "isTerminal() ? visibleLines(ended) : ended",
     replace: "visibleLines(ended)",
     test: hostileText,
@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the escaping of the daemon's log on a terminal",
-    file: "main/cli/daemon.ts",
+    file: "main/cli/commands/daemon.ts",
     find: "stream.write(visibleLines(line))",
     replace: "stream.write(line)",
     test: hostileText,
@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the terminal check before the daemon prints a link",
-    file: "main/cli/daemon.ts",
+    file: "main/cli/commands/daemon.ts",
     find: "isTerminal() && !mayResolveLocalhostOverNetwork()",
     replace: "daemon.url && !mayResolveLocalhostOverNetwork()",
     test: "test/e2e/ui.test.ts",
@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the terminal check before repoconf ui prints a link",
-    file: "main/cli/ui.ts",
+    file: "main/cli/commands/ui.ts",
     find: "if (!isTerminal())",
     replace: "if (!url)",
     test: "test/e2e/ui.test.ts",
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the absolute path of explorer.exe on Windows",
-    file: "main/cli/open-page.ts",
+    file: "main/cli/system/open-page.ts",
     find: `return win32.join(environment["SystemRoot"] || "C:\\\\Windows", "explorer.exe");`,
     replace: `return win32.basename("explorer.exe");`,
     test: "test/main/cli/open-page.test.ts",
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the working directory of the program that opens the browser",
-    file: "main/cli/open-page.ts",
+    file: "main/cli/system/open-page.ts",
     find: ", cwd: dirname(file) }",
     replace: ', ...(dirname(file) === "" && { cwd: file }) }',
     test: "test/e2e/ui.test.ts",
@@ -100,7 +100,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the masking of values without a schema, on the command line",
-    file: "main/cli/fields.ts",
+    file: "main/cli/connect/fields.ts",
     find: `return schema === undefined || masksAnything(schema);`,
     replace: `return schema !== undefined && masksAnything(schema);`,
     test: masked,
@@ -109,7 +109,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the masking of parts of values and of what a $ref masks, on the command line",
-    file: "main/cli/fields.ts",
+    file: "main/cli/connect/fields.ts",
     find: `withMasks(schema).properties`,
     replace: `(withMasks, schema).properties`,
     test: masked,
@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the refresh of a watch's schemas when scopes are added",
-    file: "main/cli/watch.ts",
+    file: "main/cli/commands/watch.ts",
     find: `if (received[0] === "scope" || `,
     replace: `if (`,
     test: masked,
@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the rights check before list reads anything",
-    file: "main/daemon/config-service.ts",
+    file: "main/daemon/config/config-service.ts",
     find: `    this.#assertVisible(caller, repo);
     const state = this.#store.peek(repo)`,
     replace: "    const state = this.#store.peek(repo)",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the rights check before history reads anything",
-    file: "main/daemon/config-service.ts",
+    file: "main/daemon/config/config-service.ts",
     find: `    this.#assertVisible(caller, repo);
     const state = await`,
     replace: "    const state = await",
@@ -183,7 +183,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "hiding a change's reason from keys that see only part of the change",
-    file: "main/daemon/change-views.ts",
+    file: "main/daemon/config/change-views.ts",
     find: "...(whole && reason !== undefined",
     replace: "...((whole || visible) && reason !== undefined",
     test: rights,
@@ -192,7 +192,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "counting the whole change, not only the requested field, for the right to its reason",
-    file: "main/daemon/change-views.ts",
+    file: "main/daemon/config/change-views.ts",
     find: "      whole = false;",
     replace: "      whole &&= path !== undefined;",
     test: rights,
@@ -237,7 +237,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "recording a key's use when its client disconnects",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: "      connection.end();\n      this.#options.onUse(caller);\n",
     replace: "      connection.end();\n",
     test: "test/main/daemon/keys.test.ts",
@@ -273,7 +273,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: 'replacing unknown operation names that a client sent by "unknown"',
-    file: "main/daemon/dispatch.ts",
+    file: "main/daemon/socket/dispatch.ts",
     find: `isOperationName(name) ? name : "unknown"`,
     replace: "name",
     test: audit,
@@ -282,7 +282,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "counting a missing right as a refusal in the audit file",
-    file: "main/daemon/audit-log.ts",
+    file: "main/daemon/observe/audit-log.ts",
     find: "return !caller.owner;",
     replace: "return false;",
     test: audit,
@@ -300,7 +300,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "aggregating repeated refusals into one line",
-    file: "main/daemon/audit-log.ts",
+    file: "main/daemon/observe/audit-log.ts",
     find: "    if (tally === undefined) {",
     replace: "    if (tally === undefined || tally.count >= 0) {",
     test: audit,
@@ -309,7 +309,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "writing the pending counts of refusals on shutdown",
-    file: "main/daemon/audit-log.ts",
+    file: "main/daemon/observe/audit-log.ts",
     find: "    for (const [about, tally] of this.#tallies) this.#report(about, tally);\n",
     replace: "",
     test: audit,
@@ -318,7 +318,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
     removed: "the refusal of a symbolic link in place of a log file",
-    file: "main/rotating-log.ts",
+    file: "main/files/rotating-log.ts",
     find: "O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW,",
     replace: "O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW & 0),",
     test: audit,

@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "drafts",
     removed: "sending draft/changed to the owner only",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: `caller => (caller.owner ? ["draft", "changed", changed] : undefined)`,
     replace: `() => ["draft", "changed", changed]`,
     test: daemonTest,
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "drafts",
     removed: "keeping drafts of masked values off the disk",
-    file: "main/daemon/drafts.ts",
+    file: "main/daemon/config/drafts.ts",
     find: "isMasked ? [] : [draft]",
     replace: "isMasked && [].length > 0 ? [] : [draft]",
     test: daemonTest,
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "drafts",
     removed: "keeping text drafts with masked values off the disk",
-    file: "main/daemon/drafts.ts",
+    file: "main/daemon/config/drafts.ts",
     find: "return (await this.#textHoldsMasked(draft.text)) ||",
     replace: "return false && (await this.#textHoldsMasked(draft.text)) ||",
     test: daemonTest,
@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "drafts",
     removed: "the masking of what a $ref masks",
-    file: "main/daemon/scopes.ts",
+    file: "main/scopes/scopes.ts",
     find: "schema: marked[field] ?? fieldSchema",
     replace: "schema: fieldSchema ?? marked[field]",
     test: daemonTest,
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "drafts",
     removed: "writing drafts to the disk before the reply",
-    file: "main/daemon/drafts.ts",
+    file: "main/daemon/config/drafts.ts",
     find: "      await this.#write(next);\n",
     replace: "",
     test: daemonTest,
@@ -89,7 +89,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "drafts",
     removed: "moving a broken drafts.json aside",
-    file: "main/daemon/drafts.ts",
+    file: "main/daemon/config/drafts.ts",
     find: "await rename(file.path,",
     replace: "await Promise.resolve(file.path,",
     test: daemonTest,
@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "drafts",
     removed: "the limits on drafts",
-    file: "main/daemon/drafts.ts",
+    file: "main/daemon/config/drafts.ts",
     find: "      if (changed.length > 0) assertFits(next);\n",
     replace: "",
     test: daemonTest,

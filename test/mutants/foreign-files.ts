@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const reader = { promise: "S18", test: "test/main/files/foreign-file.test.ts", file: "main/files/foreign-file.ts" };
 const disks = { promise: "S18", test: "test/main/files/foreign-disks.test.ts", file: "main/files/foreign-disks.ts" };
-const hook = { promise: "S18", test: "test/e2e/hook.test.ts", file: "main/cli/hook-scripts.ts" };
+const hook = { promise: "S18", test: "test/e2e/hook.test.ts", file: "main/cli/environment/hook-scripts.ts" };
 
 export const mutants: readonly Mutant[] = [
   {
@@ -73,14 +73,14 @@ export const mutants: readonly Mutant[] = [
     test: "test/promises/s18-foreign-files.test.ts",
     removed: "replacing what has the name of a mark (the mark is written through a link)",
     edits: [
-      { file: "main/daemon/store/work-tree.ts", find: "      await unlink(own).catch(() => {});\n", replace: "" },
-      { file: "main/daemon/store/work-tree.ts", find: ', { flag: "wx" });', replace: ");" },
+      { file: "main/git/work-tree.ts", find: "      await unlink(own).catch(() => {});\n", replace: "" },
+      { file: "main/git/work-tree.ts", find: ', { flag: "wx" });', replace: ");" },
     ],
     name: "a mark is not written through a link",
   },
   {
     ...hook,
-    file: "main/cli/hook-load.ts",
+    file: "main/cli/environment/hook-load.ts",
     removed: "the refusal of links where the hook's texts are loaded",
     find: "{ maximumBytes: largestFile }",
     replace: "{ maximumBytes: largestFile, followsLinks: true }",
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S18",
     test: "test/e2e/cli-daemon.test.ts",
-    file: "main/cli/stop.ts",
+    file: "main/cli/commands/stop.ts",
     removed: "waiting for the end of the process that stops",
     find: "      if (!(await waitForEnd(stopped.pid))) throw new CommandError(stillThere(stopped.pid));\n",
     replace: "",

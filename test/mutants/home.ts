@@ -5,7 +5,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "the refusal of every write in a home that was replaced",
-    file: "main/daemon/held-home.ts",
+    file: "main/daemon/home/held-home.ts",
     find: `      replace: async (temporary, path, assertUnchanged, aside) => {
         assertHeld();`,
     replace: "      replace: async (temporary, path, assertUnchanged, aside) => {",
@@ -15,7 +15,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "the periodic check of the lock",
-    file: "main/daemon/home-upkeep.ts",
+    file: "main/daemon/home/home-upkeep.ts",
     find: "this.#cancel = clock.schedule(interval, () => void this.#checkAndSchedule());",
     replace: "this.#cancel = clock.schedule(interval, () => {});",
     test: "test/regression/replaced-home.test.ts",
@@ -35,11 +35,11 @@ export const mutants: readonly Mutant[] = [
     removed: "not waiting for a WebSocket's closing handshake on shutdown",
     edits: [
       {
-        file: "main/daemon/server.ts",
+        file: "main/daemon/http/server.ts",
         find: "for (const socket of sockets) socket.destroySoon();",
         replace: "for (const { server } of servers) server.closeAllConnections();",
       },
-      { file: "main/daemon/server.ts", find: "for (const socket of sockets) socket.destroy();", replace: "" },
+      { file: "main/daemon/http/server.ts", find: "for (const socket of sockets) socket.destroy();", replace: "" },
     ],
     test: "test/regression/suspended-client.test.ts",
     name: "when it does not answer the close frame",
@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "handling connections that arrived before the server was ready",
-    file: "main/daemon/server.ts",
+    file: "main/daemon/http/server.ts",
     find: "for (const handle of kept) handle();",
     replace: "",
     test: "test/main/daemon/early-requests.test.ts",
@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "accepting connections only when every handler is in place",
-    file: "main/daemon/server.ts",
+    file: "main/daemon/http/server.ts",
     find: "  const openByAddress = async () => {",
     replace: "  open();\n  const openByAddress = async () => {",
     test: "test/e2e/crowded-port.test.ts",
@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "closing connections that do not read their pending data on shutdown",
-    file: "main/daemon/server.ts",
+    file: "main/daemon/http/server.ts",
     find: "for (const socket of sockets) socket.destroy();",
     replace: "",
     test: "test/regression/suspended-client.test.ts",
@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "checking an in-tree file once its folder is watched",
-    file: "main/daemon/store/hand-edits.ts",
+    file: "main/store/hand-edits/hand-edits.ts",
     find: "if (this.#started) void watched.then(() => this.#renewWatch(wanted)).then(refreshInside);",
     replace: "",
     test: "test/regression/in-tree-watch.test.ts",
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "closing inherited file descriptors in a background daemon",
-    file: "main/cli/daemon.ts",
+    file: "main/cli/commands/daemon.ts",
     find: "if (background) closeInheritedDescriptors();",
     replace: "if (!background) closeInheritedDescriptors();",
     test: "test/e2e/cli-daemon.test.ts",
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "writing daemon.json again if it is deleted",
-    file: "main/daemon/endpoint.ts",
+    file: "main/daemon/home/endpoint.ts",
     find: "  await writeEndpoint(home, endpoint, fileSystem);\n  return true;",
     replace: "  return true;",
     test: "test/regression/kept-home-files.test.ts",
@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "creating temporary files in git's folder",
-    file: "main/daemon/store/repository-files.ts",
+    file: "main/store/repository/repository-files.ts",
     find: "gitFolder ??= await gitFolderBeside(dirname(path));",
     replace: "",
     test: "test/regression/in-tree-temporary-files.test.ts",
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "the marker by which doctor finds another home that uses the same file",
-    file: "main/daemon/store/work-tree.ts",
+    file: "main/git/work-tree.ts",
     find: "await leaveMark(gitFolder, pointer).catch(() => {});",
     replace: "",
     test: "test/e2e/doctor.test.ts",
@@ -163,10 +163,10 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "waiting for settings that an editor deletes while it saves",
-    file: "main/daemon/settings.ts",
+    file: "main/home/settings.ts",
     find: "found => found.text !== null || this.#text === null",
     replace: "() => true",
-    test: "test/main/daemon/settings.test.ts",
+    test: "test/main/home/settings.test.ts",
     name: "that an editor deletes or writes in steps",
   },
   {
@@ -175,13 +175,13 @@ export const mutants: readonly Mutant[] = [
     file: "main/files/read-until.ts",
     find: "} catch {\n      // The last read decides.\n    }",
     replace: "} catch (error) {\n      throw error;\n    }",
-    test: "test/main/daemon/settings.test.ts",
+    test: "test/main/home/settings.test.ts",
     name: "that an editor deletes or writes in steps",
   },
   {
     promise: "home",
     removed: "the chosen environment of a daemon in the background",
-    file: "main/cli/background.ts",
+    file: "main/cli/connect/background.ts",
     find: "    env: daemonEnvironment(),\n",
     replace: "",
     test: "test/e2e/terminal-environment.test.ts",
@@ -190,7 +190,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "closing the debugger that NODE_OPTIONS opened",
-    file: "main/cli/unwanted-debugger.ts",
+    file: "main/cli/system/unwanted-debugger.ts",
     find: "  inspector.close();\n",
     replace: "",
     test: "test/e2e/terminal-environment.test.ts",
@@ -199,7 +199,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "keeping a debugger that was asked for",
-    file: "main/cli/unwanted-debugger.ts",
+    file: "main/cli/system/unwanted-debugger.ts",
     find: `argument.startsWith("--inspect")`,
     replace: "argument === undefined",
     test: "test/e2e/terminal-environment.test.ts",
@@ -217,7 +217,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "the refusal of a relative path in an environment variable",
-    file: "main/account-folder.ts",
+    file: "main/home/account-folder.ts",
     find: "if (isAbsolute(path)) return path;",
     replace: `if (path !== "") return path;`,
     test: "test/e2e/terminal-environment.test.ts",
@@ -226,7 +226,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "the home of the account if HOME is empty",
-    file: "main/account-folder.ts",
+    file: "main/home/account-folder.ts",
     find: "homedir() || userInfo().homedir",
     replace: "homedir() || userInfo().homedir.slice(0, 0)",
     test: "test/e2e/terminal-environment.test.ts",
@@ -235,34 +235,34 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "the refusal of an empty --home",
-    file: "main/home.ts",
+    file: "main/home/home.ts",
     find: `if (path === "")`,
     replace: `if (path === "-")`,
-    test: "test/main/daemon/foreign-home.test.ts",
+    test: "test/main/home/foreign-home.test.ts",
     name: "an empty text is no home",
   },
   {
     promise: "home",
     removed: "refusing a folder with other files as a home (its mode is changed, and tmp in it cleaned up)",
-    file: "main/daemon/home.ts",
+    file: "main/home/prepare-home.ts",
     find: "  await assertNoOtherUse(home);\n",
     replace: "",
-    test: "test/main/daemon/foreign-home.test.ts",
+    test: "test/main/home/foreign-home.test.ts",
     name: "is refused as a home",
   },
   {
     promise: "home",
     removed: "leaving tmp alone before the first start",
-    file: "main/daemon/home.ts",
+    file: "main/home/prepare-home.ts",
     find: "  if ((await readFormat(home)) === undefined) return;\n",
     replace: "",
-    test: "test/main/daemon/foreign-home.test.ts",
+    test: "test/main/home/foreign-home.test.ts",
     name: "files that people put into a home",
   },
   {
     promise: "home",
     removed: "the daemon's own answer to SIGUSR1 (Node's is a debugger)",
-    file: "main/cli/daemon.ts",
+    file: "main/cli/commands/daemon.ts",
     find: '  process.on("SIGUSR1", () => {});\n',
     replace: "",
     test: "test/e2e/terminal-environment.test.ts",

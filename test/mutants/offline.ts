@@ -8,7 +8,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...check,
     removed: "the exit code for a file with errors",
-    file: "main/cli/check.ts",
+    file: "main/cli/commands/check.ts",
     find: "process.exitCode = exitCodes.refused;",
     replace: "process.exitCode = exitCodes.done;",
     name: "exits with code 3",
@@ -16,7 +16,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...check,
     removed: "treating warnings as success",
-    file: "main/cli/check.ts",
+    file: "main/cli/commands/check.ts",
     find: "isError || options.strict === true",
     replace: "isError || options.strict !== undefined || !isError",
     name: "warnings fail only with --strict",
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...check,
     removed: "the refusal of a field whose value cannot be used (its default is printed)",
-    file: "main/cli/read-offline.ts",
+    file: "main/cli/connect/read-offline.ts",
     find: "if (refused !== undefined) throw refusal(refused);",
     replace: "",
     name: "and prints no default for it",
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
     ...check,
     removed: "the linear-time pattern engine for a clone's schemas",
     file: "main/check/work-tree-scopes.ts",
-    find: `  const { comparedPattern } = await import("../daemon/compared-pattern.ts");`,
+    find: `  const { comparedPattern } = await import("../scopes/compared-pattern.ts");`,
     replace: `  const { nativePattern: comparedPattern } = await import("../../shared/schema/native-pattern.ts");`,
     name: "a schema that cannot be used are errors at their position",
   },
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...check,
     removed: "the escaping of annotations",
-    file: "main/cli/check.ts",
+    file: "main/cli/commands/check.ts",
     find: `return visible(text).replaceAll("%", "%25");`,
     replace: "return visible(text);",
     name: "no text in it can end it or start another one",
@@ -105,7 +105,7 @@ export const mutants: readonly Mutant[] = [
     promise: "offline",
     test: "test/main/check/check-text.test.ts",
     removed: "the position of a problem inside a value",
-    file: "main/daemon/store/interpret.ts",
+    file: "main/store/values/interpret.ts",
     find: `pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside });`,
     replace: `pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside: inside.slice(0, 0) });`,
     name: "a problem inside a value",
@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...editors,
     removed: "adjusting $ref targets in the schema for editors",
-    file: "main/daemon/repository-schema.ts",
+    file: "main/scopes/repository-schema.ts",
     find: "  return (isJsonObject(target) ? places.get(target) : undefined) ?? reference;",
     replace: "  return isJsonObject(target) ? reference : reference;",
     name: "for every scope",
@@ -130,7 +130,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...editors,
     removed: "marking unknown fields in an editor",
-    file: "main/daemon/repository-schema.ts",
+    file: "main/scopes/repository-schema.ts",
     find: "return isReferred ? made : { ...made, additionalProperties: false };",
     replace: "return isReferred ? made : made;",
     name: "repoconf schema writes next to it",
@@ -146,7 +146,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...trust,
     removed: "waiting for a person to accept scopes (adding a repository accepts them)",
-    file: "main/cli/repo.ts",
+    file: "main/cli/commands/repo.ts",
     find: "  if (names.length > 0)\n    print(",
     replace: `  for (const one of path === undefined ? [] : await readOfferedScopes(path, home))\n    await (await import("node:fs/promises")).writeFile(one.homeFile, one.text);\n  if (names.length > 0)\n    print(`,
     name: "the daemon uses no scope before a person accepts it",
@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...trust,
     removed: "comparing the hash of the scope that was shown",
-    file: "main/cli/trust-scopes.ts",
+    file: "main/cli/change/trust-scopes.ts",
     find: "({ hash }) => hashes.includes(hash)",
     replace: "() => hashes.length > 0",
     name: "the daemon uses no scope before a person accepts it",

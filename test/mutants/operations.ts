@@ -5,7 +5,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "the revision of a value that the command line prints",
-    file: "main/cli/read-config.ts",
+    file: "main/cli/connect/read-config.ts",
     find: "revision: reply.revision ?? 0",
     replace: "revision: 0",
     test: "test/e2e/cli-values.test.ts",
@@ -14,7 +14,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "omitting the revision from the note of a merge that made none",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "record === undefined || record.changes.length === 0",
     replace: "record === undefined && 1 > 2",
     test: "test/regression/merge-notes.test.ts",
@@ -23,7 +23,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "waiting for the file before explain reports its position",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "    await repository?.follow();\n    return repository?.source",
     replace: "    return repository?.source",
     test: "test/main/daemon/rights-hidden.test.ts",
@@ -32,7 +32,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "excluding merge notes from @broken (status counts them as problems)",
-    file: "main/daemon/search.ts",
+    file: "main/daemon/config/search.ts",
     find: "isBroken: problemsIn(health).length > 0",
     replace: "isBroken: health.length > 0",
     test: "test/regression/merge-notes.test.ts",
@@ -41,7 +41,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "naming the fields that a restore of all fields cannot bring back",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: "...(passedOver.length > 0 && { forgotten: passedOver })",
     replace: "",
     test: "test/regression/forgotten-restore.test.ts",
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "repo move for a repository whose work tree is missing",
-    file: "main/daemon/store/text-operations.ts",
+    file: "main/store/repository/text-operations.ts",
     find: `      if (this.#intake.isRemoved || home.status.kind !== "good") throw this.#intake.notWritable();`,
     replace: `      if (this.#intake.isRemoved || this.#served.files.content.kind === "broken") throw this.#intake.notWritable();`,
     test: "test/regression/moved-work-tree.test.ts",
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "sending progress about changes that a connected watcher cannot see",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: "if (change === undefined) return service.viewProgress(caller, id, revision, where);",
     replace: "if (change === undefined) return undefined;",
     test: "test/regression/unseen-changes.test.ts",
@@ -75,7 +75,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "sending progress when a watcher has caught up",
-    file: "main/daemon/catch-up.ts",
+    file: "main/daemon/socket/catch-up.ts",
     find: "      if (store.has(repo) && connection.isBehind(repo)) sendProgress(connection, repo, run.at, options);\n",
     replace: "",
     test: "test/regression/unseen-changes.test.ts",
@@ -84,7 +84,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "the rights check of progress events",
-    file: "main/daemon/config-service.ts",
+    file: "main/daemon/config/config-service.ts",
     find: `return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;`,
     replace: `return ["config", "progress", { repo, revision, ...where }];`,
     test: "test/regression/unseen-changes.test.ts",
@@ -93,7 +93,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "skipping erased revisions in undo",
-    file: "main/cli/undo.ts",
+    file: "main/cli/commands/undo.ts",
     find: "while (changes.length < 2 && older !== undefined && damage === undefined)",
     replace: "while (false)",
     test: "test/e2e/cli-history.test.ts",
@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "long file names in a backup",
-    file: "main/cli/backup-archive.ts",
+    file: "main/cli/backup/backup-archive.ts",
     find: "[A-Za-z0-9._-]{0,126}$",
     replace: "[A-Za-z0-9._-]{0,94}$",
     test: "test/e2e/backup.test.ts",
@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "the limit on cached reply texts",
-    file: "main/daemon/prepared-replies.ts",
+    file: "main/daemon/socket/prepared-replies.ts",
     find: "if (this.#bytes > this.#mostBytes) {",
     replace: "if (this.#bytes < 0) {",
     test: "test/main/daemon/prepared-replies.test.ts",
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "caching the text of a result",
-    file: "main/daemon/prepared-replies.ts",
+    file: "main/daemon/socket/prepared-replies.ts",
     find: "this.#ends.set(result, end);",
     replace: "",
     test: "test/main/daemon/prepared-replies.test.ts",
@@ -137,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "the namespace of a prepared reply",
-    file: "main/daemon/prepared-replies.ts",
+    file: "main/daemon/socket/prepared-replies.ts",
     find: 'packet.nsp === "/" ? ""',
     replace: 'packet.nsp !== "" ? ""',
     test: "test/main/daemon/prepared-replies.test.ts",
@@ -146,7 +146,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "sending the cached bytes of a reply (Engine.IO encodes the text again)",
-    file: "main/daemon/prepared-replies.ts",
+    file: "main/daemon/socket/prepared-replies.ts",
     find: 'connection.transport.name === "websocket"',
     replace: 'connection.transport.name === "webtransport"',
     test: "test/main/daemon/prepared-replies.test.ts",
@@ -155,7 +155,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "the eight bytes for the length of a large frame",
-    file: "main/daemon/prepared-replies.ts",
+    file: "main/daemon/socket/prepared-replies.ts",
     find: "payload < 65536 ? 4 : 10",
     replace: "payload < 1e9 ? 4 : 10",
     test: "test/main/daemon/prepared-replies.test.ts",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "counting a frame's bytes instead of its characters",
-    file: "main/daemon/prepared-replies.ts",
+    file: "main/daemon/socket/prepared-replies.ts",
     find: "1 + Buffer.byteLength(start)",
     replace: "1 + start.length",
     test: "test/main/daemon/prepared-replies.test.ts",
@@ -173,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R16",
     removed: "counting prepared replies that a client does not read",
-    file: "main/daemon/transport-bytes.ts",
+    file: "main/daemon/socket/transport-bytes.ts",
     find: "return data.byteLength;",
     replace: "return 0;",
     test: "test/main/daemon/slow-client.test.ts",
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "applying a value edit to the value at the time it runs",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: "const outcome = applyValueEdits(before, edits);",
     replace: "const outcome = applyValueEdits(schema?.default, edits);",
     test: "test/main/daemon/set-edits.test.ts",
@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     removed: "the size limit of a value that grows by edits",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: "const isTooLarge = bytes > limits.valueBytes;",
     replace: "const isTooLarge = bytes < 0;",
     test: "test/main/daemon/set-edits.test.ts",
@@ -209,7 +209,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "the confirmation before edit replaces someone else's change",
-    file: "main/cli/edited-text.ts",
+    file: "main/cli/edit/edited-text.ts",
     find: "const how = { flush: true, revision, ",
     replace: "const how = { flush: true, revision: revision < 0 ? 0 : null, ",
     test: "test/e2e/edit.test.ts",
@@ -218,7 +218,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "validating a file's text before edit saves it",
-    file: "main/cli/edited-text.ts",
+    file: "main/cli/edit/edited-text.ts",
     find: "if (problems.some(problem => isError(problem, scopes)))",
     replace: "if (problems.length < 0)",
     test: "test/e2e/edit.test.ts",
@@ -227,7 +227,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "sending past changes for watch --since",
-    file: "main/cli/watch.ts",
+    file: "main/cli/commands/watch.ts",
     find: "since: since ?? 0, signal",
     replace: "signal",
     test: "test/e2e/cli-daemon.test.ts",
@@ -245,7 +245,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "leaving typed-ahead input to the editor that starts next",
-    file: "main/cli/terminal.ts",
+    file: "main/cli/output/terminal.ts",
     find: "  if (!reader.isOver) reader.pause();\n",
     replace: "",
     test: "test/e2e/edit.test.ts",
@@ -254,7 +254,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "applying --add to the current value (it replaces the list)",
-    file: "main/cli/set.ts",
+    file: "main/cli/commands/set.ts",
     find: "else edits.push({ ...place, op, value });",
     replace: 'else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });',
     test: "test/e2e/value-places.test.ts",
@@ -263,7 +263,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "the revision of several values",
-    file: "main/cli/get.ts",
+    file: "main/cli/commands/get.ts",
     find: "if (options.withRevision) printValue(String(revision));",
     replace: "if (options.withRevision) printValue(String(revision + 1));",
     test: "test/e2e/value-places.test.ts",
@@ -272,7 +272,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "the refusal of a place without a value",
-    file: "main/cli/value-place.ts",
+    file: "main/cli/change/value-place.ts",
     find: "if (value === undefined) throw new CommandError(`There is",
     replace: "if (value === null) throw new CommandError(`There is",
     test: "test/e2e/value-places.test.ts",
@@ -281,7 +281,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "the refusal to set the same place twice",
-    file: "main/cli/set.ts",
+    file: "main/cli/commands/set.ts",
     find: 'if (op === "set" && seen.has(shown)) throw',
     replace: 'if (op === "set" && seen.has(place.path)) throw',
     test: "test/e2e/value-places.test.ts",
@@ -290,7 +290,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "deleting the temporary file after an edit that changed nothing",
-    file: "main/cli/edit-until-valid.ts",
+    file: "main/cli/edit/edit-until-valid.ts",
     find: "    if (edited === text) await finish();\n",
     replace: "",
     test: "test/e2e/edit.test.ts",
@@ -299,7 +299,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "keeping a text that could not be saved",
-    file: "main/cli/edit-until-valid.ts",
+    file: "main/cli/edit/edit-until-valid.ts",
     find: `throw keptIn(file, "Nothing was saved.");`,
     replace: `await finish();\n    throw keptIn(file, "Nothing was saved.");`,
     test: "test/e2e/edit.test.ts",
@@ -308,7 +308,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "the reason of an edited value",
-    file: "main/cli/edited-text.ts",
+    file: "main/cli/edit/edited-text.ts",
     find: "...(reason !== undefined && { reason }) }",
     replace: "}",
     test: "test/e2e/edit.test.ts",
@@ -317,7 +317,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "ignoring changes of other fields when one value is edited",
-    file: "main/cli/edited-text.ts",
+    file: "main/cli/edit/edited-text.ts",
     find: "        if (isOurs) continue;\n",
     replace: "",
     test: "test/e2e/edit.test.ts",
@@ -326,7 +326,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "limiting set --where to what the query finds",
-    file: "main/cli/change-values.ts",
+    file: "main/cli/change/change-values.ts",
     find: ".filter(({ id }) => found.has(id));",
     replace: ";",
     test: "test/e2e/value-places.test.ts",
@@ -335,7 +335,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "refusing a query of --where that has no conditions",
-    file: "main/cli/change-values.ts",
+    file: "main/cli/change/change-values.ts",
     find: "if (parseQuery(where, Date.now()).length === 0)",
     replace: "if (Date.now() === 0)",
     test: "test/e2e/cli-batches.test.ts",
@@ -353,7 +353,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "asking before several repositories are changed",
-    file: "main/cli/change-values.ts",
+    file: "main/cli/change/change-values.ts",
     find: "if (preview.count > 1)",
     replace: "if (preview.count > 1_000)",
     test: "test/e2e/cli-batches.test.ts",
@@ -362,7 +362,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "changing only the revisions that the question showed",
-    file: "main/cli/change-values.ts",
+    file: "main/cli/change/change-values.ts",
     find: "    ({ revisions } = preview);\n",
     replace: "",
     test: "test/e2e/cli-batches.test.ts",
@@ -371,7 +371,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "asking before a batch is undone",
-    file: "main/cli/undo-batch.ts",
+    file: "main/cli/change/undo-batch.ts",
     find: "if (!options.yes) await confirmChange",
     replace: "if (options.yes === undefined && count > 1_000) await confirmChange",
     test: "test/e2e/cli-batches.test.ts",
@@ -380,7 +380,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "choosing one's own batch to undo",
-    file: "main/cli/undo-batch.ts",
+    file: "main/cli/change/undo-batch.ts",
     find: " || !/^(this key|owner)\\b/.test(actor)",
     replace: "",
     test: "test/e2e/cli-batches.test.ts",
@@ -389,7 +389,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "asking which folder is meant if one below the root has values of its own",
-    file: "main/cli/repo.ts",
+    file: "main/cli/commands/repo.ts",
     find: "if (folder === root) return root;",
     replace: "if (folder !== undefined) return root;",
     test: "test/e2e/cli-repositories.test.ts",
@@ -407,7 +407,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "refusing a link or a folder in the place of an in-tree file",
-    file: "main/daemon/store/work-tree.ts",
+    file: "main/git/work-tree.ts",
     find: "    if (stats.isFile()) return true;\n",
     replace: "    if (stats.ino > 0) return true;\n",
     test: "test/main/daemon/repo.test.ts",
@@ -416,7 +416,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "refusing an empty batch in a search of the histories",
-    file: "main/daemon/argument-schemas.ts",
+    file: "main/daemon/socket/argument-schemas.ts",
     find: "properties: { query, batch, limit",
     replace: "properties: { query, batch: optionalString, limit",
     test: "test/main/daemon/batches.test.ts",

@@ -7,7 +7,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R2",
     removed: "applying the fields of a set as one change",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: "      const applied = await this.#store.apply(repo, this.#changeRequest(caller, request));\n",
     replace:
       "      for (const one of request.values)\n" +
@@ -34,7 +34,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R3",
     removed: "the sync after appending to a journal",
-    file: "main/daemon/store/journal/journal.ts",
+    file: "main/store/history/journal.ts",
     find: "if (isDurable) await handle.datasync();",
     replace: "",
     test: "test/promises/r3-power-loss.test.ts",
@@ -42,7 +42,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R3",
     removed: "the sync of a new segment",
-    file: "main/daemon/store/journal/journal.ts",
+    file: "main/store/history/journal.ts",
     find: "writeAll(handle, content, 0);\n        await handle.datasync();",
     replace: "writeAll(handle, content, 0);",
     test: "test/promises/r3-power-loss.test.ts",
@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R3",
     removed: "the sync of a new segment's folder",
-    file: "main/daemon/store/journal/journal.ts",
+    file: "main/store/history/journal.ts",
     find: "      await syncFolder(folder, fileSystem, clock);\n",
     replace: "",
     test: "test/promises/r3-power-loss.test.ts",
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R5",
     removed: "the last valid values of a file that is now broken",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "stored: undefined, broken: content.problem }, [content.problem]",
     test: "test/promises/r5-broken-files.test.ts",
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R5",
     removed: "reporting that a file is invalid",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "broken: content.problem }, []",
     test: "test/promises/r5-random-files.test.ts",
@@ -90,16 +90,16 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R6",
     removed: "merging an edit that was based on a text before recent sets",
-    file: "main/daemon/store/mirror.ts",
+    file: "main/store/mirror/mirror.ts",
     find: "config: edited }, this.#recentWrites);",
     replace: "config: edited }, []);",
     // The race in r6-lost-updates produces a stale edit only by chance, so another test has to fail.
-    test: "test/main/daemon/store/stale-edits.test.ts",
+    test: "test/main/store/stale-edits.test.ts",
   },
   {
     promise: "R7",
     removed: "comparing a set's revision with the result of the previous set in the batch",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: "wanted !== undefined && wanted !== state.revision)",
     replace: "wanted !== undefined && wanted !== this.#store.revision(state.id))",
     test: "test/promises/r7-r8-r9-recorded-history.test.ts",
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R8",
     removed: "list showing a set at once (its view is up to 20 ms old)",
-    file: "main/daemon/config-views.ts",
+    file: "main/daemon/config/config-views.ts",
     find: "    const { effective, readable } = this.#viewsOf(state);\n",
     replace:
       "    this.held ??= new Map();\n" +
@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R9",
     removed: "the last check for changes made while past changes were sent",
-    file: "main/daemon/catch-up.ts",
+    file: "main/daemon/socket/catch-up.ts",
     find: "    if (complete) run.at = Math.max(run.at, newest);\n",
     replace: "    if (complete) return connection.caughtUp(repo);\n",
     test: "test/promises/r7-r8-r9-recorded-history.test.ts",
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R9",
     removed: "holding events until past changes have been sent",
-    file: "main/daemon/connection.ts",
+    file: "main/daemon/socket/connection.ts",
     find: "(this.#everything || this.#repositories.has(repo)) && !this.#catchingUp.has(repo)",
     replace: "this.#everything || this.#repositories.has(repo)",
     test: "test/promises/r7-r8-r9-recorded-history.test.ts",
@@ -148,7 +148,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R10",
     removed: "reading a hand edit at once (it is read 300 ms late)",
-    file: "main/daemon/store/hand-edits.ts",
+    file: "main/store/hand-edits/hand-edits.ts",
     find: "    if (wait <= 0) {\n      void repositories.get(id)?.refresh();\n",
     replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.refresh(), 300);\n",
     test: "test/promises/r10-soon.test.ts",
@@ -156,7 +156,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R11",
     removed: "watcher events about renamed files",
-    file: "main/daemon/folder-watcher.ts",
+    file: "main/files/folder-watcher.ts",
     find: `watcher.on("raw", (_event, name) => listener(name ?? undefined));`,
     replace: `watcher.on("raw", (event, name) => event === "change" && listener(name ?? undefined));`,
     test: "test/promises/r11-ways-of-saving.test.ts",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R12",
     removed: "waiting for the running write before a file is refreshed",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "    return this.#served.mirror.inTurn(() => this.refreshInTurn());",
     replace: "    return this.refreshInTurn();",
     test: "test/promises/r12-own-writes.test.ts",
@@ -188,7 +188,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R14",
     removed: "not reporting a copy when a file that was deleted by hand is removed",
-    file: "main/daemon/store/removed-files.ts",
+    file: "main/store/repository/removed-files.ts",
     find: "return moved ? movedTo : undefined;",
     replace: "return movedTo;",
     test: "test/regression/removal.test.ts",
@@ -196,7 +196,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R15",
     removed: "reading journals of the previous version",
-    file: "main/daemon/store/journal/record.ts",
+    file: "main/store/history/record.ts",
     find: `createHash("sha256").update(text).digest("base64url")`,
     replace: `createHash("sha256").update(text).digest("hex")`,
     test: "test/promises/r15-older-homes.test.ts",
@@ -204,7 +204,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R16",
     removed: "releasing events after they are sent (200 kB of each are kept)",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: "  publish(event: StoreEvent): void {\n",
     replace:
       "  publish(event: StoreEvent): void {\n" +
@@ -215,7 +215,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R16",
     removed: "the limit on bytes queued for a client that does not read",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: "waitingBytes() <= limits.waitingEventBytes",
     replace: "waitingBytes() <= 1024 * limits.waitingEventBytes",
     test: "test/promises/r16-bounded.test.ts",
@@ -224,7 +224,7 @@ export const mutants: readonly Mutant[] = [
     ...payloads,
     promise: "R16",
     removed: "counting what a payload over polling leaves waiting",
-    file: "main/daemon/transport-bytes.ts",
+    file: "main/daemon/socket/transport-bytes.ts",
     find: "waiting = Math.max(0, waiting - handed);",
     replace: "waiting = 0;",
     name: "counts as unread",
@@ -232,7 +232,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...payloads,
     removed: "the limit of packets in a payload over polling",
-    file: "main/daemon/engine.ts",
+    file: "main/daemon/socket/engine.ts",
     find: `this.on("connection", limitPayloads);`,
     replace: "",
     name: "64 requests at once",
@@ -240,7 +240,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...payloads,
     removed: "keeping a place in a payload for the packet that closes the connection",
-    file: "main/daemon/engine.ts",
+    file: "main/daemon/socket/engine.ts",
     find: "limits.packetsPerPayload - 1",
     replace: "limits.packetsPerPayload",
     name: "first gets everything that waits",
@@ -248,7 +248,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...payloads,
     removed: "closing a connection over polling only after its last packet",
-    file: "main/daemon/engine.ts",
+    file: "main/daemon/socket/engine.ts",
     find: "    transport.shouldClose = null;\n",
     replace: "",
     name: "first gets everything that waits",
@@ -256,7 +256,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...payloads,
     removed: "keeping what a payload over polling cannot hold",
-    file: "main/daemon/engine.ts",
+    file: "main/daemon/socket/engine.ts",
     find: "    internals.writeBuffer = rest;\n",
     replace: "",
     name: "by the WebSocket",
@@ -264,7 +264,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R16",
     removed: "cutting off a client that does not read (closing waits for it)",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: "RepoconfError(1107, message));\n    cutOff(socket.conn);",
     replace: "RepoconfError(1107, message));\n    socket.conn.transport.close();\n    socket.disconnect(true);",
     test: "test/promises/r16-bounded.test.ts",
@@ -272,7 +272,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S13",
     removed: "counting damaged lines at the end of a journal",
-    file: "main/daemon/store/journal/journal.ts",
+    file: "main/store/history/journal.ts",
     find: "damagedLines += await this.#setAside",
     replace: "await this.#setAside",
     test: "test/promises/s13-journal-damage.test.ts",
@@ -280,7 +280,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R1",
     removed: "the sync of the log before anyone is told",
-    file: "main/daemon/store/log/file-log.ts",
+    file: "main/store/log/file-log.ts",
     find: "      await writeAll(segment.handle, bytes, segment.bytes);\n      await segment.handle.datasync();",
     replace: "      await writeAll(segment.handle, bytes, segment.bytes);",
     test: "test/promises/r17-atomic.test.ts",
@@ -289,16 +289,16 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R1",
     removed: "writing the log before the file",
-    file: "main/daemon/store/repository-changes.ts",
+    file: "main/store/repository/repository-changes.ts",
     find: "        await this.#served.options.log.append({\n          entries,",
     replace:
       "        prepared.commit([1]);\n        await this.#follower.follow();\n        await this.#served.options.log.append({\n          entries,",
-    test: "test/main/daemon/store/failing-disk.test.ts",
+    test: "test/main/store/failing-disk.test.ts",
   },
   {
     promise: "R3",
     removed: "writing the history before the file",
-    file: "main/daemon/store/mirror.ts",
+    file: "main/store/mirror/mirror.ts",
     find: "      await this.#appendTail(false, moment, textRecord);",
     replace: "      void this.#appendTail(false, moment, textRecord);",
     test: "test/promises/r3-power-loss.test.ts",
@@ -306,7 +306,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R17",
     removed: "recording an atomic set as one log entry",
-    file: "main/daemon/store/commit-together.ts",
+    file: "main/store/repository/commit-together.ts",
     find: "entries: [commit],",
     replace: "entries: documents.map(document => ({ ...commit, documents: [document] })),",
     test: "test/promises/r17-atomic.test.ts",
@@ -314,7 +314,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R17",
     removed: "completing a history from the log on startup",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "document.revision === newest + 1 && gapTo === undefined",
     replace: "document.revision === newest + 2 && gapTo === undefined",
     test: "test/promises/r1-kill.test.ts",
@@ -322,7 +322,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R1",
     removed: "keeping log entries that a history does not have yet",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "else through = Math.min(through, keptFrom - 1);",
     replace: "else this.#kept.delete(repository);",
     test: "test/regression/blocked-journal.test.ts",
@@ -331,33 +331,33 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R1",
     removed: "ignoring log entries that a failed write left behind",
-    file: "main/daemon/store/log/recover.ts",
+    file: "main/store/log/recover.ts",
     find: "|| frame.number > limit) continue;",
     replace: ") continue;",
-    test: "test/main/daemon/store/log/file-log.test.ts",
+    test: "test/main/store/log/file-log.test.ts",
     name: "accepts or rejects an entry",
   },
   {
     promise: "R3",
     removed: "removing an entry that could not be synced from the history, so that it is written again",
-    file: "main/daemon/store/journal/journal.ts",
+    file: "main/store/history/journal.ts",
     find: "await syncFile(head.segment.path, this.#options.fileSystem);\n    } catch (error) {\n      await this.#rollBack();",
     replace: "await syncFile(head.segment.path, this.#options.fileSystem);\n    } catch (error) {",
-    test: "test/main/daemon/store/journal/journal.test.ts",
+    test: "test/main/store/history/journal.test.ts",
     name: "could not be synced",
   },
   {
     promise: "R1",
     removed: "recording in the history which edits only the file contains",
-    file: "main/daemon/store/mirror.ts",
+    file: "main/store/mirror/mirror.ts",
     find: "      ...(unrecorded.length > 0 && { untold: unrecorded }),\n",
     replace: "",
-    test: "test/main/daemon/store/unrecorded-edits.test.ts",
+    test: "test/main/store/unrecorded-edits.test.ts",
   },
   {
     promise: "R9",
     removed: "sending a position only with the last event of an atomic set",
-    file: "main/daemon/store/commit-together.ts",
+    file: "main/store/repository/commit-together.ts",
     find: "prepared !== last",
     replace: "false",
     test: "test/main/daemon/positions.test.ts",
@@ -366,7 +366,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R9",
     removed: "omitting the position while past changes are sent",
-    file: "main/daemon/connection.ts",
+    file: "main/daemon/socket/connection.ts",
     find: "return this.#catchingUp.size === 0;",
     replace: "return true;",
     test: "test/main/daemon/positions.test.ts",
@@ -375,7 +375,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R9",
     removed: "binding a position to one log",
-    file: "main/daemon/sealed-position.ts",
+    file: "main/daemon/config/sealed-position.ts",
     find: "if (block.readUInt32BE(0) === 0) return",
     replace: "return",
     test: "test/main/daemon/positions.test.ts",
@@ -387,7 +387,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/files/file-system.ts",
     find: "    if (aside !== undefined) linkIfPossible(path, aside);\n",
     replace: "",
-    test: "test/main/daemon/store/merging.test.ts",
+    test: "test/main/store/merging.test.ts",
     name: "between the last check and the rename",
   },
   {
@@ -396,20 +396,20 @@ export const mutants: readonly Mutant[] = [
     file: "main/files/json-document.ts",
     find: "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
     replace: "",
-    test: "test/main/daemon/store/in-tree-order.test.ts",
+    test: "test/main/store/in-tree-order.test.ts",
   },
   {
     promise: "R1",
     removed: "telling an older text of our own from a hand edit while the log has newer revisions",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "      if (record.text === hash) return record;\n",
     replace: "",
-    test: "test/main/daemon/store/older-texts.test.ts",
+    test: "test/main/store/older-texts.test.ts",
   },
   {
     promise: "R9",
     removed: "marking a restored log as a copy",
-    file: "main/cli/backup-restore.ts",
+    file: "main/cli/backup/backup-restore.ts",
     find: `if (names.some(name => name.startsWith("log/"))) await`,
     replace: `if (names.some(name => name === "log")) await`,
     test: "test/e2e/backup.test.ts",
@@ -418,7 +418,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R1",
     removed: "including the log in a backup",
-    file: "main/cli/backup-archive.ts",
+    file: "main/cli/backup/backup-archive.ts",
     find: "  yield* log.files();\n",
     replace: "",
     test: "test/e2e/backup.test.ts",
@@ -427,7 +427,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R15",
     removed: "ignoring a revision of format 2 whose file was not replaced",
-    file: "main/daemon/store/journal/journal.ts",
+    file: "main/store/history/journal.ts",
     find: "sameStamp(record.replaces, current);",
     replace: "!sameStamp(record.replaces, current);",
     test: "test/promises/r15-older-homes.test.ts",

@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const queue = {
   removed: "the queue of each repository (a write starts while another one runs)",
-  file: "main/daemon/store/repository-queue.ts",
+  file: "main/store/repository/repository-queue.ts",
   find: "          await this.#host.change(changes);",
   replace: "          void this.#host.change(changes);",
 };
@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
       {
-        file: "main/daemon/store/file-intake.ts",
+        file: "main/store/hand-edits/file-intake.ts",
         find: "if (changes.length > 0 || begins) {",
         replace: "if (changes.length > -1) {",
       },
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S3",
     removed: "the origin check",
-    file: "main/daemon/guard.ts",
+    file: "main/daemon/http/guard.ts",
     find: "originHeaders.find(origin => !ownOrigins.includes(origin) && !allowedOrigins().includes(origin))",
     replace: "originHeaders.find(() => false)",
     test: "test/promises/s3-foreign-pages.test.ts",
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S6",
     removed: "the grant check on events",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: "const change = service.viewChange(caller, id, event.change);",
     replace:
       'const owner: Caller = { ...caller, owner: true, grants: [{ repos: "*", fields: ["*"], right: "write" }] };\n          const change = service.viewChange(owner, id, event.change);',

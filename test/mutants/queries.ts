@@ -5,7 +5,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
     removed: "matching by: against the names that the key may see",
-    file: "main/daemon/config-service.ts",
+    file: "main/daemon/config/config-service.ts",
     find: "return change && { ...change, actor: actorName(caller, change.actor) };",
     replace: `return change && { ...change, actor: change.actor.kind === "key" ? change.actor.name : "file" };`,
     test: "test/main/daemon/search.test.ts",
@@ -32,7 +32,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
     removed: "yielding while a matrix counts values",
-    file: "main/daemon/matrix.ts",
+    file: "main/daemon/config/matrix.ts",
     find: "      if (turn.isOver) await turn.pass();\n",
     replace: "",
     test: "test/main/daemon/starvation.test.ts",
@@ -41,7 +41,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S6",
     removed: "the grants on the values that a matrix counts",
-    file: "main/daemon/matrix.ts",
+    file: "main/daemon/config/matrix.ts",
     find: "await service.list(caller, { repo }).catch(",
     replace: `await service.list({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, { repo }).catch(`,
     test: "test/promises/s6-rights.test.ts",
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S6",
     removed: "the grants on the values of cells",
-    file: "main/daemon/matrix.ts",
+    file: "main/daemon/config/matrix.ts",
     find: "  const { config, revision } = await service.list(caller, { repo });",
     replace: `  const { config, revision } = await service.list({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, { repo });`,
     test: "test/promises/s6-rights.test.ts",
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
     removed: "omitting masked values from a matrix",
-    file: "main/daemon/matrix.ts",
+    file: "main/daemon/config/matrix.ts",
     find: "if (isMasked({ schema: scopes.field(scope, field)?.schema })) continue;",
     replace: "",
     test: "test/main/daemon/matrix.test.ts",
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
     removed: "omitting masked values from cells",
-    file: "main/daemon/matrix.ts",
+    file: "main/daemon/config/matrix.ts",
     find: "isAsked(scope, field) && !isMasked({ schema: scopes.field(scope, field)?.schema })",
     replace: "isAsked(scope, field)",
     test: "test/main/daemon/matrix.test.ts",
@@ -75,7 +75,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S6",
     removed: "the grants on changes in history/search",
-    file: "main/daemon/history-search.ts",
+    file: "main/daemon/config/history-search.ts",
     find: "viewRecord(caller, repo, record, undefined, scopes.defaults)",
     replace: `viewRecord({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, repo, record, undefined, scopes.defaults)`,
     test: "test/promises/s6-rights.test.ts",
@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S6",
     removed: "leaving repositories that the key cannot see out of history/search",
-    file: "main/daemon/config-service.ts",
+    file: "main/daemon/config/config-service.ts",
     find: "(await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id))",
     replace: "await this.#store.summaries()",
     test: "test/promises/s6-rights.test.ts",
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
     removed: "ordering history/search by position in the log",
-    file: "main/daemon/store/merged-history.ts",
+    file: "main/store/history/merged-history.ts",
     find: "if (one.number !== other.number) return other.number - one.number;",
     replace: "",
     test: "test/main/daemon/history-search.test.ts",
@@ -100,7 +100,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
     removed: "leaving out changes that are made while history/search is paged through",
-    file: "main/daemon/store/merged-history.ts",
+    file: "main/store/history/merged-history.ts",
     find: "while (after !== undefined && comparePlaces(source.place, after) <= 0)",
     replace: "while (after !== undefined && comparePlaces(source.place, after) === 0)",
     test: "test/main/daemon/history-search.test.ts",
@@ -109,7 +109,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
     removed: "opening a history only when it may contain the next entry",
-    file: "main/daemon/store/merged-history.ts",
+    file: "main/store/history/merged-history.ts",
     find: "next !== undefined && (first === undefined || comparePlaces(next.place, first.place) < 0)",
     replace: "next !== undefined",
     test: "test/main/daemon/history-search.test.ts",
@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S6",
     removed: "reporting a batch only to the key that made it",
-    file: "main/daemon/change-views.ts",
+    file: "main/daemon/config/change-views.ts",
     find: "isOwn && batch !== undefined ? { batch } : {}",
     replace: "batch !== undefined ? { batch } : {}",
     test: "test/promises/s6-rights.test.ts",
@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
     removed: "keeping a key from adding to another key's batch",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: "caller.keyId} $",
     replace: "caller.keyId.length > 99} $",
     test: "test/main/daemon/batches.test.ts",

@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "checking that the folder of repo add exists",
-    file: "main/cli/repo.ts",
+    file: "main/cli/commands/repo.ts",
     find: "await existingFolder(folder);\n    const known",
     replace: "resolve(folder);\n    const known",
     test: "test/e2e/cli-repositories.test.ts",
@@ -175,7 +175,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "the width of the terminal",
-    file: "main/cli/terminal.ts",
+    file: "main/cli/output/terminal.ts",
     find: "process.stdout.columns || undefined",
     replace: "undefined",
     test: "test/main/cli/table.test.ts",
@@ -183,7 +183,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "remembering that the warning about an older daemon was printed",
-    file: "main/cli/session.ts",
+    file: "main/cli/connect/session.ts",
     find: "  await writeFile(file, about, { mode: 0o600 }).catch(() => {});",
     replace: "",
     test: "test/e2e/cli-daemon.test.ts",
@@ -192,7 +192,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "considering revisions in undo that the key cannot read",
-    file: "main/cli/undo.ts",
+    file: "main/cli/commands/undo.ts",
     find: "Math.max(revision, repository.revision)",
     replace: "revision",
     test: "test/e2e/cli-history.test.ts",
@@ -204,7 +204,7 @@ export const mutants: readonly Mutant[] = [
     file: "shared/schema/schema-walk.ts",
     find: "      parentSchema,\n",
     replace: "      parentSchema: {},\n",
-    test: "test/main/daemon/schema-messages.test.ts",
+    test: "test/main/scopes/schema-messages.test.ts",
   },
   {
     promise: "screen",

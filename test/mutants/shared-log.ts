@@ -1,18 +1,18 @@
 import type { Mutant } from "./mutant.ts";
 
-const streamTest = "test/main/daemon/store/log/stream-log.test.ts";
-const scopesTest = "test/main/daemon/shared-log-scopes.test.ts";
-const remotesTest = "test/main/daemon/shared-log-remotes.test.ts";
-const growthTest = "test/main/daemon/shared-log-growth.test.ts";
-const snapshotsTest = "test/main/daemon/store/log/stream-snapshots.test.ts";
-const daemonsTest = "test/main/daemon/shared-log.test.ts";
+const streamTest = "test/main/store/shared/stream-log.test.ts";
+const scopesTest = "test/main/store/shared/shared-log-scopes.test.ts";
+const remotesTest = "test/main/store/shared/shared-log-remotes.test.ts";
+const growthTest = "test/main/store/shared/shared-log-growth.test.ts";
+const snapshotsTest = "test/main/store/shared/stream-snapshots.test.ts";
+const daemonsTest = "test/main/store/shared/shared-log.test.ts";
 
 /** A log that several machines share. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "the expected sequence number of an appended message",
-    file: "main/daemon/store/log/stream-session.ts",
+    file: "main/store/shared/stream-session.ts",
     find: "expect: { lastSequence: after }, ",
     replace: "",
     test: daemonsTest,
@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "the refusal of a decision made before another change of the same repository",
-    file: "main/daemon/store/log/stream-conflicts.ts",
+    file: "main/store/shared/stream-conflicts.ts",
     find: "    if (newest <= after) return undefined;",
     replace: "    if (newest >= 0) return undefined;",
     test: streamTest,
@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "dropping a pending message as soon as another one takes its place",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/store/shared/stream-log.ts",
     find: "    this.#outbox.requeue();\n    // `#receive` did not",
     replace: "    // `#receive` did not",
     test: streamTest,
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "recognizing our own message by its id when it is delivered",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/store/shared/stream-log.ts",
     find: "    if (message.id === inFlight?.id) return this.#commitOwn(inFlight, message.sequence);\n",
     replace: "",
     test: streamTest,
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "checking that the stream is the one that the home follows",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/store/shared/stream-log.ts",
     find: "    if (session.id !== this.id)",
     replace: "    if (session.id === sequence)",
     test: streamTest,
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "checking that messages are consecutive",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/store/shared/stream-log.ts",
     find: "content.first === this.newest + 1 && ",
     replace: "content.first >= 0 && ",
     test: streamTest,
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "the previous message's id in each message, which detects a diverged replica",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/store/shared/stream-log.ts",
     find: " && content.previous === this.#applied.message",
     replace: "",
     test: streamTest,
@@ -75,15 +75,15 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "releasing requests that wait for a repository when it is removed",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "    for (const resolve of this.#waiting) resolve();\n",
     replace: "",
-    test: "test/main/daemon/shared-log-removal.test.ts",
+    test: "test/main/store/shared/shared-log-removal.test.ts",
   },
   {
     promise: "shared-log",
     removed: "retrying a decision after another machine committed first",
-    file: "main/daemon/store/repository-changes.ts",
+    file: "main/store/repository/repository-changes.ts",
     find: "        await this.#intake.conflictApplied(error);\n        return this.change(batch);",
     replace: "        await this.#intake.conflictApplied(error);",
     test: daemonsTest,
@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "ignoring a repeated removal if the repository was added again since",
-    file: "main/daemon/store/foreign-changes.ts",
+    file: "main/store/shared/foreign-changes.ts",
     find: "if (repository === undefined || numberIn(this.#options.log.id, repository.state.position) > number) return;",
     replace: "if (repository === undefined) return;",
     test: daemonsTest,
@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "keeping values that another machine committed active although the rules here differ",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "    else if (this.#served.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();\n",
     replace: "",
     test: scopesTest,
@@ -110,7 +110,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "starting a journal at the first commit it contains",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "      newest = Math.max(newest, document.revision - 1);\n",
     replace: "",
     test: "test/main/daemon/copy-log.test.ts",
@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "knowing a repository before its file exists",
-    file: "main/daemon/store/foreign-changes.ts",
+    file: "main/store/shared/foreign-changes.ts",
     find: "    this.#options.unmirrored.set(id, [committed]);\n    this.#options.repositories.add(id);\n",
     replace: "",
     test: daemonsTest,
@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "continuing from a snapshot if required messages are missing",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/store/shared/stream-log.ts",
     find: "    if (resumesAtSnapshot) this.#skipTo(content.first);\n",
     replace: "",
     test: growthTest,
@@ -136,7 +136,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "removing repositories that are not in a snapshot",
-    file: "main/daemon/store/log/stream-snapshots.ts",
+    file: "main/store/shared/stream-snapshots.ts",
     find: '        return [{ number, entry: { kind: "remaining", repos: reading.repos, scopes: reading.scopes } }];',
     replace: "        return [];",
     test: growthTest,
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "treating a repository that was removed and added again as a new one",
-    file: "main/daemon/store/foreign-changes.ts",
+    file: "main/store/shared/foreign-changes.ts",
     find: "    if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);\n",
     replace: "",
     test: growthTest,
@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "skipping commits of a repository that has not arrived yet",
-    file: "main/daemon/store/log/stream-snapshots.ts",
+    file: "main/store/shared/stream-snapshots.ts",
     find: "reading === undefined ? [{ number, entry }] : commitWhileReading({ number, entry }, reading);",
     replace: "[{ number, entry }];",
     test: snapshotsTest,
@@ -162,7 +162,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "replacing all values by those of a snapshot",
-    file: "main/daemon/store/document-commits.ts",
+    file: "main/store/log/document-commits.ts",
     find: "  if (!document.isWhole) return document;",
     replace: '  if (!document.repo.startsWith("/")) return document;',
     test: growthTest,
@@ -171,7 +171,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "erasing values on other machines too",
-    file: "main/daemon/store/forgettings.ts",
+    file: "main/store/history/forgettings.ts",
     find: "    this.#options.shortener()?.watchForgetting();\n    await this.follow();",
     replace: "    this.#unfollowed.delete(number);",
     test: growthTest,
@@ -180,7 +180,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "erasing a value from the stream",
-    file: "main/daemon/store/forgettings.ts",
+    file: "main/store/history/forgettings.ts",
     find: "      ?.shorten(number)",
     replace: "      ?.shorten(0 * number - 1)",
     test: growthTest,
@@ -189,7 +189,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "finding unfinished erasures from the stream on startup",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/store/shared/stream-log.ts",
     find: "(this.#snapshots.replayFrom ?? Number.POSITIVE_INFINITY)",
     replace: "Number.POSITIVE_INFINITY",
     test: growthTest,
@@ -198,7 +198,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "purging messages before a snapshot once the server is reachable",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/store/shared/stream-log.ts",
     find: "      this.#follower?.onReachable();\n      this.#purgeInBackground();\n",
     replace: "      this.#follower?.onReachable();\n",
     test: growthTest,
@@ -207,7 +207,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "finishing an erasure on another machine after the first one died",
-    file: "main/daemon/store/log-shortener.ts",
+    file: "main/store/log/log-shortener.ts",
     find: "      if (this.#options.log.problem === undefined) await this.shorten(forgetting);\n",
     replace: "",
     test: growthTest,
@@ -216,7 +216,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "compacting a long stream",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "      void this.#shortener?.shortenIfLong();\n",
     replace: "",
     test: growthTest,
@@ -225,7 +225,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "keeping the original number of a revision in a snapshot",
-    file: "main/daemon/store/log/commit-log.ts",
+    file: "main/store/log/commit-log.ts",
     find: "entry.number ?? number",
     replace: "number",
     test: growthTest,
@@ -234,7 +234,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "sharing a new name with other machines",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "        await this.#shareName(repository, changes.name);\n",
     replace: "",
     test: growthTest,
@@ -243,7 +243,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "taking a repository's name from a snapshot",
-    file: "main/daemon/store/foreign-changes.ts",
+    file: "main/store/shared/foreign-changes.ts",
     find: "      this.#rename(number, id, first.document.name ?? id);\n",
     replace: "",
     test: growthTest,
@@ -252,7 +252,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "log-growth",
     removed: "keeping a repository's identity when it is copied into a shared log",
-    file: "main/daemon/copy-log.ts",
+    file: "main/daemon/home/copy-log.ts",
     find: "  const lineage = store.lineage(repo);",
     replace: '  const lineage = randomBytes(4).toString("hex");',
     test: growthTest,
@@ -261,7 +261,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "not activating a hand edit that could not be recorded on startup",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "      if (isRecorded || !first || before.stored !== undefined) return;",
     replace: "      if (isRecorded || !first) return;",
     test: daemonsTest,
@@ -270,7 +270,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "comparing such a hand edit with the file's earlier content",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "    this.#served.mirror.waitForEdit(point);\n",
     replace: "",
     test: daemonsTest,
@@ -279,7 +279,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "continuing an interrupted copy after what was already copied",
-    file: "main/daemon/copy-log.ts",
+    file: "main/daemon/home/copy-log.ts",
     find: "        if (revision <= from) continue;\n",
     replace: "",
     test: "test/main/daemon/copy-log.test.ts",
@@ -288,7 +288,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "considering that the hand edit in the log may be another machine's",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "  if (!isOurs && isShared) possible.push(stateBefore(lacking));\n",
     replace: "",
     test: daemonsTest,
@@ -297,25 +297,25 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R14",
     removed: "mapping a field's old name to its new name on startup",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "field: scopes.newName(scope, field) ?? field };",
     replace: "field };",
-    test: "test/main/daemon/store/renamed-fields.test.ts",
+    test: "test/main/store/renamed-fields.test.ts",
     name: "and a hand edit and a new schema before the next start",
   },
   {
     promise: "R14",
     removed: "recognizing a hand edit on startup under old and new names",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))))",
     replace: "sameConfig(content.config, stateBefore(await lackingAfter(handEdited)))",
-    test: "test/main/daemon/store/renamed-fields.test.ts",
+    test: "test/main/store/renamed-fields.test.ts",
     name: "after a hand edit that is in the log and uses an old name",
   },
   {
     promise: "R14",
     removed: "considering that the file may contain a text whose rename was not confirmed",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "  if (!isOurs && text !== undefined && text.of > fileRevision) possible.push(stateBefore(await lackingAfter(text.of)));\n",
     replace: "",
     test: "test/regression/edit-over-unwritten-set.test.ts",
@@ -323,7 +323,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "appending sets one by one if they do not fit into one message together",
-    file: "main/daemon/store/repository-changes.ts",
+    file: "main/store/repository/repository-changes.ts",
     find: "      if (failure.code === 1107 && batch.length > 1)",
     replace: "      if (failure.code === 1107 && batch.length < 0)",
     test: daemonsTest,
@@ -332,7 +332,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "limiting a group to the size of a message",
-    file: "main/daemon/store/log/stream-outbox.ts",
+    file: "main/store/shared/stream-outbox.ts",
     find: "bytes + size > Math.min(maxGroupBytes, limit)",
     replace: "bytes + size > maxGroupBytes",
     test: daemonsTest,
@@ -341,7 +341,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "treating a full stream as a definitive refusal",
-    file: "main/daemon/store/log/stream-session.ts",
+    file: "main/store/shared/stream-session.ts",
     find: "error.status === 503 && error.code !== storeFailedCode",
     replace: "error.status === 503",
     test: streamTest,
@@ -350,7 +350,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "dropping a connection whose stream sends no heartbeats",
-    file: "main/daemon/store/log/stream-session.ts",
+    file: "main/store/shared/stream-session.ts",
     find: "    void this.#closeOnMissedHeartbeats(messages);\n",
     replace: "",
     test: streamTest,
@@ -359,7 +359,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "marking a home that starts to follow a shared log with the shared format",
-    file: "main/daemon/home-store.ts",
+    file: "main/daemon/home/home-store.ts",
     find: "  if (openLog !== undefined) await markFormat(home, sharedHomeFormat);\n",
     replace: "",
     test: daemonsTest,
@@ -368,7 +368,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     removed: "marking a home that is copied into a shared log with the shared format",
-    file: "main/daemon/copy-log.ts",
+    file: "main/daemon/home/copy-log.ts",
     find: "  await markFormat(home, sharedHomeFormat);\n",
     replace: "",
     test: "test/main/daemon/copy-log.test.ts",
@@ -386,7 +386,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "retrying an append that failed",
-    file: "main/daemon/shared-scopes.ts",
+    file: "main/store/shared/shared-scopes.ts",
     find: "        this.#retryLater();\n        // The log reports its own problem.",
     replace: "        // The log reports its own problem.",
     test: scopesTest,
@@ -395,7 +395,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "checking for a local change of a scope that another machine changed",
-    file: "main/daemon/shared-scopes.ts",
+    file: "main/store/shared/shared-scopes.ts",
     find: "      if (found !== known) await this.#keepAside(name, found);\n",
     replace: "",
     test: scopesTest,
@@ -404,7 +404,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "ignoring a repeated scope entry after a restart",
-    file: "main/daemon/shared-scopes.ts",
+    file: "main/store/shared/shared-scopes.ts",
     find: "    if (number <= (this.#logged.get(name)?.number ?? 0)) return;\n",
     replace: "",
     test: scopesTest,
@@ -413,7 +413,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "keeping a scope in the log until its file is written",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "...this.#foreignChanges.numbers, ...numbers]",
     replace: "...this.#foreignChanges.numbers, ...numbers.slice(numbers.length)]",
     test: scopesTest,
@@ -422,7 +422,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "knowing on startup which scopes came from the log",
-    file: "main/daemon/shared-scopes.ts",
+    file: "main/store/shared/shared-scopes.ts",
     find: "        scopes.#mirrored.set(name, logged);\n",
     replace: "",
     test: scopesTest,
@@ -431,7 +431,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "not treating an invalid schema file as a deleted scope",
-    file: "main/daemon/shared-scopes.ts",
+    file: "main/store/shared/shared-scopes.ts",
     find: "    return found === text ? text : undefined;",
     replace: "    return found === text ? text : null;",
     test: scopesTest,
@@ -440,7 +440,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "including scopes in a snapshot",
-    file: "main/daemon/store/log-shortener.ts",
+    file: "main/store/log/log-shortener.ts",
     find: "    await this.#options.repeatScopes(() => this.#assertNewest(snapshot));\n",
     replace: "",
     test: scopesTest,
@@ -449,7 +449,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "deleting scopes that are not in a snapshot",
-    file: "main/daemon/store/foreign-changes.ts",
+    file: "main/store/shared/foreign-changes.ts",
     find: "        await this.#options.scopes?.applyRemaining(number, entry.scopes);\n",
     replace: "",
     test: scopesTest,
@@ -458,7 +458,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "deciding the second of two changes of one scope again",
-    file: "main/daemon/store/log/stream-snapshots.ts",
+    file: "main/store/shared/stream-snapshots.ts",
     find: 'case "scope":\n      return [',
     replace: 'case "scope":\n      return entry.kind === "scope" ? [] : [',
     test: scopesTest,
@@ -467,7 +467,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "validating the name of a scope from the stream",
-    file: "main/daemon/store/log/stream-content.ts",
+    file: "main/store/shared/stream-content.ts",
     find: '  if (typeof name !== "string" || !isOwnScopeName(name)) return false;\n',
     replace: "",
     test: streamTest,
@@ -476,7 +476,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     removed: "checking values against the scopes of other machines",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "options.sharedScopes?.begin(log, () => store.reinterpret());",
     replace: "options.sharedScopes?.begin(log, () => {});",
     test: scopesTest,
@@ -485,25 +485,25 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-remotes",
     removed: "ignoring user and password when remotes are compared",
-    file: "main/git-remote.ts",
+    file: "main/git/git-remote.ts",
     find: "const { protocol, hostname, port, pathname } = new URL(url);",
     replace: 'const { protocol, port, pathname } = new URL(url);\n  const hostname = url.split("/")[2] ?? "";',
-    test: "test/main/git-remote.test.ts",
+    test: "test/main/git/git-remote.test.ts",
     name: "is the same remote",
   },
   {
     promise: "shared-remotes",
     removed: "the refusal of a remote that may contain a password",
-    file: "main/git-remote.ts",
+    file: "main/git/git-remote.ts",
     find: "return isRemote(remote) ? remote : undefined;",
     replace: "return remote;",
-    test: "test/main/git-remote.test.ts",
+    test: "test/main/git/git-remote.test.ts",
     name: "is not a remote that two machines",
   },
   {
     promise: "shared-remotes",
     removed: "the remote in the first entry of a repository",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "const known = log.shared && { name, ...(remote !== undefined && { remote }) };",
     replace: "const known = log.shared && { name, ...(remote === undefined && { remote }) };",
     test: remotesTest,
@@ -512,7 +512,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-remotes",
     removed: "keeping the remote of a repository that another machine added",
-    file: "main/daemon/store/foreign-changes.ts",
+    file: "main/store/shared/foreign-changes.ts",
     find: "      ...(isRemote(remote) && { remote }),\n",
     replace: "",
     test: remotesTest,
@@ -521,7 +521,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-remotes",
     removed: "assigning a folder only to a repository without one on this machine",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "return known?.remote === remote && known.path === undefined;",
     replace: "return known?.remote === remote;",
     test: remotesTest,
@@ -530,7 +530,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-remotes",
     removed: "leaving the choice to a person if several repositories match",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "if (found.length < 2) return found[0];",
     replace: "if (found.length < 9) return found[0];",
     test: remotesTest,
@@ -548,7 +548,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-remotes",
     removed: "including remotes in a snapshot",
-    file: "main/daemon/store/kept-history.ts",
+    file: "main/store/shared/kept-history.ts",
     find: "const known = { name: state.name, ...(remote !== undefined && { remote }) };",
     replace: "const known = { name: state.name, ...(remote === undefined && { remote }) };",
     test: remotesTest,
@@ -557,7 +557,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-remotes",
     removed: "including remotes in a copy into the log",
-    file: "main/daemon/copy-log.ts",
+    file: "main/daemon/home/copy-log.ts",
     find: ", ...(remote && { remote }) } as const",
     replace: ", ...(!remote && { remote }) } as const",
     test: remotesTest,
@@ -566,7 +566,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-remotes",
     removed: "ignoring remotes in a home with its own log",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "if (this.#log.shared === undefined || path === undefined || inTree) return undefined;",
     replace: "if (path === undefined || inTree) return undefined;",
     test: remotesTest,

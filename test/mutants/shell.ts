@@ -20,7 +20,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...run,
     removed: "checking for untrusted variables before a command runs",
-    file: "main/cli/environment.ts",
+    file: "main/cli/environment/environment.ts",
     find: "if (untrusted.length > 0) {",
     replace: "if (untrusted.length > 100) {",
     name: "a work tree's variables wait for trust",
@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...run,
     removed: "reporting a failed trust check for a key without that right",
-    file: "main/cli/environment.ts",
+    file: "main/cli/environment/environment.ts",
     find: "    return new Set(fields);",
     replace: "    return new Set(fields?.slice(0, 0));",
     name: "a key without the right to list untrusted values",
@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...run,
     removed: "forwarding signals to the command (they end only repoconf)",
-    file: "main/cli/child-command.ts",
+    file: "main/cli/system/child-command.ts",
     find: "    process.on(signal, handler);\n",
     replace: "",
     name: "and exits as the command does",
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...run,
     removed: "adding 128 to the number of the signal that ended the command",
-    file: "main/cli/child-command.ts",
+    file: "main/cli/system/child-command.ts",
     find: "return 128 + (signal",
     replace: "return 0 * (signal",
     name: "a signal that ends it, as 128 and its number",
@@ -52,7 +52,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...run,
     removed: "comparing the environments (every change restarts the command)",
-    file: "main/cli/run.ts",
+    file: "main/cli/commands/run.ts",
     find: "      if (isSame(wanted, current)) return;\n",
     replace: "",
     name: "restarts the command once for each change",
@@ -60,7 +60,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...run,
     removed: "leaving the running command alone when the new environment is invalid",
-    file: "main/cli/run.ts",
+    file: "main/cli/commands/run.ts",
     find: "      printFailure(describeError(error));\n      return;",
     replace: "      printFailure(describeError(error));\n      values = {};",
     name: "the command keeps running with its environment",
@@ -68,7 +68,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...run,
     removed: "the refusal of two values for one variable",
-    file: "main/cli/environment.ts",
+    file: "main/cli/environment/environment.ts",
     find: "if (namesake !== undefined)",
     replace: "if (namesake !== undefined && name === field)",
     name: "two values for one variable",
@@ -76,7 +76,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "the escaping of an apostrophe for shells",
-    file: "main/cli/shell-quoted.ts",
+    file: "main/cli/environment/shell-quoted.ts",
     find: `text.replaceAll("'", "'\\\\''")`,
     replace: "text",
     name: "reads back as it was",
@@ -84,7 +84,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "the escaping of a backslash for fish",
-    file: "main/cli/environment-text.ts",
+    file: "main/cli/environment/environment-text.ts",
     find: "/['\\\\]/g",
     replace: "/[']/g",
     name: "reads back as it was",
@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "doubling typographic apostrophes for PowerShell",
-    file: "main/cli/environment-text.ts",
+    file: "main/cli/environment/environment-text.ts",
     find: "\\u2018-\\u201b",
     replace: "",
     name: "doubles every apostrophe for PowerShell",
@@ -100,7 +100,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "requiring --reveal on a terminal",
-    file: "main/cli/env.ts",
+    file: "main/cli/commands/env.ts",
     find: "if (isTerminal() && !options.reveal) {",
     replace: "if (false) {",
     name: "on a terminal it requires --reveal",
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "the refusal of an argument that the program would parse as an option",
-    file: "main/cli/secrets.ts",
+    file: "main/cli/environment/secrets.ts",
     find: `argument.startsWith("-")`,
     replace: `argument.startsWith("--never")`,
     name: "nothing runs",
@@ -116,7 +116,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "checking the exit code of a secret's program",
-    file: "main/cli/secrets.ts",
+    file: "main/cli/environment/secrets.ts",
     find: "if (code !== 0) reject(",
     replace: "if (code === null) reject(",
     name: "nothing runs",
@@ -124,7 +124,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "reporting a failure without waiting for processes that the program left running",
-    file: "main/cli/secrets.ts",
+    file: "main/cli/environment/secrets.ts",
     find: `child.once("exit", (code`,
     replace: `child.once("close", (code`,
     name: "one that fails and leaves another running",
@@ -132,7 +132,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "comparing the number of lines with the number of secrets",
-    file: "main/cli/secrets.ts",
+    file: "main/cli/environment/secrets.ts",
     find: "if (answers.length !== references.length)",
     replace: "if (answers.length > references.length)",
     name: "nothing runs",
@@ -140,7 +140,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "requesting the same secret reference only once",
-    file: "main/cli/secrets.ts",
+    file: "main/cli/environment/secrets.ts",
     find: "!references.has(text)) references.set(text,",
     replace: "true) references.set(text + variable,",
     name: "each distinct reference is resolved once",
@@ -148,7 +148,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "the warning about a plain value in a field for secret references",
-    file: "main/cli/plain-secrets.ts",
+    file: "main/cli/change/plain-secrets.ts",
     find: "return !isSecretReference(value);",
     replace: "return false;",
     name: "a plain value in a field with x-secret",
@@ -156,7 +156,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...masked,
     removed: "masking JSON output",
-    file: "main/cli/masking.ts",
+    file: "main/cli/output/masking.ts",
     find: "return isMasked(fields.get(path)) ? maskValue(value, mask) : value;",
     replace: "return value;",
     name: "no command prints a masked value without --reveal",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...masked,
     removed: "the refusal of get and export to print masked values",
-    file: "main/cli/masking.ts",
+    file: "main/cli/output/masking.ts",
     find: "if (masked.length === 0) return;",
     replace: "if (masked.length >= 0) return;",
     name: "no command prints a masked value without --reveal",
@@ -172,7 +172,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "comparing the folder (every prompt starts a program)",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `    if [ "$PWD" != "$__repoconf_place" ]; then`,
     replace: "    if true; then",
     name: "a prompt starts no program",
@@ -180,7 +180,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "comparing folders in a way that nocasematch does not affect",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `if [ "$PWD" != "$__repoconf_place" ]; then`,
     replace: `if [[ $PWD != "$__repoconf_place" ]]; then`,
     name: "another folder is another one",
@@ -188,7 +188,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "not ending a shell with set -e because of the status that the hook preserves",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: "if [[ ! -o errexit ]]; then",
     replace: "if true; then",
     name: "with set -e a status that ended nothing",
@@ -196,7 +196,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "never setting PROMPT_COMMAND and PWD in bash",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: "case $1 in PROMPT_COMMAND | PWD) __repoconf_known=other ;; esac",
     replace: ":",
     name: "a variable by which the shell finds the hook",
@@ -204,7 +204,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "not counting an interrupted load as loaded",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: "__repoconf_made= __repoconf_inherited= __repoconf_text=\n    eval",
     replace: "__repoconf_made= __repoconf_inherited= __repoconf_text=\n    __repoconf_place=$PWD\n    eval",
     name: "what Ctrl+C interrupts",
@@ -212,7 +212,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "the path of the command that printed the script, used if none is on the PATH",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: '.replaceAll("__SELF__", () => self.map(shellQuoted).join(" "))',
     replace: '.replaceAll("__SELF__", "false")',
     name: "where repoconf is an alias",
@@ -220,7 +220,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "checking how a variable is declared (an array without a first element counts as unset)",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `__repoconf_known=$(declare -p "$1" 2>/dev/null) || :`,
     replace: `__repoconf_known=`,
     name: "an associative array keeps what it has",
@@ -228,7 +228,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "running zsh's script with its own options and aliases",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `emulate zsh -o no_aliases -c \${shellQuoted(script)}`,
     replace: `\${script}`,
     name: "the hook for zsh works with",
@@ -236,7 +236,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "comparing the folder in zsh (every prompt starts a program)",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `  local __repoconf_text= __repoconf_stale= __repoconf_index\n  if [[ $PWD != "$__repoconf_place" ]]; then`,
     replace: "  local __repoconf_text= __repoconf_stale= __repoconf_index\n  if true; then",
     name: "a prompt starts no program",
@@ -244,7 +244,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "comparing the files' stamps (a changed value is not noticed)",
-    file: "main/cli/hook-load.ts",
+    file: "main/cli/environment/hook-load.ts",
     find: "const files = stamps.flatMap(",
     replace: "const files = stamps.slice(0, 0).flatMap(",
     name: "a prompt starts no program",
@@ -252,7 +252,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "restoring the variables' previous values",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `"declare -x $1="*) __repoconf_undo+="export $1=$__repoconf_before"`,
     replace: `"declare -x $1="*) __repoconf_undo+="unset -v $1"`,
     name: "gives back on leaving what was there before",
@@ -260,7 +260,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "passing previous values on to a nested shell",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `export REPOCONF_HOOK_UNDO="$__repoconf_inherited"`,
     replace: ":",
     name: "a shell inside a loaded folder",
@@ -268,7 +268,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "preserving the exit status, which a prompt shows",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `return "$__repoconf_last"`,
     replace: "return 0",
     name: "keeps the exit status",
@@ -276,7 +276,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...hook,
     removed: "printing a failure only once",
-    file: "main/cli/hook-scripts.ts",
+    file: "main/cli/environment/hook-scripts.ts",
     find: `    if [[ -n $__repoconf_note && $__repoconf_note != "$__repoconf_said" ]]; then\n      printf`,
     replace: `    if [[ -n $__repoconf_note ]]; then\n      printf`,
     name: "without a daemon it says so once",
@@ -284,7 +284,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...indexing,
     removed: "reading new files in parallel",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "forEachConcurrently(ids, readWidth, id => this.#tryToAdopt(id)",
     replace: "forEachConcurrently(ids, 1, id => this.#tryToAdopt(id)",
     name: "that appear while the daemon runs",
@@ -292,7 +292,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...indexing,
     removed: "the limit on files read in parallel on the first start",
-    file: "main/daemon/store/hand-edits.ts",
+    file: "main/store/hand-edits/hand-edits.ts",
     find: "await forEachConcurrently(ids, readWidth, async id => {",
     replace: "await forEachConcurrently(ids, ids.length, async id => {",
     name: "are read 32 at a time; meanwhile the daemon answers",
@@ -300,7 +300,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...indexing,
     removed: "repairing files in parallel after a crash",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/store/file-store.ts",
     find: "await forEachConcurrently(touched, readWidth, async repository => {",
     replace: "await forEachConcurrently(touched, 1, async repository => {",
     name: "recovery from a crash",
@@ -308,7 +308,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...indexing,
     removed: "sending the number of repositories to the owner only",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: "caller.owner ? indexing : {}",
     replace: "indexing",
     name: "progress to clients that proved their key",
@@ -316,7 +316,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...indexing,
     removed: "not sending indexing events to clients that did not ask for them",
-    file: "main/daemon/connections.ts",
+    file: "main/daemon/socket/connections.ts",
     find: "indexing === undefined || !socket.isProven",
     replace: "indexing === undefined",
     name: "progress to clients that proved their key",
@@ -341,7 +341,7 @@ export const mutants: readonly Mutant[] = [
     promise: "indexing",
     test: "test/e2e/progress.test.ts",
     removed: "extending the deadline while a starting daemon makes progress",
-    file: "main/cli/start-deadline.ts",
+    file: "main/cli/connect/start-deadline.ts",
     find: "      this.#end = Date.now() + this.#timeout;\n      showProgress",
     replace: "      showProgress",
     name: "commands wait for a starting daemon",
@@ -350,7 +350,7 @@ export const mutants: readonly Mutant[] = [
     promise: "indexing",
     test: "test/e2e/progress.test.ts",
     removed: "showing indexing progress on a terminal",
-    file: "main/cli/session.ts",
+    file: "main/cli/connect/session.ts",
     find: "    onIndexing: showIndexing,\n",
     replace: "",
     name: "shows progress on a terminal only",
@@ -377,7 +377,7 @@ export const mutants: readonly Mutant[] = [
     promise: "indexing",
     test: "test/e2e/progress.test.ts",
     removed: "printing progress on terminals only",
-    file: "main/cli/terminal.ts",
+    file: "main/cli/output/terminal.ts",
     find: "if (!process.stderr.isTTY || (text",
     replace: "if ((text",
     name: "other long commands show progress",
@@ -386,7 +386,7 @@ export const mutants: readonly Mutant[] = [
     promise: "indexing",
     test: "test/e2e/progress.test.ts",
     removed: "the progress of a scan for work trees",
-    file: "main/git.ts",
+    file: "main/git/git.ts",
     find: "if (checked % 100 === 0) onProgress(checked);",
     replace: "if (checked < 0) onProgress(checked);",
     name: "other long commands show progress",

@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shipping",
     removed: "stopping the running daemon when the service is installed",
-    file: "main/cli/systemd-unit.ts",
+    file: "main/cli/system/systemd-unit.ts",
     find: "const replaced = await stopDaemon(home, options);",
     replace: "const replaced = await Promise.resolve(stopDaemon !== undefined);",
     test: "test/e2e/service.test.ts",
@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shipping",
     removed: "waiting for the unit's daemon when the service is installed",
-    file: "main/cli/systemd-unit.ts",
+    file: "main/cli/system/systemd-unit.ts",
     find: "  await waitUntilRunning(home);\n",
     replace: "",
     test: "test/e2e/service.test.ts",
@@ -68,7 +68,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shipping",
     removed: "the home from REPOCONF_HOME in the unit",
-    file: "main/cli/systemd-unit.ts",
+    file: "main/cli/system/systemd-unit.ts",
     find: `"daemon", "--home", home.folder]`,
     replace: `"daemon"]`,
     test: "test/e2e/service.test.ts",
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shipping",
     removed: "the unit without NODE_OPTIONS of the login shell",
-    file: "main/cli/systemd-unit.ts",
+    file: "main/cli/system/systemd-unit.ts",
     find: "UnsetEnvironment=NODE_OPTIONS\n",
     replace: "",
     test: "test/e2e/service.test.ts",

@@ -1,22 +1,22 @@
 import type { Mutant } from "./mutant.ts";
 
 const sequencesOfGit = { promise: "R19", test: "test/promises/r19-starts.test.ts" } as const;
-const absentTree = { promise: "R19", test: "test/main/daemon/store/absent-work-tree.test.ts" } as const;
-const olderTexts = { promise: "R19", test: "test/main/daemon/store/older-texts.test.ts" } as const;
+const absentTree = { promise: "R19", test: "test/main/store/absent-work-tree.test.ts" } as const;
+const olderTexts = { promise: "R19", test: "test/main/store/older-texts.test.ts" } as const;
 
 /** Starts that conclude from evidence that another story leaves too. */
 export const mutants: readonly Mutant[] = [
   {
     ...sequencesOfGit,
     removed: "comparing the stamp of the text that a write replaced",
-    file: "main/daemon/store/mirror.ts",
+    file: "main/store/mirror/mirror.ts",
     find: "return record.over === this.textHash() && sameStamp(record.replaces, this.files.values.stamp);",
     replace: "return record.over === this.textHash();",
   },
   {
     ...absentTree,
     removed: "not creating a file in a work tree at a start",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: '(!isKnown || files.values.status.kind === "missing")',
     replace: "(!isKnown && content.config === undefined)",
     name: "gets no file at the start",
@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...absentTree,
     removed: "asking whether a folder without the file is the work tree (an empty mount point is one)",
-    file: "main/daemon/store/work-tree-folder.ts",
+    file: "main/store/repository/work-tree-folder.ts",
     find: "|| !(await this.#isKnown(after)))",
     replace: ")",
     name: "keeps its values",
@@ -32,10 +32,10 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R19",
     removed: "checking the folder before its file is read too",
-    file: "main/daemon/store/work-tree-folder.ts",
+    file: "main/store/repository/work-tree-folder.ts",
     find: "if (!isSame(before, after) || ",
     replace: "if (",
-    test: "test/main/daemon/store/work-tree-folder.test.ts",
+    test: "test/main/store/work-tree-folder.test.ts",
     name: "a folder without the file that is",
   },
   {
@@ -44,13 +44,13 @@ export const mutants: readonly Mutant[] = [
     file: "main/files/json-document.ts",
     find: "    if (this.text === null && !this.#mayCreate()) throw new ForeignEditError();\n",
     replace: "",
-    test: "test/main/daemon/store/work-tree-folder.test.ts",
+    test: "test/main/store/work-tree-folder.test.ts",
     name: "a set creates no file",
   },
   {
     ...absentTree,
     removed: "recording which folder the work tree is",
-    file: "main/daemon/store/repository.ts",
+    file: "main/store/repository/repository.ts",
     find: "treeFolder === undefined ? {} : { folder: treeFolder }",
     replace: "treeFolder === undefined ? {} : {}",
     name: "whose file was deleted",
@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...absentTree,
     removed: "believing a person who names the folder again",
-    file: "main/daemon/store/text-operations.ts",
+    file: "main/store/repository/text-operations.ts",
     find: "else this.#served.files.chooseFolder();",
     replace: "else this.#served.files.follow();",
     name: "once a person has named the folder",
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...olderTexts,
     removed: "knowing from the index that the last write was complete",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "const isComplete = isIndexed || ",
     replace: "const isComplete = ",
     name: "put back after a clean stop",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...olderTexts,
     removed: "looking for earlier texts in restored backups only",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "const mayBeOlder = options.isCopy && ",
     replace: "const mayBeOlder = ",
     name: "somebody put back after a kill",
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...olderTexts,
     removed: "looking for earlier texts in a restored backup",
-    file: "main/daemon/store/recovery.ts",
+    file: "main/store/mirror/recovery.ts",
     find: "const mayBeOlder = options.isCopy && ",
     replace: "const mayBeOlder = !options.isCopy && ",
     name: "that the backup has",
@@ -90,17 +90,17 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R19",
     removed: "waiting for the sync of the folder before a set in a work tree is acknowledged",
-    file: "main/daemon/store/mirror-follower.ts",
+    file: "main/store/mirror/mirror-follower.ts",
     find: "while ((await this.follow()) === beingChanged",
     replace:
       "while ((await Promise.race([this.follow(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
-    test: "test/main/daemon/store/in-tree-order.test.ts",
+    test: "test/main/store/in-tree-order.test.ts",
     name: "the file durably before the reply",
   },
   {
     ...absentTree,
     removed: "not believing the mark of an enclosing work tree's git folder",
-    file: "main/daemon/store/work-tree.ts",
+    file: "main/git/work-tree.ts",
     find: "  if (workTree?.folder !== resolve(folder)) return false;\n",
     replace: "  if (workTree === undefined) return false;\n",
     name: "whose place an empty folder takes before a start",
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...absentTree,
     removed: "comparing the inode of the folder while the daemon runs",
-    file: "main/daemon/store/work-tree-folder.ts",
+    file: "main/store/repository/work-tree-folder.ts",
     find: "return one?.device === other?.device && isSameInode(one, other);",
     replace: "return one?.device === other?.device;",
     name: "takes while the daemon runs",
@@ -116,10 +116,10 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R19",
     removed: "comparing when a folder was created (another disk's outermost folder has the same inode)",
-    file: "main/daemon/store/work-tree-folder.ts",
+    file: "main/store/repository/work-tree-folder.ts",
     find: "|| one.created === other.created;",
     replace: "|| one.created !== 0;",
-    test: "test/main/daemon/store/work-tree-folder.test.ts",
+    test: "test/main/store/work-tree-folder.test.ts",
     name: "a folder without the file that is",
   },
 ];

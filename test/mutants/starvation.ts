@@ -16,7 +16,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the limit on a key's connections",
-    file: "main/daemon/key-budget.ts",
+    file: "main/daemon/socket/key-budget.ts",
     find: "account.sockets >= limits.socketsPerKey",
     replace: "account.sockets >= limits.sockets",
     test: budget,
@@ -25,7 +25,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the connections reserved for the owner",
-    file: "main/daemon/key-budget.ts",
+    file: "main/daemon/socket/key-budget.ts",
     find: "limits.sockets - limits.socketsKeptForOwner",
     replace: "limits.sockets",
     test: budget,
@@ -36,12 +36,12 @@ export const mutants: readonly Mutant[] = [
     removed: "freeing the slot of a closed connection",
     edits: [
       {
-        file: "main/daemon/connections.ts",
+        file: "main/daemon/socket/connections.ts",
         find: `    socket.conn.once("close", () => seat.leave());\n`,
         replace: "",
       },
       {
-        file: "main/daemon/connections.ts",
+        file: "main/daemon/socket/connections.ts",
         find: "      seat.leave();\n      connection.end();",
         replace: "      connection.end();",
       },
@@ -52,7 +52,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the request budget (all requests of a key run at once)",
-    file: "main/daemon/dispatch.ts",
+    file: "main/daemon/socket/dispatch.ts",
     find: "    if (caller.owner) return start();",
     replace: "    if (caller.keyId) return start();",
     test: dispatch,
@@ -61,7 +61,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the limit on running requests",
-    file: "main/daemon/key-budget.ts",
+    file: "main/daemon/socket/key-budget.ts",
     find: "account.running < limits.requestsPerKey && ",
     replace: "",
     test: budget,
@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the limit on waiting requests",
-    file: "main/daemon/key-budget.ts",
+    file: "main/daemon/socket/key-budget.ts",
     find: "if (!isFree && account.waiting.length >= limits.waitingRequestsPerKey)",
     replace: "if (!isFree && account.waiting.length >= 100 * limits.waitingRequestsPerKey)",
     test: budget,
@@ -79,7 +79,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the limit on waiting bytes",
-    file: "main/daemon/key-budget.ts",
+    file: "main/daemon/socket/key-budget.ts",
     find: "account.bytes > 0 && account.bytes + cost.bytes > limits.requestBytesPerKey",
     replace: "account.bytes > 100 * limits.requestBytesPerKey",
     test: budget,
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "letting the owner bypass other keys' queues",
-    file: "main/daemon/key-budget.ts",
+    file: "main/daemon/socket/key-budget.ts",
     find: "if (owner) return undefined;",
     replace: "if (owner && keyId === undefined) return undefined;",
     test: budget,
@@ -97,7 +97,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "pausing a key's connections after a large packet",
-    file: "main/daemon/key-budget.ts",
+    file: "main/daemon/socket/key-budget.ts",
     find: "account.arrived > arrivingAtOnce ||",
     replace: "account.arrived < 0 ||",
     test: budget,
@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the limit on bytes queued for all clients of a key",
-    file: "main/daemon/key-budget.ts",
+    file: "main/daemon/socket/key-budget.ts",
     find: "> limits.waitingBytesPerKey &&",
     replace: "> 100 * limits.waitingBytesPerKey &&",
     test: budget,
@@ -115,7 +115,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the concurrency limit of operations that read histories",
-    file: "main/daemon/dispatch.ts",
+    file: "main/daemon/socket/dispatch.ts",
     find: "(readsMuch(name, args) ? waitForTurn() : goOn())",
     replace: "(bytes < 0 ? waitForTurn() : goOn())",
     test: dispatch,
@@ -124,7 +124,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the owner's own concurrency limit (the owner waits behind other keys)",
-    file: "main/daemon/gate.ts",
+    file: "main/daemon/socket/gate.ts",
     find: `return owner ? this.#owner.enter("") : this.#others.enter(keyId);`,
     replace: `return owner && keyId === "" ? this.#owner.enter("") : this.#others.enter(keyId);`,
     test: budget,
@@ -133,7 +133,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "checking the key again after its request has waited",
-    file: "main/daemon/dispatch.ts",
+    file: "main/daemon/socket/dispatch.ts",
     find: `        authorize(caller);
         if (`,
     replace: "        if (",
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "yielding between requests that waited for the concurrency limit",
-    file: "main/daemon/dispatch.ts",
+    file: "main/daemon/socket/dispatch.ts",
     find: "        await yielding.begin(caller.keyId).pass();\n",
     replace: "",
     test: dispatch,
@@ -152,7 +152,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "skipping requests of a client that has disconnected",
-    file: "main/daemon/dispatch.ts",
+    file: "main/daemon/socket/dispatch.ts",
     find: "connection.hasEnded &&",
     replace: "bytes < 0 &&",
     test: dispatch,
@@ -170,18 +170,18 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the end of a time slice (long work never yields)",
-    file: "main/daemon/yielding.ts",
+    file: "main/time/yielding.ts",
     find: "return clock.monotonic() >= end;",
     replace: "return clock.monotonic() < 0;",
-    test: "test/main/daemon/yielding.test.ts",
+    test: "test/main/time/yielding.test.ts",
   },
   {
     promise: "S15",
     removed: "running only one piece of work per round of the event loop",
-    file: "main/daemon/yielding.ts",
+    file: "main/time/yielding.ts",
     find: "    if (this.#waiting.size > 0) this.#soon(() => this.#goOn());",
     replace: "    if (this.#waiting.size > 0) this.#goOn();",
-    test: "test/main/daemon/yielding.test.ts",
+    test: "test/main/time/yielding.test.ts",
     name: "one piece of work runs at a time",
   },
   {
@@ -189,12 +189,12 @@ export const mutants: readonly Mutant[] = [
     removed: "yielding while a search runs",
     edits: [
       {
-        file: "main/daemon/search.ts",
+        file: "main/daemon/config/search.ts",
         find: "      if (turn.isOver) await turn.pass();\n",
         replace: "",
       },
       {
-        file: "main/daemon/config-service.ts",
+        file: "main/daemon/config/config-service.ts",
         find: "      if (turn.isOver) await turn.pass();\n",
         replace: "",
       },
@@ -205,7 +205,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "yielding while a journal is read backward",
-    file: "main/daemon/store/journal/journal.ts",
+    file: "main/store/history/journal.ts",
     find: `      for (const { text, start } of linesBackward(bytes)) {
         if (turn.isOver) await turn.pass();
 `,
@@ -218,7 +218,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "yielding while a watch reads past changes",
-    file: "main/daemon/store/journal/journal.ts",
+    file: "main/store/history/journal.ts",
     find: `          if (turn.isOver) await turn.pass();
           const line = parseLine(text);`,
     replace: `          if (turn.isOver && number < 0) await turn.pass();
@@ -247,7 +247,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "the index of last changes (every query reads the history)",
-    file: "main/daemon/store/last-changes.ts",
+    file: "main/store/history/last-changes.ts",
     find: "index.revision === repository.state.revision ? index : undefined",
     replace: "index.revision < 0 ? index : undefined",
     test: dispatch,
@@ -256,7 +256,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
     removed: "updating the index of last changes",
-    file: "main/daemon/store/last-changes.ts",
+    file: "main/store/history/last-changes.ts",
     find: "    addTo(index.changes, change, true);\n",
     replace: "",
     test: dispatch,

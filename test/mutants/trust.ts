@@ -8,7 +8,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "the value in what is trusted (one trusted value covers all values of a field)",
-    file: "main/daemon/store/trusted-values.ts",
+    file: "main/store/values/trusted-values.ts",
     find: "return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));",
     replace: 'return scopes.namesOf(path).some(name => this.#at(repo, name).length > 0 && hash !== "");',
     name: "needs to be accepted once",
@@ -16,7 +16,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "the repository in what is trusted",
-    file: "main/daemon/store/trusted-values.ts",
+    file: "main/store/values/trusted-values.ts",
     find: "function placeOf(repo: string, { scope, field }: ConfigPath): string {",
     replace: `function placeOf(repo: string, { scope, field }: ConfigPath): string {\n  repo = "";`,
     name: "only in its own field and repository",
@@ -32,7 +32,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "checking trust when a repository is first read",
-    file: "main/daemon/store/repository-state.ts",
+    file: "main/store/repository/repository-state.ts",
     find: "!this.#isOfWorkTree || trust.has(",
     replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.has(",
     name: "waits from the start",
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "not recording a text with an untrusted value as fully active (the next start activates it)",
-    file: "main/daemon/store/mirror-follower.ts",
+    file: "main/store/mirror/mirror-follower.ts",
     find: "isServed(config, this.#served.current.stored, this.#served.rules)",
     replace: "isServed(config, this.#served.current.stored, { ...this.#served.rules, isTrusted: () => true })",
     name: "its last valid value is served",
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "comparing the hash that was shown",
-    file: "main/daemon/store/waiting-values.ts",
+    file: "main/store/values/waiting-values.ts",
     find: "if (waiting?.hash !== hash) {",
     replace: "if (waiting === undefined) {",
     name: "is accepted by the hash that was shown",
@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "not trusting values because of an undo or restore",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: `source !== "restore" || !field.isCommand`,
     replace: `source !== "none" || !field.isCommand`,
     name: "is not trusted by undo or restore",
@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "treating a set of the waiting value as a change",
-    file: "main/daemon/store/decide-batch.ts",
+    file: "main/store/repository/decide-batch.ts",
     find: "isNeeded(config, edit) || isAwaited(before, edit)",
     replace: "isNeeded(config, edit)",
     name: "is trusted by a set of the same value",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
     removed: "distinguishing an earlier repository with the same id",
     edits: [
       {
-        file: "main/daemon/store/file-intake.ts",
+        file: "main/store/hand-edits/file-intake.ts",
         find: "point.newest === 0 || this.#served.options.addedBy !== undefined;",
         replace: "point.newest === 0;",
       },
@@ -84,7 +84,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     removed: "keeping values active that were active before trust was required",
-    file: "main/daemon/store/file-intake.ts",
+    file: "main/store/hand-edits/file-intake.ts",
     find: "if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest === 0)",
     replace: "if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest < 0)",
     name: "what was active before values had to be trusted",
@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...byEffect,
     removed: "requiring trust for a value that was active before a schema made a command or variable of it",
-    file: "main/daemon/store/interpret.ts",
+    file: "main/store/values/interpret.ts",
     find: "const lastGood = active && trustedByNewRules(active, rules);",
     replace: "const lastGood = active && withNewNames(active, scopes).config;",
     name: "although it was active as a text",
@@ -109,7 +109,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...byEffect,
     removed: "the field's effect in what is trusted (trust in a value as one variable covers it as another)",
-    file: "main/daemon/store/trusted-values.ts",
+    file: "main/store/values/trusted-values.ts",
     find: "const { command, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});",
     replace: "const { command, variable = null } = effectOf(scopes.field(scope, field) === undefined ? {} : {});",
     name: "with the old schema back, it counts again",
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...byEffect,
     removed: "distrusting what was recorded before effects were (it counts for all fields)",
-    file: "main/daemon/store/trusted-values.ts",
+    file: "main/store/values/trusted-values.ts",
     find: `if (scope === "svc") return hash;`,
     replace: `if (scope !== "") return hash;`,
     name: "counts for the built-in fields only",
@@ -125,7 +125,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...byEffect,
     removed: "trusting a set only as what its field was when it was decided",
-    file: "main/daemon/store/repository-changes.ts",
+    file: "main/store/repository/repository-changes.ts",
     find: "      trust();\n",
     replace: "      trust();\n      this.#served.trusting(made.flatMap(({ one }) => one.edits))();\n",
     name: "while the set of the text is being written",
@@ -133,7 +133,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...byEffect,
     removed: "keeping a text out of service as a variable until its removal is recorded",
-    file: "main/daemon/store/repository.ts",
+    file: "main/store/repository/repository.ts",
     find: "return this.#served.visible;",
     replace: "return this.#served.current;",
     name: "cannot be recorded",
@@ -141,7 +141,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...byEffect,
     removed: "distrusting active values of other scopes than svc when trust.json is missing",
-    file: "main/daemon/store/repository-state.ts",
+    file: "main/store/repository/repository-state.ts",
     find: `configEntries({ svc: config["svc"] ?? {} })`,
     replace: "configEntries(config)",
     name: "also if trust.json is missing",
@@ -149,7 +149,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...preview,
     removed: "previewing a scope by its own rules (the present ones apply)",
-    file: "main/daemon/store/scope-preview.ts",
+    file: "main/store/values/scope-preview.ts",
     find: "interpretingConfig(wanted, active, served.rulesOf(scopes))",
     replace: "interpretingConfig(wanted, active, served.rules)",
     name: "its default, and the stored values of all repositories",
@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...preview,
     removed: "the effect from what a preview compares (only values)",
-    file: "main/daemon/store/scope-preview.ts",
+    file: "main/store/values/scope-preview.ts",
     find: "if (!(isSameEffect && sameJson(now, value)))",
     replace: "if (!sameJson(now, value))",
     name: "but another effect",
@@ -173,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S17",
     removed: "the values that a scope would run from the hash by which it is accepted",
-    file: "main/cli/trust-scopes.ts",
+    file: "main/cli/change/trust-scopes.ts",
     find: "effects: effects.map(({ effect, ...rest }) => ({ ...rest, ...effect })),",
     replace: "",
     test: "test/e2e/cli-trust.test.ts",
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S17",
     removed: "showing a scope again if its values changed before the answer",
-    file: "main/cli/trust-scopes.ts",
+    file: "main/cli/change/trust-scopes.ts",
     find: "if (now.hash === one.hash) {",
     replace: `if (now.hash !== "") {`,
     test: "test/e2e/cli-trust.test.ts",
@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S17",
     removed: "escaping invisible characters in a value that is shown",
-    file: "main/cli/show-difference.ts",
+    file: "main/cli/change/show-difference.ts",
     find: '[exactText(active).split("\\n"), exactText(value).split("\\n")]',
     replace: '[JSON.stringify(active, null, 2).split("\\n"), JSON.stringify(value, null, 2).split("\\n")]',
     test: "test/e2e/cli-trust.test.ts",

@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "values",
     removed: "the decoder that notices numbers in messages before they are rounded",
-    file: "main/daemon/prepared-replies.ts",
+    file: "main/daemon/socket/prepared-replies.ts",
     find: ", Decoder: ExactDecoder",
     replace: "",
     test: exactNumbers,
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "values",
     removed: "the check of numbers that are typed",
-    file: "main/cli/fields.ts",
+    file: "main/cli/connect/fields.ts",
     find: "return parseExactJson(text);",
     replace: "return JSON.parse(text) as JsonValue;",
     test: commands,
@@ -53,7 +53,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "values",
     removed: "a stored null in events and histories (told as the default)",
-    file: "main/daemon/change-views.ts",
+    file: "main/daemon/config/change-views.ts",
     find: "after === undefined ? unstored : after",
     replace: "after ?? unstored",
     test: nullValues,
@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "values",
     removed: "the null before a change in events and histories (told as the default)",
-    file: "main/daemon/change-views.ts",
+    file: "main/daemon/config/change-views.ts",
     find: "before === undefined ? unstored : before",
     replace: "before ?? unstored",
     test: nullValues,
@@ -71,7 +71,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "values",
     removed: "null in the reply of a set (told as the default)",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: "value: value === undefined ? (schema?.default ?? null) : value,",
     replace: "value: value ?? schema?.default ?? null,",
     test: nullValues,
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "values",
     removed: "a stored null as the start of an edit inside a value (it starts from the default)",
-    file: "main/daemon/config-changes.ts",
+    file: "main/daemon/config/config-changes.ts",
     find: "own === undefined ? schema?.default : own",
     replace: "own ?? schema?.default",
     test: nullValues,
@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "values",
     removed: "the refusal of a typed null that could be the text",
-    file: "main/cli/set.ts",
+    file: "main/cli/commands/set.ts",
     find: "isUnclearNull(text, schema))",
     replace: "false)",
     test: commands,
@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "values",
     removed: "JSON as the form in which edit opens a null",
-    file: "main/cli/edited-text.ts",
+    file: "main/cli/edit/edited-text.ts",
     find: ' && typeof before.value === "string";',
     replace: ";",
     test: commands,

@@ -1,8 +1,8 @@
 import { appendFile, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { homeFormat, sharedHomeFormat } from "../../main/daemon/home.ts";
-import { type ChangeRecord, formatLines, hashText } from "../../main/daemon/store/journal/record.ts";
+import { homeFormat, sharedHomeFormat } from "../../main/home/prepare-home.ts";
+import { type ChangeRecord, formatLines, hashText } from "../../main/store/history/record.ts";
 import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { reportPromise } from "../helpers/promise.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";

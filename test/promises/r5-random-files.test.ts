@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { Scopes } from "../../main/daemon/scopes.ts";
-import { interpretConfig } from "../../main/daemon/store/interpret.ts";
-import { isConfig } from "../../main/daemon/store/repository-files.ts";
 import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
+import { Scopes } from "../../main/scopes/scopes.ts";
+import { isConfig } from "../../main/store/repository/repository-files.ts";
+import { interpretConfig } from "../../main/store/values/interpret.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { defaultRetention } from "../../main/daemon/settings.ts";
+import { defaultRetention } from "../../main/home/settings.ts";
 import { startTestDaemon, type TestClient } from "../helpers/daemon.ts";
 import { checkHistory, type Violation } from "../helpers/history-checker.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";

@@ -1,7 +1,7 @@
 import { connect as connectTcp } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { argumentSchemas } from "../../main/daemon/argument-schemas.ts";
+import { argumentSchemas } from "../../main/daemon/socket/argument-schemas.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";

@@ -2,7 +2,7 @@ import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkJournals } from "../../main/cli/doctor/journal-check.ts";
-import { homeAt } from "../../main/home.ts";
+import { homeAt } from "../../main/home/home.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, describe, expect, test } from "vitest";
-import { keyCredentials } from "../../main/credentials.ts";
+import { keyCredentials } from "../../main/home/credentials.ts";
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { launchBrowser, openContext } from "../helpers/browser.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";

@@ -1,11 +1,11 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { comparedPattern } from "../../main/daemon/compared-pattern.ts";
-import { compileScope, Scopes } from "../../main/daemon/scopes.ts";
-import { interpretConfig, type Locate } from "../../main/daemon/store/interpret.ts";
-import { isConfig } from "../../main/daemon/store/repository-files.ts";
 import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
+import { comparedPattern } from "../../main/scopes/compared-pattern.ts";
+import { compileScope, Scopes } from "../../main/scopes/scopes.ts";
+import { isConfig } from "../../main/store/repository/repository-files.ts";
+import { interpretConfig, type Locate } from "../../main/store/values/interpret.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import { connectClient, startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { moveIn } from "../../main/daemon/store/work-tree.ts";
-import { originIn } from "../../main/git-remote.ts";
+import { originIn } from "../../main/git/git-remote.ts";
+import { moveIn } from "../../main/git/work-tree.ts";
 import { connectClient, type TestClient } from "../helpers/daemon.ts";
 import { canMountDeadDisk, endDeadDisk, onDeadDisk } from "../helpers/dead-disk.ts";
 import { hostileEntries, secret } from "../helpers/hostile-entries.ts";

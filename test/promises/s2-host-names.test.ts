@@ -5,7 +5,7 @@ import { rawRequest, waysIn } from "../helpers/raw-http.ts";
 import { guard } from "../helpers/switched-guard.ts";
 
 // A mock: the guard with a switch for these tests.
-vi.mock("../../main/daemon/guard.ts", () => import("../helpers/switched-guard.ts"));
+vi.mock("../../main/daemon/http/guard.ts", () => import("../helpers/switched-guard.ts"));
 beforeEach(() => {
   guard.on = true;
 });

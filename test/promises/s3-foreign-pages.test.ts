@@ -14,7 +14,7 @@ import { guard } from "../helpers/switched-guard.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 // A mock: the guard with a switch for these tests.
-vi.mock("../../main/daemon/guard.ts", () => import("../helpers/switched-guard.ts"));
+vi.mock("../../main/daemon/http/guard.ts", () => import("../helpers/switched-guard.ts"));
 beforeEach(() => {
   guard.on = true;
 });

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
-import { argumentSchemas } from "../../main/daemon/argument-schemas.ts";
-import { hashOfValue } from "../../main/daemon/store/trusted-values.ts";
+import { argumentSchemas } from "../../main/daemon/socket/argument-schemas.ts";
+import { hashOfValue } from "../../main/store/values/trusted-values.ts";
 import type { Grants } from "../../shared/grants.ts";
 import type { OperationName } from "../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";

@@ -157,7 +157,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     const { url } = JSON.parse(await readFile(join(stranger.homeFolder, "daemon.json"), "utf8"));
     await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), url }));
     const { findDaemon } = await import("../../main/client/locate.ts");
-    const { homeAt } = await import("../../main/home.ts");
+    const { homeAt } = await import("../../main/home/home.ts");
     const wrong = (await findDaemon(homeAt(t.homeFolder))) === undefined ? [] : ["the stranger was believed"];
     await until(() => stranger.log.length > 0, "its log");
     if (stranger.log.join("").includes(t.ownerKey)) wrong.push("the key was sent");

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSession } from "../../main/cli/session.ts";
+import { openSession } from "../../main/cli/connect/session.ts";
 import { startTestDaemon } from "../helpers/daemon.ts";
 
 test("a command uses a daemon that another command started between its first attempt and its second check", async () => {

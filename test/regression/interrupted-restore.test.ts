@@ -1,8 +1,8 @@
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { putInPlace, stagingOf } from "../../main/daemon/restore.ts";
-import { type Home, homeAt } from "../../main/home.ts";
+import { type Home, homeAt } from "../../main/home/home.ts";
+import { putInPlace, stagingOf } from "../../main/home/restore.ts";
 import { startTestDaemon } from "../helpers/daemon.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { type Clock, systemClock } from "../../main/clock.ts";
+import { type Clock, systemClock } from "../../main/time/clock.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { type FileCall, systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { freezeHome } from "../helpers/frozen-home.ts";

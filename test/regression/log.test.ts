@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createDaemon } from "../../main/daemon/daemon.ts";
-import { RotatingLog } from "../../main/rotating-log.ts";
+import { RotatingLog } from "../../main/files/rotating-log.ts";
 import { connectClient } from "../helpers/daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
-import { keyCredentials } from "../../main/credentials.ts";
+import { keyCredentials } from "../../main/home/credentials.ts";
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { startTestDaemon } from "../helpers/daemon.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { ScopeFiles } from "../../main/daemon/scope-files.ts";
+import { ScopeFiles } from "../../main/scopes/scope-files.ts";
 import { until } from "../helpers/daemon.ts";
 import { shopText, startShop } from "../helpers/shop.ts";
 

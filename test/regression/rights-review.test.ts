@@ -1,7 +1,7 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { FileStore } from "../../main/daemon/store/file-store.ts";
+import { FileStore } from "../../main/store/file-store.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { createDaemon } from "../../main/daemon/daemon.ts";
-import { takeLock } from "../../main/daemon/lock.ts";
+import { takeLock } from "../../main/home/lock.ts";
 import { startTestDaemon } from "../helpers/daemon.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
@@ -50,7 +50,7 @@ describe("a failed start releases everything", () => {
 describe("the home's lock", () => {
   const takeElsewhere = async (path: string): Promise<string> => {
     const code = `
-      import { takeLock } from ${JSON.stringify(resolve(import.meta.dirname, "../../main/daemon/lock.ts"))};
+      import { takeLock } from ${JSON.stringify(resolve(import.meta.dirname, "../../main/home/lock.ts"))};
       console.log(takeLock(process.argv[1]) === undefined ? "busy" : "taken");`;
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code, path]);
     return stdout.trim();

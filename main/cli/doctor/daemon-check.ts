@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import type { Endpoint } from "../../endpoint-file.ts";
-import type { Home } from "../../home.ts";
-import { describeHolder, waitForLockState } from "../lock-holder.ts";
-import { describeRefusals } from "../refusals.ts";
+import type { Endpoint } from "../../home/endpoint-file.ts";
+import type { Home } from "../../home/home.ts";
+import { describeHolder, waitForLockState } from "../connect/lock-holder.ts";
+import { describeRefusals } from "../output/refusals.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 export interface DaemonCheck {
@@ -120,7 +120,7 @@ export async function checkSocket(home: Home, endpoint: Endpoint | undefined): P
       }),
     ];
   }
-  const { longestSocketPath, socketNameLength } = await import("../../daemon/local-socket.ts");
+  const { longestSocketPath, socketNameLength } = await import("../../home/local-socket.ts");
   const length = Buffer.byteLength(home.socket) + socketNameLength;
   const tooLong = length > longestSocketPath;
   const message = tooLong

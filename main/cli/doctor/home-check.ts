@@ -3,10 +3,10 @@ import { lstat, readFile } from "node:fs/promises";
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
-import { homeFormat, sharedHomeFormat } from "../../daemon/home.ts";
-import { isRestoreUnderway } from "../../daemon/restore.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
-import type { Home } from "../../home.ts";
+import type { Home } from "../../home/home.ts";
+import { homeFormat, sharedHomeFormat } from "../../home/prepare-home.ts";
+import { isRestoreUnderway } from "../../home/restore.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 /** Checks the home's folder and its format. `there` is false if there is nothing else to check. */

@@ -1,12 +1,12 @@
 import { readdir } from "node:fs/promises";
-import { systemClock } from "../../clock.ts";
-import { privateFile } from "../../daemon/home.ts";
-import { ScopeFiles } from "../../daemon/scope-files.ts";
-import { Scopes } from "../../daemon/scopes.ts";
-import { parseSettings } from "../../daemon/settings.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { JsonTextError } from "../../files/json-text.ts";
-import type { Home } from "../../home.ts";
+import type { Home } from "../../home/home.ts";
+import { privateFile } from "../../home/prepare-home.ts";
+import { parseSettings } from "../../home/settings.ts";
+import { ScopeFiles } from "../../scopes/scope-files.ts";
+import { Scopes } from "../../scopes/scopes.ts";
+import { systemClock } from "../../time/clock.ts";
 import { counted, type Finding, good, messageOf, problem } from "./finding.ts";
 
 /** Checks `settings.json`, and returns its preferred port. */

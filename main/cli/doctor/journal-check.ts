@@ -1,11 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import pLimit from "p-limit";
-import { listSegments, type Segment } from "../../daemon/store/journal/journal.ts";
-import { type JournalLine, parseLine } from "../../daemon/store/journal/record.ts";
-import { linesBackward, readSegment, SegmentMissingError } from "../../daemon/store/journal/segment.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
-import type { Home } from "../../home.ts";
+import type { Home } from "../../home/home.ts";
+import { listSegments, type Segment } from "../../store/history/journal.ts";
+import { type JournalLine, parseLine } from "../../store/history/record.ts";
+import { linesBackward, readSegment, SegmentMissingError } from "../../store/history/segment.ts";
 import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 const check = "journal";

@@ -1,21 +1,21 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { systemClock } from "../../clock.ts";
-import type { Scopes } from "../../daemon/scopes.ts";
-import { interpretConfig, type Rules } from "../../daemon/store/interpret.ts";
+import { foreignStampOf } from "../../files/durable-text-file.ts";
+import { realFileSystem } from "../../files/file-system.ts";
+import { foreignDisks } from "../../files/foreign-disks.ts";
+import type { JsonDocument } from "../../files/json-document.ts";
+import { findOtherPointers, inTreeFileName } from "../../git/work-tree.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
 import {
   type FileStamps,
   type RepositoryContent,
   RepositoryFiles,
   type RepositoryMetadata,
   type StoreFolders,
-} from "../../daemon/store/repository-files.ts";
-import type { TrustedValues } from "../../daemon/store/trusted-values.ts";
-import { findOtherPointers, inTreeFileName } from "../../daemon/store/work-tree.ts";
-import { foreignStampOf } from "../../files/durable-text-file.ts";
-import { realFileSystem } from "../../files/file-system.ts";
-import { foreignDisks } from "../../files/foreign-disks.ts";
-import type { JsonDocument } from "../../files/json-document.ts";
+} from "../../store/repository/repository-files.ts";
+import { interpretConfig, type Rules } from "../../store/values/interpret.ts";
+import type { TrustedValues } from "../../store/values/trusted-values.ts";
+import { systemClock } from "../../time/clock.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
 const check = "repositories";

@@ -4,9 +4,9 @@ import { countConfigFields } from "../../../shared/config.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { formatJsonText } from "../../files/json-text.ts";
-import { CommandError, exitCodes } from "../exit-codes.ts";
-import { chooseRepository } from "../repositories.ts";
-import { homeOf, openSession } from "../session.ts";
+import { chooseRepository } from "../connect/repositories.ts";
+import { homeOf, openSession } from "../connect/session.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { counted, messageOf } from "./finding.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { systemErrorCode } from "../../files/file-system.ts";
-import type { Home } from "../../home.ts";
+import type { Home } from "../../home/home.ts";
 import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 const check = "watching";

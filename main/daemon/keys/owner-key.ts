@@ -1,11 +1,11 @@
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { ownerGrants } from "../../../shared/grants.ts";
-import type { Clock } from "../../clock.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import { readUntil } from "../../files/read-until.ts";
-import type { Home } from "../../home.ts";
-import type { Caller } from "../caller.ts";
-import { HomeError, privateFile } from "../home.ts";
+import type { Home } from "../../home/home.ts";
+import { HomeError, privateFile } from "../../home/prepare-home.ts";
+import type { Clock } from "../../time/clock.ts";
+import type { Caller } from "../socket/caller.ts";
 import { hashKey, newKeyText } from "./key-text.ts";
 
 /** The owner's key. */

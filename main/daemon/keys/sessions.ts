@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { ownerGrants } from "../../../shared/grants.ts";
 import { type ClientProof, clientText, type Handshake, sessionText } from "../../../shared/handshake.ts";
-import type { Clock } from "../../clock.ts";
-import { sign } from "../../credentials.ts";
-import type { KeyEvent } from "../audit-log.ts";
-import type { Caller } from "../caller.ts";
+import { sign } from "../../home/credentials.ts";
+import type { Clock } from "../../time/clock.ts";
+import type { KeyEvent } from "../observe/audit-log.ts";
+import type { Caller } from "../socket/caller.ts";
 import { sameHash } from "./key-text.ts";
 import { type Proven, UnauthorizedError } from "./keys.ts";
 

@@ -1,5 +1,5 @@
 import type { DaemonStatus } from "../../../shared/protocol.ts";
-import type { Operations } from "../dispatch.ts";
+import type { Operations } from "../socket/dispatch.ts";
 import { requireOwner } from "./repo.ts";
 
 /** `daemon/*`. Only the owner gets details of the machine. */

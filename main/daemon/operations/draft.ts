@@ -1,5 +1,5 @@
-import type { Operations } from "../dispatch.ts";
-import type { Drafts } from "../drafts.ts";
+import type { Drafts } from "../config/drafts.ts";
+import type { Operations } from "../socket/dispatch.ts";
 import { requireOwner } from "./repo.ts";
 
 /** `draft/*`: the owner's unsaved edits. */

@@ -1,6 +1,6 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { Operations } from "../dispatch.ts";
-import type { RepositoryStore } from "../store/store.ts";
+import type { RepositoryStore } from "../../store/store.ts";
+import type { Operations } from "../socket/dispatch.ts";
 import { existing, requireOwner } from "./repo.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { ownerGrants } from "../../../shared/grants.ts";
 import type { KeyEntry } from "../../../shared/protocol.ts";
-import type { Caller } from "../caller.ts";
-import type { Operations } from "../dispatch.ts";
 import type { Keys, StoredKey } from "../keys/keys.ts";
 import type { Sessions } from "../keys/sessions.ts";
+import type { Caller } from "../socket/caller.ts";
+import type { Operations } from "../socket/dispatch.ts";
 import { page } from "./pages.ts";
 import { requireOwner } from "./repo.ts";
 

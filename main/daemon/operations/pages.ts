@@ -1,6 +1,6 @@
 import { limits } from "../../../shared/limits.ts";
-import type { Outcome } from "../dispatch.ts";
-import { jsonBytes } from "../measure.ts";
+import type { Outcome } from "../socket/dispatch.ts";
+import { jsonBytes } from "../socket/measure.ts";
 
 const defaultLimit = 100;
 

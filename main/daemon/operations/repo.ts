@@ -5,12 +5,12 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { FoundWorkTree, RepositoryEntry } from "../../../shared/protocol.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { foreignDisks, UnreachableDiskError } from "../../files/foreign-disks.ts";
-import { findWorkTreesBelow } from "../../git.ts";
-import type { Caller } from "../caller.ts";
-import { type ConfigService, unknownRepository } from "../config-service.ts";
-import type { Operations } from "../dispatch.ts";
-import type { RepositoryStore } from "../store/store.ts";
-import { hasInTreeFile } from "../store/work-tree.ts";
+import { findWorkTreesBelow } from "../../git/git.ts";
+import { hasInTreeFile } from "../../git/work-tree.ts";
+import type { RepositoryStore } from "../../store/store.ts";
+import { type ConfigService, unknownRepository } from "../config/config-service.ts";
+import type { Caller } from "../socket/caller.ts";
+import type { Operations } from "../socket/dispatch.ts";
 import { Page } from "./pages.ts";
 
 type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan">;

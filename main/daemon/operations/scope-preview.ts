@@ -3,12 +3,12 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { PreviewedEffect } from "../../../shared/protocol.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
 import { JsonTextError, readJsonText } from "../../files/json-text.ts";
-import { runInParts } from "../../turns.ts";
-import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "../scopes.ts";
-import { type PreviewedValue, sameEffect } from "../store/scope-preview.ts";
-import type { RepositoryStore } from "../store/store.ts";
-import { hashOfValue } from "../store/trusted-values.ts";
-import type { Turn } from "../yielding.ts";
+import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "../../scopes/scopes.ts";
+import type { RepositoryStore } from "../../store/store.ts";
+import { type PreviewedValue, sameEffect } from "../../store/values/scope-preview.ts";
+import { hashOfValue } from "../../store/values/trusted-values.ts";
+import { runInParts } from "../../time/turns.ts";
+import type { Turn } from "../../time/yielding.ts";
 
 /**
  * The values of all repositories that a scope would make commands or environment variables, and its new defaults of such fields: what a
@@ -50,7 +50,7 @@ async function compiled(name: string, text: string): Promise<Scope> {
   try {
     if (name === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
     const { value } = await readJsonText(text);
-    const { comparedPattern } = await import("../compared-pattern.ts");
+    const { comparedPattern } = await import("../../scopes/compared-pattern.ts");
     return await runInParts(compilingScope(name, value, comparedPattern));
   } catch (error) {
     if (!(error instanceof ScopeSchemaError || error instanceof JsonTextError)) throw error;

@@ -2,9 +2,9 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allowsSomewhere } from "../../../shared/grants.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import type { ScopeSchema } from "../../../shared/scopes/scope-schema.ts";
-import type { Caller } from "../caller.ts";
-import type { Operations } from "../dispatch.ts";
-import type { Scope, Scopes } from "../scopes.ts";
+import type { Scope, Scopes } from "../../scopes/scopes.ts";
+import type { Caller } from "../socket/caller.ts";
+import type { Operations } from "../socket/dispatch.ts";
 
 /** `scope/list`: the schemas, reduced to the fields that the key may read in some repository. */
 export function scopeOperations(scopes: Scopes): Pick<Operations, "scope/list"> {

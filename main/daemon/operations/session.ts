@@ -1,5 +1,5 @@
-import type { Operations } from "../dispatch.ts";
 import type { Sessions } from "../keys/sessions.ts";
+import type { Operations } from "../socket/dispatch.ts";
 import { requireOwner } from "./repo.ts";
 
 /** Milliseconds after which a link expires. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isError, problemsOfText } from "../../../main/check/check-text.ts";
-import { compileScope, Scopes } from "../../../main/daemon/scopes.ts";
+import { compileScope, Scopes } from "../../../main/scopes/scopes.ts";
 
 const scopes = new Scopes();
 

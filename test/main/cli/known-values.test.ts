@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Fields } from "../../../main/cli/fields.ts";
-import { knownValues } from "../../../main/cli/known-values.ts";
+import { knownValues } from "../../../main/cli/change/known-values.ts";
+import type { Fields } from "../../../main/cli/connect/fields.ts";
 import type { JsonObject } from "../../../shared/json.ts";
 
 const schemas: { readonly [field: string]: JsonObject } = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mayResolveLocalhostOverNetwork } from "../../../main/cli/localhost-names.ts";
+import { mayResolveLocalhostOverNetwork } from "../../../main/cli/system/localhost-names.ts";
 
 test.each<[platform: string, kernel: string, may: boolean]>([
   ["darwin", "24.6.0", true],

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test, vi } from "vitest";
-import { layOutTable } from "../../../main/cli/table.ts";
-import { printTable } from "../../../main/cli/terminal.ts";
+import { layOutTable } from "../../../main/cli/output/table.ts";
+import { printTable } from "../../../main/cli/output/terminal.ts";
 
 const header = ["FIELD", "TAKES", "DESCRIPTION"];
 const rows = [

@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { io } from "socket.io-client";
 import { describe, expect, test } from "vitest";
 import { locateDaemon } from "../../../main/client/locate.ts";
-import { keyCredentials } from "../../../main/credentials.ts";
+import { keyCredentials } from "../../../main/home/credentials.ts";
 import { RepoconfClient } from "../../../shared/client/client.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { patience } from "../../helpers/patience.ts";

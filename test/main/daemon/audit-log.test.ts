@@ -1,9 +1,9 @@
 import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { AuditLog } from "../../../main/daemon/audit-log.ts";
 import { Keys } from "../../../main/daemon/keys/keys.ts";
-import { RotatingLog } from "../../../main/rotating-log.ts";
+import { AuditLog } from "../../../main/daemon/observe/audit-log.ts";
+import { RotatingLog } from "../../../main/files/rotating-log.ts";
 import { connectClient, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { rawRequest } from "../../helpers/raw-http.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";

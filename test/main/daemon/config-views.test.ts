@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ConfigViews } from "../../../main/daemon/config-views.ts";
-import { Scopes } from "../../../main/daemon/scopes.ts";
+import { ConfigViews } from "../../../main/daemon/config/config-views.ts";
+import { Scopes } from "../../../main/scopes/scopes.ts";
 import { ownerGrants } from "../../../shared/grants.ts";
 
 const state = {

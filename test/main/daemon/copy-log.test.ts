@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { copyFromShared, copyToShared } from "../../../main/daemon/copy-log.ts";
-import { homeFormat, sharedHomeFormat } from "../../../main/daemon/home.ts";
-import { homeAt } from "../../../main/home.ts";
+import { copyFromShared, copyToShared } from "../../../main/daemon/home/copy-log.ts";
+import { homeAt } from "../../../main/home/home.ts";
+import { homeFormat, sharedHomeFormat } from "../../../main/home/prepare-home.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../../helpers/nats-server.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";

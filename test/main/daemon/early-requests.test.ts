@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../main/clock.ts";
-import { openServer } from "../../../main/daemon/server.ts";
+import { openServer } from "../../../main/daemon/http/server.ts";
+import { systemClock } from "../../../main/time/clock.ts";
 import { until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 

@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { createDaemon } from "../../../main/daemon/daemon.ts";
-import { homeAt } from "../../../main/home.ts";
-import { readStartProgress } from "../../../main/start-progress.ts";
+import { homeAt } from "../../../main/home/home.ts";
+import { readStartProgress } from "../../../main/home/start-progress.ts";
 import type { IndexingProgress } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { freezeHome } from "../../helpers/frozen-home.ts";

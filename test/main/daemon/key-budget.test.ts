@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Caller } from "../../../main/daemon/caller.ts";
-import { Gate } from "../../../main/daemon/gate.ts";
-import { KeyBudget, type Seat } from "../../../main/daemon/key-budget.ts";
+import type { Caller } from "../../../main/daemon/socket/caller.ts";
+import { Gate } from "../../../main/daemon/socket/gate.ts";
+import { KeyBudget, type Seat } from "../../../main/daemon/socket/key-budget.ts";
 
 /** The numbers of the protocol page, "Limits", repeated here because programs rely on them. */
 const sockets = 1_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Metrics } from "../../../main/daemon/metrics.ts";
+import { Metrics } from "../../../main/daemon/observe/metrics.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { rawRequest } from "../../helpers/raw-http.ts";

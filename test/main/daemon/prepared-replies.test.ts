@@ -8,7 +8,7 @@ import {
   type PreparedReply,
   replyParser,
   sendPreparedFrames,
-} from "../../../main/daemon/prepared-replies.ts";
+} from "../../../main/daemon/socket/prepared-replies.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 import { patience } from "../../helpers/patience.ts";
 

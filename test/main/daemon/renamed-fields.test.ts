@@ -1,8 +1,8 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { repositorySchemaText } from "../../../main/daemon/repository-schema.ts";
-import { compileScope } from "../../../main/daemon/scopes.ts";
+import { repositorySchemaText } from "../../../main/scopes/repository-schema.ts";
+import { compileScope } from "../../../main/scopes/scopes.ts";
 import { problemsIn } from "../../../shared/health.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 import {

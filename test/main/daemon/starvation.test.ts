@@ -1,12 +1,12 @@
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../../main/clock.ts";
-import { Connection } from "../../../main/daemon/connection.ts";
-import { createDispatch, type DispatchOptions } from "../../../main/daemon/dispatch.ts";
-import { Gate } from "../../../main/daemon/gate.ts";
-import { KeyBudget } from "../../../main/daemon/key-budget.ts";
-import { Yielding } from "../../../main/daemon/yielding.ts";
+import { Connection } from "../../../main/daemon/socket/connection.ts";
+import { createDispatch, type DispatchOptions } from "../../../main/daemon/socket/dispatch.ts";
+import { Gate } from "../../../main/daemon/socket/gate.ts";
+import { KeyBudget } from "../../../main/daemon/socket/key-budget.ts";
+import { systemClock } from "../../../main/time/clock.ts";
+import { Yielding } from "../../../main/time/yielding.ts";
 import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { pollingHandshake } from "../../helpers/raw-http.ts";

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { hashOfValue } from "../../../main/daemon/store/trusted-values.ts";
+import { hashOfValue } from "../../../main/store/values/trusted-values.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";

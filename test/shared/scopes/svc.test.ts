@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { compileScope } from "../../../main/daemon/scopes.ts";
+import { compileScope } from "../../../main/scopes/scopes.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { type SvcConfig, svcSchema } from "../../../shared/scopes/svc.ts";

@@ -1,0 +1,58 @@
+import { joinConfigPath } from "../../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
+import { type Fields, showValue } from "../connect/fields.ts";
+import { style } from "../output/terminal.ts";
+
+export interface DescribeOptions {
+  readonly fields: Fields;
+  /** Whether masked values are shown. */
+  readonly reveal: boolean;
+}
+
+export const forgottenMark = "(forgotten)";
+
+/** The lines that `watch` and `history` print for a change. `name` is the repository's, if several are shown. */
+export function describeChange(change: HistoryEntry, options: DescribeOptions, name?: string): string[] {
+  const { revision, time, reason, changes, source, field } = change;
+  const of = name === undefined ? "" : `${name}  `;
+  const why = reason === undefined ? "" : `: ${reason}`;
+  const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}  ${describeAuthor(change)}${why}`;
+  if (source === "forget") return [head, `  ${field}: older values erased`];
+  const lines = Object.entries(changes).flatMap(([scope, values]) =>
+    Object.entries(values).map(([one, fieldChange]) => describeField(joinConfigPath(scope, one), fieldChange, options)),
+  );
+  return [head, ...(lines.length > 0 ? lines : ["  nothing was stored"])];
+}
+
+/** Who made a change and how. */
+export function describeAuthor({
+  revision,
+  actor,
+  source,
+  machine,
+}: Pick<HistoryEntry, "revision" | "actor" | "source" | "machine">): string {
+  // Decided by the source, because a key can have any name, even "file".
+  const where = machine === undefined ? "" : ` on ${machine}`;
+  if (source === "file") return `${revision === 1 ? "from the existing file" : "by hand"}${where}`;
+  if (source === "merge") return `by hand${where}, merged with sets made at the same time`;
+  return `by ${actor}${where} (${source})`;
+}
+
+/** The indented line for one field of a change. */
+export function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
+  const { value, previous, stored, forgotten } = change;
+  const schema = fields.get(path);
+  const show = (shown: JsonValue) => showValue(shown, schema, reveal);
+  const mark = stored ? "" : " (default)";
+  if (forgotten) return `  ${path}: ${forgottenMark} -> ${stored ? show(value) : forgottenMark}`;
+  if (sameJson(value, previous)) {
+    return `  ${path}: ${show(value)} (${stored ? "now stored, equal to the default" : "no longer stored, equal to the default"})`;
+  }
+  return `  ${path}: ${showDifference(show(previous), `${show(value)}`, mark)}`;
+}
+
+/** A changed value before and after, as shown; masked values may look equal. */
+export function showDifference(before: string, after: string, mark = ""): string {
+  return `${before} -> ${after}${mark}${before === after ? " (the masked value differs)" : ""}`;
+}

@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
+
+/** `repoconf describe [FIELD]`: lists the fields and the values that they accept. */
+export function addDescribeCommand(program: Command): void {
+  addJsonOption(addSessionOptions(program.command("describe")))
+    .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
+    .description("show what a field is for, which values it takes, and its default")
+    .action(describe);
+}
+
+async function describe(wanted: string | undefined, options: SessionOptions & OutputOptions): Promise<void> {
+  const { withSession } = await import("../connect/session.ts");
+  const { describeShape } = await import("../output/describe-shape.ts");
+  const { listFields, unknownField } = await import("../connect/fields.ts");
+  const { print, printJson, printTable, style } = await import("../output/terminal.ts");
+  await withSession(options, async ({ client }) => {
+    const fields = await listFields(client);
+    const one = wanted === undefined ? undefined : fields.get(wanted);
+    if (wanted !== undefined && one !== undefined) {
+      if (options.json) return printJson(one);
+      print(`${style("bold", wanted)}${one.title === undefined ? "" : `  ${one.title}`}`);
+      if (one.description !== undefined) print(`  ${one.description}`);
+      print(`  takes    ${describeType(one)}`);
+      const shape = describeShape(one);
+      if (shape !== undefined) print(`  shape    ${shape}`);
+      print(`  default  ${JSON.stringify(one.default)}`);
+      if (one["deprecated"] === true) print("  deprecated: do not use this field any more");
+      return;
+    }
+    const part = [...fields].filter(([path]) => wanted === undefined || path.startsWith(`${wanted}.`));
+    if (wanted !== undefined && part.length === 0) throw unknownField(wanted, fields);
+    if (options.json) return printJson(Object.fromEntries(part));
+    printTable(
+      ["FIELD", "TAKES", "DEFAULT", "DESCRIPTION"],
+      part.map(([path, schema]) => [path, describeType(schema), JSON.stringify(schema.default), schema.title ?? ""]),
+    );
+  });
+}
+
+/** Describes in words which values a schema accepts. */
+function describeType(schema: FieldSchema): string {
+  const { type, enum: choices, minimum, maximum, pattern, description } = schema;
+  if (Array.isArray(choices)) return `one of ${choices.map(choice => JSON.stringify(choice)).join(", ")}`;
+  if (schema["x-keyOf"] !== undefined) return `"" or a key of ${schema["x-keyOf"]}`;
+  if (schema["const"] !== undefined) return JSON.stringify(schema["const"]);
+  const types = type === undefined ? "anything" : [type].flat().join(" or ");
+  const limits = [
+    minimum === undefined ? "" : `from ${String(minimum)}`,
+    maximum === undefined ? "" : `to ${String(maximum)}`,
+    // A description in words is clearer than a pattern.
+    pattern === undefined || description !== undefined ? "" : `matching ${String(pattern)}`,
+  ].filter(limit => limit !== "");
+  return limits.length === 0 ? types : `${types} ${limits.join(" ")}`;
+}

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import {
+  addRepositoryOption,
+  addSessionOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "../command-options.ts";
+
+interface EditOptions extends SessionOptions, RepositoryOptions {
+  readonly reason?: string;
+}
+
+/** `repoconf edit [FIELD]`: opens a repository's file, or one value, in an editor. */
+export function addEditCommand(program: Command): void {
+  addRepositoryOption(addSessionOptions(program.command("edit")))
+    .argument(
+      "[field]",
+      "edit only the value of this field, such as svc.services (default: the repository's whole file)",
+    )
+    .option("--reason <text>", "why, recorded in the history and shown to watchers; for a field only")
+    .summary("edit the file of a repository, or one value, in your editor")
+    .description(
+      "edit the file of a repository, or one value, in your editor (VISUAL, else EDITOR)\n\nYour text is checked before anything changes: if something is wrong, you see where and can edit again. Changes that somebody else made in the meantime are never overwritten. Editing the whole file needs the owner's key.",
+    )
+    .action(edit);
+}
+
+async function edit(field: string | undefined, options: EditOptions): Promise<void> {
+  const { withSession } = await import("../connect/session.ts");
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  const { editFile, editValue } = await import("../edit/edited-text.ts");
+  const { editUntilValid } = await import("../edit/edit-until-valid.ts");
+  await withSession(options, async ({ client }) => {
+    const repository = await chooseRepository(client, options.repo);
+    const edited =
+      field === undefined
+        ? await editFile(client, repository)
+        : await editValue(client, repository, field, options.reason);
+    await editUntilValid(edited);
+  });
+}

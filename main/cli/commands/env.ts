@@ -1,0 +1,44 @@
+import { type Command, Option } from "commander";
+import {
+  addRepositoryOption,
+  addSessionOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "../command-options.ts";
+import { type EnvironmentFormat, environmentFormats } from "../environment/environment-text.ts";
+
+interface EnvOptions extends SessionOptions, RepositoryOptions {
+  readonly format: EnvironmentFormat;
+  readonly reveal?: boolean;
+}
+
+/** `repoconf env`: prints the environment that `run` passes to a command, for shells. */
+export function addEnvCommand(program: Command): void {
+  addRepositoryOption(addSessionOptions(program.command("env")))
+    .summary("print the environment of a repository, for a shell to read")
+    .description(
+      'print the environment of a repository, for a shell to read\n\n  eval "$(repoconf env)"                             sh, bash, zsh\n  repoconf env --format fish | source                fish\n  repoconf env --format pwsh | Out-String | Invoke-Expression\n\nThe variables come from svc.envvars and from every field whose schema has x-env. Masked values and secrets are printed in clear text, because programs need them; on a terminal, the command requires --reveal.',
+    )
+    .addOption(new Option("--format <format>", "the output format").choices(environmentFormats).default("sh"))
+    .option("--reveal", "print it even if the output is a terminal")
+    .action(env);
+}
+
+async function env(options: EnvOptions): Promise<void> {
+  const { isTerminal, printValue } = await import("../output/terminal.ts");
+  const { CommandError, exitCodes } = await import("../output/exit-codes.ts");
+  if (isTerminal() && !options.reveal) {
+    const message = `This prints masked values and secrets in clear text. To load them into a shell: eval "$(repoconf env)". To print them here: --reveal`;
+    throw new CommandError(message, exitCodes.refused);
+  }
+  const { withSession } = await import("../connect/session.ts");
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  const { readVariables } = await import("../environment/environment.ts");
+  const { resolveVariables } = await import("../environment/secrets.ts");
+  const { environmentText } = await import("../environment/environment-text.ts");
+  await withSession(options, async ({ client, home }) => {
+    const variables = await readVariables(client, await chooseRepository(client, options.repo));
+    const text = environmentText(await resolveVariables(variables, home), options.format);
+    if (text !== "") printValue(text);
+  });
+}

@@ -1,0 +1,119 @@
+import { type Command, Option } from "commander";
+import type { RepoconfClient } from "../../../shared/client/client.ts";
+import { configEntries } from "../../../shared/config.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "../command-options.ts";
+
+interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly withRevision?: boolean;
+  readonly offline?: boolean;
+  readonly trustCommands?: boolean;
+  readonly reveal?: boolean;
+}
+
+/** `repoconf get FIELD...`: prints values, for scripts. */
+export function addGetCommand(program: Command): void {
+  addJsonOption(addRepositoryOption(addSessionOptions(program.command("get"))))
+    .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web.image")
+    .summary("print values: text as it is, anything else as JSON")
+    .description(
+      "print values: text as it is, anything else as JSON\n\nSeveral values are read at the same moment and printed one per line, so none may contain line breaks; with --json they are one object. A script that computes a new value from the old one reads it with --with-revision and sets it with --if-revision, so that no change in between is lost.",
+    )
+    .option("--reveal", "print masked values in clear text; otherwise they are refused with exit code 3")
+    .option(
+      "--with-revision",
+      'print the revision first: before the value and a space, or on its own line before several values; with --json {"revision": ..., "value": ...}, or "values"',
+    )
+    .addOption(offlineOption)
+    .option(
+      "--trust-commands",
+      "with --offline: also print values that run as commands, for use where the work tree's commands are run anyway",
+    )
+    .action(get);
+}
+
+const offlineOption = new Option(
+  "--offline",
+  "read the work tree's .repoconf.json directly, without a daemon, home or key; writes nothing (for CI and hooks)",
+).conflicts(["withRevision", "repo", "keyFile"]);
+
+async function get(names: readonly string[], options: GetOptions): Promise<void> {
+  if (options.offline) {
+    const { readOffline } = await import("../connect/read-offline.ts");
+    const how = { trustsCommands: options.trustCommands === true, reveal: options.reveal === true };
+    return printValues({ values: await readOffline(names, how), revision: 0 }, options);
+  }
+  const { withSession } = await import("../connect/session.ts");
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  await withSession(options, async ({ client }) => {
+    const { id } = await chooseRepository(client, options.repo);
+    await printValues(await readValues(client, id, names, options.reveal === true), options);
+  });
+}
+
+async function printValues({ values, revision }: ReadValues, options: GetOptions): Promise<void> {
+  const { rawValue } = await import("../connect/fields.ts");
+  const { printJson, printValue } = await import("../output/terminal.ts");
+  const { CommandError } = await import("../output/exit-codes.ts");
+  const [[, value] = ["", null], ...more] = values;
+  if (more.length > 0) {
+    const all = Object.fromEntries(values);
+    if (options.json) return printJson(options.withRevision ? { revision, values: all } : all);
+    if (options.withRevision) printValue(String(revision));
+    for (const [name, one] of values) {
+      const text = rawValue(one);
+      if (/[\r\n]/.test(text))
+        throw new CommandError(`The value of ${name} has several lines. Read it on its own, or with --json.`);
+      printValue(text);
+    }
+  } else if (options.json) printJson(options.withRevision ? { revision, value } : value);
+  else printValue(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
+}
+
+interface ReadValues {
+  /** In the order of the arguments. */
+  readonly values: readonly (readonly [name: string, value: JsonValue])[];
+  readonly revision: number;
+}
+
+/** Reads all values at one revision. Throws RequestError; CommandError for unknown fields, or for masked values without `reveal`. */
+async function readValues(
+  client: RepoconfClient,
+  repo: string,
+  names: readonly string[],
+  reveal: boolean,
+): Promise<ReadValues> {
+  const { readConfig } = await import("../connect/read-config.ts");
+  const { listFields } = await import("../connect/fields.ts");
+  const { pathsIn, refuseMasked } = await import("../output/masking.ts");
+  const [only = "", ...more] = names;
+  if (more.length === 0 && /^[^.]*\.?[^.]*$/.test(only)) {
+    // Both requests run at the same time, so that scripts wait for one round trip only.
+    const fields = reveal ? undefined : listFields(client);
+    fields?.catch(() => {});
+    const { config, revision } = await readConfig(client, { repo, field: only });
+    if (fields !== undefined) refuseMasked(pathsIn(config), await fields);
+    return { values: Array.from(configEntries(config), ({ value }) => [only, value]), revision };
+  }
+  const { readAt, readPlace } = await import("../change/value-place.ts");
+  const fields = await listFields(client);
+  const places = names.map(name => readPlace(name, fields));
+  if (!reveal)
+    refuseMasked(
+      places.map(({ field }) => field),
+      fields,
+    );
+  const { config, revision } = await readConfig(client, { repo });
+  const values = places.map((place, index) => {
+    const name = names[index] ?? place.field;
+    return [name, readAt(config, place, name)] as const;
+  });
+  return { values, revision };
+}

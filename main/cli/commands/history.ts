@@ -1,0 +1,149 @@
+import { type Command, Option } from "commander";
+import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
+import type { ErrorEntry } from "../../../shared/errors.ts";
+import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  parseLimit,
+  parseRevision,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "../command-options.ts";
+import { CommandError } from "../output/exit-codes.ts";
+
+interface HistoryOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly limit?: number;
+  readonly after?: number;
+  readonly reveal?: boolean;
+}
+
+interface ForgetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly yes?: boolean;
+}
+
+const defaultLimit = 20;
+/** The maximum number of entries in one reply. */
+const maximumPageSize = 1_000;
+
+/** `repoconf history [FIELD]` and `repoconf history forget FIELD`. */
+export function addHistoryCommand(program: Command): void {
+  const history = addJsonOption(addRepositoryOption(addSessionOptions(program.command("history"))))
+    .usage("[options] [field]")
+    .argument("[field]", "only changes of this field, such as svc.timeout")
+    .description("show what changed, when, by whom and why, newest first")
+    .addOption(new Option("--limit <n>", `how many revisions to show (default: ${defaultLimit})`).argParser(parseLimit))
+    .addOption(new Option("--after <revision>", "only revisions older than this one").argParser(parseRevision))
+    .option("--reveal", "show masked values")
+    .action(showHistory);
+  addJsonOption(addRepositoryOption(addSessionOptions(history.command("forget"))))
+    .argument("<field>", "such as svc.envvars")
+    .summary("permanently erase the older values of a field from the journal")
+    .description(
+      "permanently erase the older values of a field from the journal; needs the owner's key\n\nThe current value stays, and the history still shows when the field changed and by whom. This does not reach backups, files in removed/, git, or values that programs have already read.",
+    )
+    .option("--yes", "do not ask for confirmation")
+    // `history` has the same options, and commander may assign them to it instead of `forget`.
+    .action((field: string, _: ForgetOptions, command: Command) => forget(field, command.optsWithGlobals()));
+}
+
+async function showHistory(field: string | undefined, options: HistoryOptions): Promise<void> {
+  const { withSession } = await import("../connect/session.ts");
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  const { listFields, withSuggestion } = await import("../connect/fields.ts");
+  const { describeChange } = await import("../change/describe-change.ts");
+  const { printableChange } = await import("../output/masking.ts");
+  const { isTerminal, print, printJson, printNote, style } = await import("../output/terminal.ts");
+  await withSession(options, async ({ client }) => {
+    const { id, name } = await chooseRepository(client, options.repo);
+    const { entries, older, damage } = await readHistory(client, id, field, options).catch(async error => {
+      throw await withSuggestion(client, error);
+    });
+    const fields = await listFields(client);
+    if (options.json) {
+      printJson(options.reveal ? entries : entries.map(entry => printableChange(entry, fields)));
+    } else {
+      if (isTerminal()) print(style("dim", `${name} (${id})`));
+      for (const entry of entries) {
+        print(...describeChange(entry, { fields, reveal: options.reveal === true }));
+      }
+      if (entries.length === 0 && damage === undefined) printNote("The history has no entry for it.");
+    }
+    // Users who passed a limit expect more entries; on a terminal, the next command is useful anyway.
+    if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
+      const what = [...(field === undefined ? [] : [field]), ...(options.repo === undefined ? [] : ["--repo", id])];
+      printNote(`Older entries: ${["repoconf history", ...what, "--after", older].join(" ")}`);
+    }
+    if (damage !== undefined) {
+      const message = entries.length > 0 ? "The history is incomplete. " : "";
+      throw new CommandError(`${message}${damage.message} To find the damage: repoconf doctor`);
+    }
+  });
+}
+
+interface ReadHistory {
+  readonly entries: readonly HistoryEntry[];
+  /** Set if there are entries older than this revision. */
+  readonly older?: string;
+  /** Why older entries cannot be shown. */
+  readonly damage?: ErrorEntry;
+}
+
+async function readHistory(
+  client: RepoconfClient,
+  repo: string,
+  field: string | undefined,
+  { limit = defaultLimit, after }: HistoryOptions,
+): Promise<ReadHistory> {
+  const entries: HistoryEntry[] = [];
+  let from = after === undefined ? undefined : String(after);
+  for (;;) {
+    const reply: Reply<readonly HistoryEntry[]> = await client.request("history/list", {
+      repo,
+      limit: Math.min(limit - entries.length, maximumPageSize),
+      ...(field !== undefined && { field }),
+      ...(from !== undefined && { after: from }),
+    });
+    const [first] = reply.errors;
+    if (first !== undefined && first.code !== 1110) throw new RequestError(first, reply);
+    entries.push(...(reply.result ?? []));
+    if (first !== undefined) return { entries, damage: first };
+    if (reply.next === undefined) return { entries };
+    if (entries.length >= limit) return { entries, older: reply.next };
+    from = reply.next;
+  }
+}
+
+const unreached =
+  "Not erased: copies in backups, in removed/ and before-restore-... folders, in git's history of in-tree files, in editors' own backup files, and in programs that have already read the values.";
+
+async function forget(field: string, options: ForgetOptions): Promise<void> {
+  const { withSession } = await import("../connect/session.ts");
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  const { listFields, unknownField } = await import("../connect/fields.ts");
+  const { confirm, print, printJson, printNote } = await import("../output/terminal.ts");
+  await withSession(options, async ({ client }) => {
+    const { id, name } = await chooseRepository(client, options.repo);
+    const fields = await listFields(client);
+    if (!fields.has(field)) {
+      // A field without a schema may have older values too, but a typo must be reported.
+      const unknown = unknownField(field, fields);
+      if (!field.includes(".") || unknown.message.includes("Did you mean")) throw unknown;
+    }
+    if (!options.yes) {
+      printNote(
+        `This permanently erases every value of ${field} except the current one from the journal of ${name} (${id}).`,
+      );
+      printNote(unreached);
+      if (!(await confirm("Erase them?"))) {
+        throw new CommandError("Nothing was erased. Answer yes, or pass --yes.");
+      }
+    }
+    await client.run("history/forget", { repo: id, field });
+    if (options.json) return printJson({ repo: id, field });
+    print(`Erased the older values of ${field} in ${name}.`);
+    if (options.yes) print(unreached);
+  });
+}

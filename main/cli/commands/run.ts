@@ -1,0 +1,147 @@
+import type { Command } from "commander";
+import type { RepoconfClient } from "../../../shared/client/client.ts";
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import type { Home } from "../../home/home.ts";
+import {
+  addRepositoryOption,
+  addSessionOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "../command-options.ts";
+import { readVariables, type Variables } from "../environment/environment.ts";
+import { resolveVariables } from "../environment/secrets.ts";
+import { CommandError } from "../output/exit-codes.ts";
+import { describeError } from "../output/messages.ts";
+import { flushOutput, printFailure, printNote } from "../output/terminal.ts";
+import { ChildCommand, codeOfSignal, forwardSignals } from "../system/child-command.ts";
+
+interface RunOptions extends SessionOptions, RepositoryOptions {
+  readonly watch?: boolean;
+}
+
+/** `repoconf run -- COMMAND`: runs a command with the environment of a repository. */
+export function addRunCommand(program: Command): void {
+  addRepositoryOption(addSessionOptions(program.command("run")))
+    .argument("<command...>", "the command and its arguments, preferably after --")
+    .summary("run a command with the environment of a repository")
+    .description(
+      "run a command with the environment of a repository\n\nThe variables come from svc.envvars and from every field whose schema has x-env, and are added to the current environment. Nothing is written to disk. Signals are forwarded to the command, and repoconf exits with its exit code: 127 if it is not found, 126 if it cannot be run, 128 plus the signal number if a signal killed it.",
+    )
+    .option("--watch", "restart it when the environment changes")
+    // Options after the command belong to the command.
+    .passThroughOptions()
+    .action(run);
+}
+
+async function run(command: readonly string[], options: RunOptions): Promise<void> {
+  const { openSession } = await import("../connect/session.ts");
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  let code: number;
+  {
+    using session = await openSession(options);
+    const { client, home } = session;
+    const repository = await chooseRepository(client, options.repo);
+    const variables = await readVariables(client, repository);
+    const environment = await resolveVariables(variables, home);
+    // Without --watch the daemon is not needed any more, and may stop before the command ends.
+    if (!options.watch) client.close();
+    code = options.watch
+      ? await runWatched(command, { client, home, repository }, variables, environment)
+      : await runOnce(command, environment);
+  }
+  await flushOutput();
+  process.exit(code);
+}
+
+async function runOnce(command: readonly string[], environment: { readonly [name: string]: string }): Promise<number> {
+  const child = new ChildCommand(command, environment);
+  using _signals = forwardSignals((signal, isForCommand) => {
+    if (isForCommand) child.kill(signal);
+  });
+  return await child.ended;
+}
+
+interface Watched {
+  readonly client: RepoconfClient;
+  readonly home: Home;
+  readonly repository: RepositoryEntry;
+}
+
+/** Runs the command and restarts it after each change of its environment, until a signal ends it or the repository is removed. */
+async function runWatched(
+  command: readonly string[],
+  { client, home, repository }: Watched,
+  variables: Variables,
+  environment: { readonly [name: string]: string },
+): Promise<number> {
+  const stop = new AbortController();
+  let current = variables;
+  let signalled: NodeJS.Signals | undefined;
+  let nothingRan = false;
+  let running = start(environment);
+  using _signals = forwardSignals((signal, isForCommand) => {
+    if (isForCommand) running.child.kill(signal);
+    if (signal !== "SIGINT" && signal !== "SIGTERM" && signal !== "SIGHUP") return;
+    signalled = signal;
+    if (!running.hasEnded) return;
+    nothingRan = true;
+    stop.abort();
+  });
+
+  function start(values: { readonly [name: string]: string }) {
+    const child = new ChildCommand(command, values);
+    const state = { child, hasEnded: false, isReplaced: false };
+    void child.ended.then(code => {
+      state.hasEnded = true;
+      if (state.isReplaced) return;
+      // A command that cannot be started will not start with another environment either.
+      if (signalled !== undefined || !child.hasStarted) stop.abort();
+      else printNote(`${command[0]} exited with ${code}; it will be restarted when the environment changes.`);
+    });
+    return state;
+  }
+
+  async function restartIfChanged(): Promise<void> {
+    let values: { readonly [name: string]: string };
+    try {
+      const wanted = await readVariables(client, repository);
+      if (isSame(wanted, current)) return;
+      values = await resolveVariables(wanted, home);
+      current = wanted;
+    } catch (error) {
+      // The running command keeps its environment.
+      printFailure(describeError(error));
+      return;
+    }
+    if (stop.signal.aborted) return;
+    signalled = undefined;
+    running.isReplaced = true;
+    if (!running.hasEnded) await running.child.stop();
+    if (signalled === undefined) running = start(values);
+    else stop.abort();
+  }
+
+  try {
+    const messages = client.watchEverything({ signal: stop.signal });
+    const first = messages.next();
+    // Applies changes made between reading the environment and the start of the watch.
+    await restartIfChanged();
+    for (let next = await first; next.done !== true; next = await messages.next()) {
+      const [resource, event, payload] = next.value;
+      if (resource === "repo" && event === "removed" && payload.id === repository.id)
+        throw new CommandError(`${repository.name} was removed, so there is nothing left to watch.`);
+      const isOurs = resource === "config" && payload.repo === repository.id;
+      if (isOurs || resource === "scope" || (resource === "connection" && event === "resumed"))
+        await restartIfChanged();
+    }
+  } catch (error) {
+    // The command keeps running; repoconf exits when it exits.
+    printFailure(describeError(error));
+  }
+  const code = await running.child.ended;
+  return nothingRan ? codeOfSignal(signalled ?? null) : code;
+}
+
+function isSame(one: Variables, other: Variables): boolean {
+  return one.size === other.size && [...one].every(([name, { text }]) => other.get(name)?.text === text);
+}

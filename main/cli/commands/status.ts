@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { addConnectionOptions, addJsonOption, type OutputOptions, type SessionOptions } from "../command-options.ts";
+
+/** `repoconf status`: shows the status of the running daemon. Starts none. */
+export function addStatusCommand(program: Command): void {
+  addJsonOption(addConnectionOptions(program.command("status")))
+    .description("show the daemon's status")
+    .action(status);
+}
+
+/** How many repositories with problems are listed by name. */
+const maximumNamed = 5;
+
+async function status(options: Omit<SessionOptions, "start"> & OutputOptions): Promise<void> {
+  const { describeRefusals } = await import("../output/refusals.ts");
+  const { withSession } = await import("../connect/session.ts");
+  const { print, printJson } = await import("../output/terminal.ts");
+  await withSession({ ...options, start: false }, async ({ client }) => {
+    const found = await client.run("daemon/status", {});
+    if (options.json) return printJson(found);
+    const {
+      version,
+      protocol,
+      startedAt,
+      home,
+      url,
+      pid,
+      repositories,
+      sockets,
+      refusals = {},
+      problems,
+      indexing,
+    } = found;
+    // The problems are not known until all files have been read.
+    const isKnown = indexing === undefined;
+    const broken = isKnown ? await client.run("config/search", { query: "@broken", limit: maximumNamed + 1 }) : [];
+    const named = broken.map(({ repo }) => repo);
+    if (named.length > maximumNamed) named.splice(maximumNamed, 1, "others");
+    const refused = describeRefusals(refusals);
+    const lines: readonly (readonly [string, unknown])[] = [
+      ["version", `${version} (protocol ${protocol})`],
+      ["since", startedAt],
+      ["url", url],
+      ["home", home],
+      ["pid", pid],
+      ["repositories", repositories],
+      ["reading", indexing && `${indexing.done} of ${indexing.total} new or changed files`],
+      // Users would wonder about a client that they did not start.
+      ["clients", sockets === undefined ? undefined : `${sockets}, including this command`],
+      ["rejected", refused === "" ? undefined : `${refused}; the daemon's log lists each one`],
+    ];
+    for (const [name, value] of lines) if (value !== undefined) print(`${name.padEnd(13)} ${String(value)}`);
+    for (const problem of problems ?? []) print(`problem       ${problem}`);
+    if (named.length > 0)
+      print(`problem       in the configuration of ${named.join(", ")}; for details and fixes: repoconf doctor`);
+  });
+}

@@ -1,0 +1,133 @@
+import type { Command } from "commander";
+import type { RepoconfClient } from "../../../shared/client/client.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import type { UntrustedValue } from "../../../shared/protocol.ts";
+import { describeEffect } from "../../../shared/scopes/scope-schema.ts";
+import { showDifference } from "../change/show-difference.ts";
+import type { ReviewedScope } from "../change/trust-scopes.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "../command-options.ts";
+import { type Fields, listFields } from "../connect/fields.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { printable } from "../output/masking.ts";
+import { confirm, print, printJson } from "../output/terminal.ts";
+
+interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly accept?: readonly string[];
+  readonly reveal?: boolean;
+}
+
+/** `repoconf trust`: shows values in a work tree's file that run as commands, and lets the user trust them. */
+export function addTrustCommand(program: Command): void {
+  addJsonOption(addRepositoryOption(addSessionOptions(program.command("trust"))))
+    .argument("[field...]", "only these fields, such as svc.services (default: all untrusted values)")
+    .summary("review commands and scopes that came with a pull, and trust them")
+    .description(
+      "review commands and scopes that came with a pull, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each of them in full, including masked ones, next to the active value, and asks. Without a terminal it trusts only what --accept names.\n\nIt first shows the scopes in the work tree's .repoconf/scopes that are missing or different in the home, and the values, in any repository, that each would make commands or environment variables: the daemon does not use them until you copy them into the home, where they apply to all repositories.",
+    )
+    .option(
+      "--accept <hash>",
+      "trust the value with this hash, as printed by --json, without asking (may be repeated)",
+      (hash: string, before: readonly string[] = []) => [...before, hash],
+    )
+    .option("--reveal", "with --json, print masked values in clear text")
+    .action(trust);
+}
+
+async function trust(fields: readonly string[], options: TrustOptions): Promise<void> {
+  const { withSession } = await import("../connect/session.ts");
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  const { readOfferedScopes } = await import("../../check/offered-scopes.ts");
+  await withSession(options, async ({ client, home }) => {
+    const { id, path } = await chooseRepository(client, options.repo);
+    let all = await client.run("trust/list", { repo: id });
+    const printAll = async (others: readonly object[], values: readonly UntrustedValue[]) => {
+      const known = await listFields(client);
+      printJson([...others, ...(options.reveal ? values : values.map(value => printableValue(value, known)))]);
+    };
+    let { accept: hashes } = options;
+    let takenScopes: readonly object[] = [];
+    const offered = path === undefined || fields.length > 0 ? [] : await readOfferedScopes(path, home);
+    if (offered.length > 0) {
+      const { acceptScopes, askForScopes, reviewScope, scopeAsJson } = await import("../change/trust-scopes.ts");
+      const known = options.reveal || !options.json ? undefined : await listFields(client);
+      const asJson = (one: ReviewedScope) => scopeAsJson(one, known);
+      const scopes: ReviewedScope[] = [];
+      for (const one of offered) scopes.push(await reviewScope(client, one));
+      if (hashes !== undefined) {
+        const taken = await acceptScopes(client, home, scopes, hashes, options.json === true);
+        hashes = hashes.filter(hash => !taken.some(one => one.hash === hash));
+        takenScopes = taken.map(asJson);
+      } else if (options.json) return printAll(scopes.map(asJson), all);
+      else {
+        if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
+        // A new scope may have untrusted values.
+        all = await client.run("trust/list", { repo: id });
+        if (all.length === 0) return;
+      }
+    }
+    const unknown = fields.find(field => !all.some(one => one.field === field));
+    if (unknown !== undefined) throw new CommandError(`Nothing to trust in ${unknown}.`, exitCodes.refused);
+    const waiting = all.filter(({ field }) => fields.length === 0 || fields.includes(field));
+    if (hashes !== undefined) {
+      const accepted = await acceptNamed(client, waiting, hashes, options);
+      return options.json ? printAll(takenScopes, accepted) : undefined;
+    }
+    if (options.json) return printAll([], waiting);
+    if (waiting.length === 0) return print("Nothing to trust.");
+    const left = await showAndAsk(client, waiting);
+    if (left > 0) process.exitCode = exitCodes.failed;
+  });
+}
+
+async function acceptNamed(
+  client: RepoconfClient,
+  waiting: readonly UntrustedValue[],
+  hashes: readonly string[],
+  { json }: OutputOptions,
+): Promise<readonly UntrustedValue[]> {
+  const missing = hashes.find(hash => !waiting.some(one => one.hash === hash));
+  if (missing !== undefined) {
+    const message = `No untrusted value has the hash ${missing}: the file may have changed. Review it again: repoconf trust --json`;
+    throw new CommandError(message, exitCodes.refused);
+  }
+  const accepted = waiting.filter(({ hash }) => hashes.includes(hash));
+  for (const one of accepted) await accept(client, one, json === true);
+  return accepted;
+}
+
+function printableValue(one: UntrustedValue, fields: Fields): UntrustedValue {
+  const show = (value: JsonValue) => printable(one.field, value, fields);
+  return { ...one, value: show(one.value), serving: show(one.serving) };
+}
+
+/** Shows each untrusted value and asks whether to trust it. Returns how many are left, and says how to trust them later. */
+export async function showAndAsk(client: RepoconfClient, waiting: readonly UntrustedValue[]): Promise<number> {
+  let left = 0;
+  for (const one of waiting) {
+    show(one);
+    if (await confirm(`Trust this value of ${one.field}?`)) await accept(client, one, false);
+    else left += 1;
+  }
+  const [first] = waiting;
+  if (left > 0 && first !== undefined)
+    print(
+      `${left === 1 ? "It is" : `${left} are`} not used until you trust ${left === 1 ? "it" : "them"}, on a terminal: repoconf trust --repo ${first.repo}`,
+    );
+  return left;
+}
+
+async function accept(client: RepoconfClient, { repo, field, hash }: UntrustedValue, quiet: boolean): Promise<void> {
+  const { revision } = await client.run("trust/accept", { repo, field, hash });
+  if (!quiet) print(`Trusted ${field}; it is active as of revision ${revision}.`);
+}
+
+function show({ field, value, effect, serving, hash }: UntrustedValue): void {
+  showDifference(`${field} ${describeEffect(effect)}`, serving, value, hash);
+}

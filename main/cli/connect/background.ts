@@ -1,0 +1,85 @@
+import { spawn } from "node:child_process";
+import { mkdir, open, readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { findDaemon } from "../../client/locate.ts";
+import type { Endpoint } from "../../home/endpoint-file.ts";
+import type { Home } from "../../home/home.ts";
+import { exitCodes } from "../output/exit-codes.ts";
+import { daemonEnvironment } from "./daemon-environment.ts";
+import { isEndpointCorrupt, unreachable, waitForLockState } from "./lock-holder.ts";
+import { StartDeadline } from "./start-deadline.ts";
+
+/** Milliseconds until a daemon must answer or its start must make progress. */
+const startTimeout = 10_000;
+
+/**
+ * Starts a detached daemon on the home. It inherits no streams and almost no environment, and writes its log into the home. If two commands start one at the same
+ * time, one daemon gets the home and both commands use it. Throws RepoconfError 1200 with the reason if it does not start, and
+ * CommandError if another process holds the home and cannot be reached.
+ */
+export async function startDaemonInBackground(
+  home: Home,
+  options: { readonly stay?: boolean } = {},
+): Promise<Endpoint> {
+  const command = process.argv[1];
+  if (command === undefined)
+    throw new RepoconfError(1200, "Cannot start a daemon: the path of this command is not known.");
+  await mkdir(home.folder, { recursive: true, mode: 0o700 });
+  for (const deadline = new StartDeadline(home, startTimeout); ; ) {
+    const started = await spawnDaemon(command, home, options.stay === true);
+    for (;;) {
+      const over = await Promise.race([started.ended, delay(25, undefined)]);
+      const endpoint = await findDaemon(home);
+      if (endpoint !== undefined) return endpoint;
+      if (over === undefined && !deadline.hasPassed()) continue;
+      // Another daemon holds the home: it was faster and will answer soon, or it is stopping.
+      const another = over === exitCodes.homeInUse;
+      if (another && !deadline.hasPassed() && !(await isEndpointCorrupt(home))) break;
+      if (another || over === undefined) {
+        const { held, endpoint: late } = await waitForLockState(home);
+        if (late !== undefined) return late;
+        if (held) throw await unreachable(home);
+      }
+      const logText = await logSince(home, started.logged);
+      throw new RepoconfError(
+        1200,
+        `Could not start a daemon for ${home.folder}: ${logText || "it did not answer in time"}`,
+      );
+    }
+    await delay(100);
+  }
+}
+
+/** `ended` resolves with the exit code, or null after a signal; `logged` is the size of the log before the start. */
+async function spawnDaemon(
+  command: string,
+  home: Home,
+  stay: boolean,
+): Promise<{ readonly ended: Promise<number | null>; readonly logged: number }> {
+  // The log is its only stream. If it inherited our output, a program that reads that until it ends would wait for the daemon.
+  const log = await open(home.logFile, "a", 0o600);
+  const { size: logged } = await log.stat();
+  const args = [command, "daemon", "--home", home.folder, "--background", ...(stay ? ["--stay"] : [])];
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ["ignore", "ignore", log.fd],
+    cwd: "/",
+    env: daemonEnvironment(),
+    windowsHide: true,
+  });
+  await log.close();
+  child.unref();
+  const ended = new Promise<number | null>(resolve => child.once("exit", resolve).once("error", () => resolve(null)));
+  return { ended, logged };
+}
+
+async function logSince(home: Home, offset: number): Promise<string> {
+  const bytes = await readFile(home.logFile).catch(() => Buffer.alloc(0));
+  // This command prefixes its message with its name, so remove the daemon's own prefix.
+  return bytes
+    .subarray(offset)
+    .toString("utf8")
+    .replace(/^repoconf: /gm, "")
+    .trim();
+}

@@ -1,0 +1,129 @@
+import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import { InexactNumberError, parseExactJson } from "../../../shared/exact-number.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import { masksAnything, withMasks } from "../../../shared/scopes/masks.ts";
+import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import { maskValue } from "../../../shared/scopes/value-text.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { nearest } from "../output/suggestion.ts";
+
+/** Every field that the key may read, by `<scope>.<field>`. */
+export type Fields = ReadonlyMap<string, FieldSchema>;
+
+/** A field's schema, or a subschema of it. */
+export type PlainSchema = { readonly [keyword: string]: unknown };
+
+export async function listFields(client: RepoconfClient): Promise<Fields> {
+  const fields = new Map<string, FieldSchema>();
+  for (const { scope, schema } of await client.run("scope/list", {})) {
+    for (const [field, fieldSchema] of Object.entries(withMasks(schema).properties))
+      fields.set(joinConfigPath(scope, field), fieldSchema);
+  }
+  return fields;
+}
+
+/** Shown in place of a masked value. */
+export const mask = "••••••";
+
+/**
+ * Whether a field's value, or a part of it, is shown only on request. True without a schema, which may be missing, invalid or not loaded
+ * yet.
+ */
+export function isMasked(schema: FieldSchema | undefined): boolean {
+  return schema === undefined || masksAnything(schema);
+}
+
+/**
+ * A value for people: strings as plain text (but "" and "null" in quotes), anything else as JSON. Masked parts are shown only with
+ * `reveal`.
+ */
+export function showValue(value: JsonValue, schema: FieldSchema | undefined, reveal: boolean): string {
+  if (!reveal && isMasked(schema)) return showValue(maskValue(value, mask), undefined, true);
+  return value === "" || value === "null" ? JSON.stringify(value) : rawValue(value);
+}
+
+/** A value for programs: strings as plain text, anything else as JSON. */
+export function rawValue(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/**
+ * Parses a typed value by its field's schema: as the one choice that is written like this, else as plain text if the field accepts
+ * strings, else as JSON. Invalid JSON is returned as text, because the daemon has the best error message for it. Throws
+ * InexactNumberError.
+ */
+export function readValue(text: string, schema: PlainSchema | undefined): JsonValue {
+  const [choice, ...others] = choicesWrittenAs(text, schema);
+  if (choice !== undefined && others.length === 0) return choice;
+  if (accepts(schema, "string")) return text;
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof InexactNumberError) throw error;
+    return text;
+  }
+}
+
+/** Whether a typed `null` may mean null or the text, both of which the schema accepts. */
+export function isUnclearNull(text: string, schema: PlainSchema | undefined): boolean {
+  const acceptsBoth = accepts(schema, "string") && accepts(schema, "null");
+  return text === "null" && acceptsBoth && choicesWrittenAs(text, schema).length !== 1;
+}
+
+function choicesWrittenAs(text: string, schema: PlainSchema | undefined): readonly JsonValue[] {
+  return choicesOf(schema).filter(one => rawValue(one) === text);
+}
+
+/** The values that a schema lists. */
+export function choicesOf(schema: PlainSchema | undefined): readonly JsonValue[] {
+  const choices = schema?.["enum"];
+  return Array.isArray(choices) ? choices : [];
+}
+
+/** Whether a schema names this type, possibly beside others. */
+export function accepts(schema: PlainSchema | undefined, type: "string" | "boolean" | "null"): boolean {
+  return [schema?.["type"]].flat().includes(type);
+}
+
+/** If a request failed because of an unknown field, an error that suggests similar fields; else the same error. */
+export async function withSuggestion(client: RepoconfClient, error: unknown): Promise<unknown> {
+  if (!(error instanceof RequestError) || (error.code !== 1007 && error.code !== 1011) || error.field === undefined)
+    return error;
+  const fields = await listFields(client).catch(() => new Map<string, FieldSchema>());
+  // The field exists, so the key may not access it.
+  return fields.has(error.field) ? error : unknownField(error.field, fields);
+}
+
+/** Whether a typed name is an earlier name of the field. */
+function isOldName(typed: string, path: string, schema: FieldSchema): boolean {
+  const [old, now] = [splitConfigPath(typed), splitConfigPath(path)];
+  const names = [schema["x-renamedFrom"] ?? []].flat();
+  return old !== undefined && old.scope === now?.scope && names.includes(old.field);
+}
+
+/** The error for an unknown field, with a suggestion. */
+export function unknownField(typed: string, fields: Fields): CommandError {
+  if (isScope(typed, fields)) {
+    const message = `"${typed}" is a scope, not a field. To list its fields: repoconf list ${typed}`;
+    return new CommandError(message, exitCodes.refused);
+  }
+  const renamed = [...fields].find(([path, schema]) => isOldName(typed, path, schema))?.[0];
+  if (renamed !== undefined)
+    return new CommandError(`There is no field "${typed}". It is now called "${renamed}".`, exitCodes.refused);
+  const like = sameFieldElsewhere(typed, fields) ?? nearest(typed, fields.keys());
+  const hint = like === undefined ? "To list all fields: repoconf describe" : `Did you mean "${like}"?`;
+  return new CommandError(`There is no field "${typed}". ${hint}`, exitCodes.refused);
+}
+
+function isScope(name: string, fields: Fields): boolean {
+  for (const path of fields.keys()) if (splitConfigPath(path)?.scope === name) return true;
+  return false;
+}
+
+/** Finds `svc.timeout` for `timeout`. */
+function sameFieldElsewhere(typed: string, fields: Fields): string | undefined {
+  const wanted = splitConfigPath(typed)?.field ?? typed;
+  for (const path of fields.keys()) if (splitConfigPath(path)?.field === wanted) return path;
+  return undefined;
+}

@@ -1,0 +1,56 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { confirm, print, printNote } from "../output/terminal.ts";
+import { runEditor } from "./run-editor.ts";
+
+/** A text that the user edits. */
+export interface EditedText {
+  /** The name of the temporary file. Editors choose the language by its extension. */
+  readonly fileName: string;
+  readonly text: string;
+  save(text: string): Promise<EditOutcome>;
+}
+
+/** A sentence about what was saved; or the problems, one per line, and the current text if somebody else changed it in the meantime. */
+type EditOutcome = { readonly done: string } | { readonly problems: readonly string[]; readonly now?: string };
+
+/**
+ * Opens the text in the user's editor until it can be saved. If the user gives up, the text stays in a temporary file, which the
+ * CommandError names.
+ */
+export async function editUntilValid({ fileName, text, save }: EditedText): Promise<void> {
+  // mkdtemp makes it accessible to its owner only.
+  const folder = await mkdtemp(join(tmpdir(), "repoconf-edit-"));
+  const file = join(folder, fileName);
+  await writeFile(file, text, { mode: 0o600 });
+  const finish = () => rm(folder, { recursive: true, force: true });
+  for (;;) {
+    const failure = await runEditor(file).catch((error: unknown) => error);
+    const edited = await readFile(file, "utf8");
+    if (edited === text) await finish();
+    if (failure instanceof CommandError && edited !== text) throw keptIn(file, failure.message);
+    if (failure !== undefined) throw failure;
+    if (edited === text) return print("Nothing was changed.");
+    const outcome = await save(edited);
+    if ("done" in outcome) {
+      await finish();
+      return print(outcome.done);
+    }
+    printNote(...outcome.problems);
+    if (outcome.now !== undefined) {
+      const other = join(folder, `now-${fileName}`);
+      await writeFile(other, outcome.now, { mode: 0o600 });
+      printNote(
+        `Its current text is in ${other}. Edit again and copy what you want to keep: your next save replaces it.`,
+      );
+    }
+    if (await confirm("Edit again?")) continue;
+    throw keptIn(file, "Nothing was saved.");
+  }
+}
+
+function keptIn(file: string, why: string): CommandError {
+  return new CommandError(`${why} Your text is saved in ${file}`, exitCodes.refused);
+}

@@ -1,0 +1,102 @@
+import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
+import { configValue } from "../../../shared/config.ts";
+import { splitConfigPath } from "../../../shared/config-path.ts";
+import { InexactNumberError, parseExactJson } from "../../../shared/exact-number.ts";
+import { describeProblem } from "../../../shared/health.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { isError, problemsOfText } from "../../check/check-text.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import { accepts, listFields, showValue, unknownField } from "../connect/fields.ts";
+import { readConfig } from "../connect/read-config.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { describeError } from "../output/messages.ts";
+import type { EditedText } from "./edit-until-valid.ts";
+
+/** A repository's whole file. Throws RequestError. */
+export async function editFile(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<EditedText> {
+  const { text } = await client.run("file/read", { repo: id });
+  let expected = text;
+  return {
+    fileName: "repository.json",
+    text: text ?? "{}\n",
+    save: async edited => {
+      const scopes = await scopesOf(client);
+      const problems = problemsOfText(edited, scopes);
+      if (problems.some(problem => isError(problem, scopes))) return { problems: problems.map(describeProblem) };
+      const { errors } = await client.request("file/write", { repo: id, text: edited, expected });
+      const [first] = errors;
+      if (first === undefined) return { done: `Saved the file of ${name}.` };
+      if (first.code !== 1104) throw new RequestError(first, { result: null, errors });
+      ({ text: expected } = await client.run("file/read", { repo: id }));
+      return { problems: ["The file was changed in the meantime."], now: expected ?? "" };
+    },
+  };
+}
+
+/** One value: a string as plain text if the field accepts strings, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
+export async function editValue(
+  client: RepoconfClient,
+  { id }: RepositoryEntry,
+  field: string,
+  reason: string | undefined,
+): Promise<EditedText> {
+  const fields = await listFields(client);
+  const [schema, path] = [fields.get(field), splitConfigPath(field)];
+  if (schema === undefined || path === undefined) throw unknownField(field, fields);
+  const read = async () => {
+    const { config, revision } = await readConfig(client, { repo: id, field });
+    return { value: configValue(config, path.scope, path.field) ?? null, revision };
+  };
+  let before = await read();
+  // Null or a number in a text file would be saved as text.
+  const isText = accepts(schema, "string") && typeof before.value === "string";
+  const show = (value: JsonValue) => (isText && typeof value === "string" ? value : JSON.stringify(value, null, 2));
+  return {
+    fileName: `${field}.${isText ? "txt" : "json"}`,
+    text: `${show(before.value)}\n`,
+    save: async text => {
+      const value = isText ? text.replace(/\r?\n$/, "") : parsed(text);
+      if (value instanceof InexactNumberError) return { problems: [`This cannot be saved: ${value.message}.`] };
+      if (value instanceof Error) return { problems: [`This is not valid JSON: ${value.message}`] };
+      for (;;) {
+        const { revision } = before;
+        const how = { flush: true, revision, ...(reason !== undefined && { reason }) };
+        const { errors } = await client.request("config/set", { repo: id, [field]: value, ...how });
+        const [first] = errors;
+        if (first === undefined) return { done: `Set ${field}.` };
+        if (first.code === 1103) return { problems: [describeError(new RequestError(first, { result: [], errors }))] };
+        if (first.code !== 1104) throw new RequestError(first, { result: [], errors });
+        const now = await read();
+        const isOurs = sameJson(now.value, before.value);
+        before = now;
+        // Only other fields changed, so retry with the new revision.
+        if (isOurs) continue;
+        if (isText && typeof now.value !== "string")
+          throw new CommandError(
+            `${field} was changed to ${showValue(now.value, schema, false)} in the meantime, which is no text. Edit it again.`,
+            exitCodes.refused,
+          );
+        return { problems: [`${field} was changed in the meantime.`], now: `${show(now.value)}\n` };
+      }
+    },
+  };
+}
+
+/** The daemon's scopes, to check a text as the daemon does. */
+async function scopesOf(client: RepoconfClient): Promise<Scopes> {
+  const { compileScope, Scopes: AllScopes } = await import("../../scopes/scopes.ts");
+  const { comparedPattern } = await import("../../scopes/compared-pattern.ts");
+  const scopes = new AllScopes();
+  for (const { scope, schema } of await client.run("scope/list", {}))
+    if (scope !== "svc") scopes.set(compileScope(scope, schema, comparedPattern));
+  return scopes;
+}
+
+function parsed(text: string): JsonValue | Error {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}

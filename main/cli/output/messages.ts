@@ -1,0 +1,23 @@
+import { RepoconfError } from "../../../shared/errors.ts";
+
+/** The message for an error. The daemon's messages name operations and arguments of the protocol; this replaces them with commands. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof RepoconfError)) return error.message;
+  if (error.code === 1109)
+    return "The running daemon is older than this command and does not support this. Run: repoconf restart";
+  return inCommandWords(error.message);
+}
+
+const commandWords: readonly (readonly [RegExp, string])[] = [
+  [/\bTo list all fields: scope\/list/, "To list all fields: repoconf describe"],
+  [/\b(repo|key|scope|history)\/list\b/g, "repoconf $1 list"],
+  [/repoconf history list/g, "repoconf history"],
+  [/The arguments of \S+ are invalid: /, ""],
+  [/\bargs\//g, ""],
+  [/ Pass the next of the previous page as after\./, " Pass a revision, such as 12, to --after."],
+];
+
+function inCommandWords(message: string): string {
+  return commandWords.reduce((text, [words, ours]) => text.replace(words, ours), message);
+}

@@ -1,0 +1,96 @@
+import { type Config, configValue } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
+import { allows } from "../../../shared/grants.ts";
+import type { ConfigChanged, FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
+import type { Actor, HistoryRecord, RecordedChange } from "../../store/store.ts";
+import type { Caller } from "../socket/caller.ts";
+
+/**
+ * A change of one field (`path`) or of all fields, as the caller may see it; undefined if it changes nothing that the caller may
+ * read. Its reason may mention every changed field, so only a caller who may read all of them gets it.
+ */
+export function viewChange(
+  caller: Caller,
+  repo: string,
+  change: RecordedChange,
+  defaults: Config,
+  path?: string,
+): ConfigChanged | undefined {
+  const { revision, time, actor, source, reason, batch, machine } = change;
+  const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
+  let visible = false;
+  let whole = true;
+  for (const { scope, field, before, after, forgotten } of change.changes) {
+    const changed = joinConfigPath(scope, field);
+    if (!allows(caller.grants, "read", repo, changed)) {
+      whole = false;
+      continue;
+    }
+    if ((path ?? changed) !== changed) continue;
+    // Null may be a stored value.
+    const unstored = forgotten ? null : (configValue(defaults, scope, field) ?? null);
+    let fields = changes[scope];
+    if (fields === undefined) {
+      fields = {};
+      changes[scope] = fields;
+    }
+    const [value, previous] = [after === undefined ? unstored : after, before === undefined ? unstored : before];
+    fields[field] = { value, previous, stored: after !== undefined, ...(forgotten && { forgotten }) };
+    visible = true;
+  }
+  if (!visible) return undefined;
+  const who = actorName(caller, actor);
+  // Only the owner and the key that made the batch may know that it exists.
+  const isOwn = caller.owner || (actor.kind === "key" && actor.id === caller.actor.id);
+  const ofBatch = isOwn && batch !== undefined ? { batch } : {};
+  return {
+    repo,
+    revision,
+    time,
+    actor: who,
+    source,
+    ...(whole && reason !== undefined && { reason }),
+    ...ofBatch,
+    ...(caller.owner && machine !== undefined && { machine }),
+    changes,
+  };
+}
+
+/** A record of the history as the caller may see it, of one field or of all; undefined if the caller may read nothing in it. */
+export function viewRecord(
+  caller: Caller,
+  repo: string,
+  record: HistoryRecord,
+  path: string | undefined,
+  defaults: Config,
+): HistoryEntry | undefined {
+  if (record.kind === "forget") {
+    const { revision, time, actor, scope, field: name } = record;
+    const field = joinConfigPath(scope, name);
+    if (!allows(caller.grants, "read", repo, field) || (path ?? field) !== field) return undefined;
+    return { revision, time, actor: actorName(caller, actor), source: "forget", field, changes: {} };
+  }
+  // The history of a repository without values begins with a revision that changed nothing.
+  if (record.changes.length === 0 && path === undefined)
+    return {
+      revision: record.revision,
+      time: record.time,
+      actor: actorName(caller, record.actor),
+      source: record.source,
+      ...(caller.owner && record.machine !== undefined && { machine: record.machine }),
+      changes: {},
+    };
+  const seen = viewChange(caller, repo, record, defaults, path);
+  if (seen === undefined) return undefined;
+  const { repo: _, ...entry } = seen;
+  return entry;
+}
+
+/** The name of the actor, as far as the caller may know it. */
+export function actorName(caller: Caller, actor: Actor): string {
+  if (actor.kind === "file") return "file";
+  if (caller.owner) return actor.name;
+  // Only the owner may know which of their windows it was.
+  if (actor.id === "owner") return "owner";
+  return actor.id === caller.actor.id ? "this key" : "another key";
+}

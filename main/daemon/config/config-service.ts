@@ -1,0 +1,300 @@
+import { type Config, configValue, countConfigFields, filterConfig } from "../../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { allows, allowsEveryField } from "../../../shared/grants.ts";
+import { describeProblem } from "../../../shared/health.ts";
+import { sameJson } from "../../../shared/json.ts";
+import type {
+  ConfigChanged,
+  Explanation,
+  HealthProblem,
+  HistoryEntry,
+  ProgressMessage,
+  RepositoryEntry,
+} from "../../../shared/protocol.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import type {
+  LastChange,
+  RecordedChange,
+  RepositoryInfo,
+  RepositoryState,
+  RepositoryStore,
+  RepositorySummary,
+  StoreEvent,
+} from "../../store/store.ts";
+import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts";
+import type { Turn, Yielding } from "../../time/yielding.ts";
+import type { Caller } from "../socket/caller.ts";
+import { actorName, viewChange, viewRecord } from "./change-views.ts";
+import { ConfigViews, narrow, readableConfig } from "./config-views.ts";
+
+export interface ListRequest {
+  readonly repo: string;
+  readonly scope?: string | undefined;
+  readonly field?: string | undefined;
+  readonly stored?: boolean | undefined;
+  readonly revision?: number | undefined;
+}
+
+/** A last change as the caller may see it. */
+type LastChangeSeen = Omit<LastChange, "actor"> & { readonly actor: string };
+
+/** Returns repositories and their configuration as a caller may see them. Knows the store's interface, but no transport. */
+export class ConfigService {
+  readonly #store: RepositoryStore;
+  readonly #scopes: Scopes;
+  readonly #views: ConfigViews;
+  readonly #yielding: Yielding;
+
+  constructor(store: RepositoryStore, scopes: Scopes, yielding: Yielding) {
+    this.#store = store;
+    this.#scopes = scopes;
+    this.#views = new ConfigViews(scopes);
+    this.#yielding = yielding;
+  }
+
+  /** Spec 4.1. `isShared`: callers that see the same get the same object. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
+  async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number; isShared: boolean }> {
+    const { repo, revision } = request;
+    this.#assertVisible(caller, repo);
+    const state = this.#store.peek(repo) ?? (await this.#store.read(repo));
+    if (state === undefined) throw unknownRepository(repo);
+    const readable = this.#views.readable(state, caller.grants);
+    if (Object.keys(readable).length === 0) throw unknownRepository(repo);
+    const path = requestedPath(request);
+    if (path !== undefined && !isThere(readable, path)) throw unknownField(path, this.#newNameOf(path, readable));
+    if (state.stored === undefined) throw visibleError(caller, brokenFile(state));
+    if (revision !== undefined && revision !== state.revision) {
+      const config = await this.#listPast(caller, repo, revision, request.stored === true);
+      return { config: path === undefined ? config : narrow(config, path), revision, isShared: false };
+    }
+    const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
+    // Both are the same objects as long as the state and the grants are.
+    const isShared = config === readable || config === state.stored;
+    const answer = { revision: state.revision, isShared };
+    if (path === undefined) return { ...answer, config };
+    if (isShared && path.scope !== undefined && path.field === undefined)
+      return { ...answer, config: this.#views.scopeOf(config, path.scope) };
+    return { ...answer, config: narrow(config, path), isShared: false };
+  }
+
+  /** The current name (`<scope>.<field>`) of a renamed field, if the caller may read it. */
+  #newNameOf({ scope = "", field = "" }: RequestedPath, readable: Config): string | undefined {
+    const name = this.#scopes.newName(scope, field);
+    return name !== undefined && isThere(readable, { scope, field: name }) ? joinConfigPath(scope, name) : undefined;
+  }
+
+  /** The values at that revision, with the current schemas and defaults; erased values are omitted. */
+  async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
+    const past = await this.#store.configAt(repo, revision, this.#yielding.begin(caller.keyId));
+    const named = withNewNames(past.config, this.#scopes).config;
+    const known = filterConfig(named, (scope, field) => this.#scopes.field(scope, field) !== undefined);
+    const config = filterConfig(
+      stored ? known : this.#scopes.effective(known),
+      (scope, field) => !isForgotten(past, { scope, field }, this.#scopes),
+    );
+    return readableConfig(config, repo, caller.grants);
+  }
+
+  /** Where a field's value comes from (docs/protocol.md, "explain"). Throws RepoconfError 1011, 1102 or 1106. */
+  async explain(caller: Caller, repo: string, path: string): Promise<Explanation> {
+    const { config } = await this.list(caller, { repo, field: path });
+    const split = splitConfigPath(path);
+    const state = await this.#store.read(repo);
+    const value = split && configValue(config, split.scope, split.field);
+    if (split === undefined || state === undefined || value === undefined) throw unknownRepository(repo);
+    const { scope, field } = split;
+    const stored = configValue(state.stored ?? {}, scope, field);
+    const refused = !this.#store.isFromFile(repo, scope, field);
+    // Only the owner may know where the home is.
+    const source = caller.owner ? await this.#store.source(repo, scope, field) : undefined;
+    const change = (await this.lastChanges(caller, repo))(path);
+    return {
+      value,
+      default: configValue(this.#scopes.defaults, scope, field) ?? null,
+      ...(stored !== undefined && { stored }),
+      origin: stored === undefined ? "default" : refused ? "lastGood" : "stored",
+      ...source,
+      ...change,
+    };
+  }
+
+  /**
+   * The last change of each field that the caller may read. Undefined: it never changed, or the change is older than the kept
+   * history. Throws RepoconfError 1102 or 1108.
+   */
+  async lastChanges(
+    caller: Caller,
+    repo: string,
+    turn: Turn = this.#yielding.begin(caller.keyId),
+  ): Promise<(path: string) => LastChangeSeen | undefined> {
+    const lastChange = await this.#store.lastChanges(repo, turn);
+    return path => {
+      try {
+        const change = allows(caller.grants, "read", repo, path) ? lastChange(path) : undefined;
+        return change && { ...change, actor: actorName(caller, change.actor) };
+      } catch (error) {
+        // A damaged journal has been reported; the rest of the answer is still correct.
+        if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
+      }
+      return undefined;
+    };
+  }
+
+  /**
+   * The repositories in which the caller may read something, sorted by id: those after `after`, or only `repo`. A limited key's
+   * counts need the values, so repositories are read one by one, as the caller of this function asks for them.
+   */
+  async *repositories(
+    caller: Caller,
+    { repo, after }: { readonly repo?: string | undefined; readonly after?: string | undefined },
+    turn: Turn = this.#yielding.begin(caller.keyId),
+  ): AsyncGenerator<RepositoryEntry> {
+    const summaries = await this.#store.summaries();
+    const wanted = summaries.filter(({ id }) => (repo === undefined || id === repo) && !(after && id <= after));
+    for (const summary of wanted.sort((one, other) => (one.id < other.id ? -1 : 1))) {
+      if (turn.isOver) await turn.pass();
+      const entry = await this.#entry(caller, summary);
+      if (entry !== undefined) yield entry;
+    }
+  }
+
+  /** Like `repositories`, but without counts, so no values are read; in no particular order. */
+  async visible(caller: Caller): Promise<readonly Pick<RepositoryEntry, "id" | "name" | "path">[]> {
+    return (await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id));
+  }
+
+  /** Whether the caller may read anything in the repository; if not, the repository does not exist for it. */
+  canSee(caller: Caller, repo: string): boolean {
+    if (allowsEveryField(caller.grants, "read", repo)) return true;
+    for (const path of this.#scopes.paths()) if (allows(caller.grants, "read", repo, path)) return true;
+    return false;
+  }
+
+  /** A repository's state as the caller may see it; undefined if it may see nothing of it. */
+  view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
+    if (!this.canSee(caller, state.id)) return undefined;
+    const { id, name, path, inTree, revision } = state;
+    const stored = "stored" in state ? state.stored : undefined;
+    const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
+    const health = readableHealth(caller, id, state.health);
+    return { id, name, ...(path !== undefined && { path }), inTree, revision, modified, health };
+  }
+
+  /** The repository of an event as the caller may see it; undefined if the event is not visible to it. */
+  viewEntry(caller: Caller, event: Exclude<StoreEvent, { kind: "changed" }>): RepositoryEntry | undefined {
+    const entry = this.view(caller, event.state);
+    if (entry === undefined || event.kind !== "health") return entry;
+    return sameJson(entry.health, readableHealth(caller, entry.id, event.before)) ? undefined : entry;
+  }
+
+  /** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
+  viewChange(caller: Caller, repo: string, change: RecordedChange): ConfigChanged | undefined {
+    return viewChange(caller, repo, change, this.#scopes.defaults);
+  }
+
+  /** The progress of a repository for a caller who cannot see the change itself; undefined if the caller may not see the repository. */
+  viewProgress(
+    caller: Caller,
+    repo: string,
+    revision: number,
+    where: { readonly position?: string } = {},
+  ): ProgressMessage | undefined {
+    return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;
+  }
+
+  /** A repository's history as the caller may see it, newest first. Throws RepoconfError 1011, 1102 or 1110. */
+  async *history(caller: Caller, repo: string, from: number, path?: string): AsyncGenerator<HistoryEntry> {
+    await this.#assertReadable(caller, repo, path);
+    for await (const record of this.#store.history(repo, from, this.#yielding.begin(caller.keyId))) {
+      const entry = viewRecord(caller, repo, record, path, this.#scopes.defaults);
+      if (entry !== undefined) yield entry;
+    }
+  }
+
+  /** Checked before anything is read: the time that reading takes would reveal that a repository exists. */
+  #assertVisible(caller: Caller, repo: string): void {
+    if (!this.canSee(caller, repo)) throw unknownRepository(repo);
+  }
+
+  async #assertReadable(caller: Caller, repo: string, path: string | undefined): Promise<void> {
+    this.#assertVisible(caller, repo);
+    const state = await this.#store.read(repo);
+    const readable = state === undefined ? {} : this.#views.readable(state, caller.grants);
+    if (Object.keys(readable).length === 0) throw unknownRepository(repo);
+    const wanted = path === undefined ? undefined : requestedPath({ repo, field: path });
+    if (wanted !== undefined && !isThere(readable, wanted)) throw unknownField(wanted);
+  }
+
+  async #entry(caller: Caller, summary: RepositorySummary): Promise<RepositoryEntry | undefined> {
+    if (allowsEveryField(caller.grants, "read", summary.id)) return summary;
+    if (!this.canSee(caller, summary.id)) return undefined;
+    // Counts must not reveal fields that the key may not read, so the values are needed.
+    const state = await this.#store.read(summary.id);
+    return state && this.view(caller, state);
+  }
+}
+
+export function unknownRepository(repo: string): RepoconfError {
+  return new RepoconfError(
+    1102,
+    `There is no repository "${repo}" that this key may read. To list all repositories: repo/list.`,
+    { repo },
+  );
+}
+
+function unknownField({ scope, field, text }: RequestedPath, newName?: string): RepoconfError {
+  const name = text ?? (field === undefined ? (scope ?? "") : joinConfigPath(scope ?? "", field));
+  const what = text === undefined ? (field === undefined ? "scope" : "field") : "field";
+  const renamed = newName === undefined ? "" : ` It is now called "${newName}".`;
+  const hint = text === undefined ? renamed : " Fields are written <scope>.<field>.";
+  return new RepoconfError(1011, `There is no ${what} "${name}" that this key may read.${hint}`, { field: name });
+}
+
+function brokenFile({ id, broken }: RepositoryState): RepoconfError {
+  const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
+  const message = `The repository's file is invalid, and no valid values of it are known. Fix it and retry: ${what}`;
+  return new RepoconfError(1106, message, { repo: id });
+}
+
+interface RequestedPath {
+  readonly scope?: string;
+  readonly field?: string;
+  /** A `field` without a dot. */
+  readonly text?: string;
+}
+
+/** Undefined: everything is requested. "" counts as omitted. */
+function requestedPath({ scope, field }: ListRequest): RequestedPath | undefined {
+  if (!scope && !field) return undefined;
+  if (scope) return field ? { scope, field } : { scope };
+  const split = splitConfigPath(field ?? "");
+  return split ?? { text: field ?? "" };
+}
+
+function isThere(config: Config, { scope, field, text }: RequestedPath): boolean {
+  if (text !== undefined || scope === undefined || !Object.hasOwn(config, scope)) return false;
+  return field === undefined || configValue(config, scope, field) !== undefined;
+}
+
+function readableHealth(caller: Caller, repo: string, health: readonly HealthProblem[]): readonly HealthProblem[] {
+  if (allowsEveryField(caller.grants, "read", repo)) return health;
+  return health.flatMap(problem => {
+    const { code, field, line } = problem;
+    // An entry that only counts further problems may count fields that the key may not read.
+    if (field === undefined && (code === 1011 || code === 1103)) return [];
+    // A problem of the whole file may mention anything in it.
+    if (field === undefined && code !== 1106) return problem;
+    if (field === undefined)
+      return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
+    // A problem of a whole unknown scope has only the scope's name.
+    return allows(caller.grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
+  });
+}
+
+/** The error of a broken file (1106) as the caller may see it; any other error unchanged. */
+export function visibleError(caller: Caller, error: RepoconfError): RepoconfError {
+  if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))
+    return error;
+  return new RepoconfError(1106, "The repository's file is invalid. Its owner must fix it.", { repo: error.repo });
+}

@@ -1,0 +1,228 @@
+import { rename } from "node:fs/promises";
+import pLimit from "p-limit";
+import { splitConfigPath } from "../../../shared/config-path.ts";
+import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
+import { isJsonObject, sameJson } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
+import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults } from "../../../shared/protocol.ts";
+import { masksAnything } from "../../../shared/scopes/masks.ts";
+import type { DurableTextFile } from "../../files/durable-text-file.ts";
+import { JsonFile } from "../../files/json-file.ts";
+import { JsonTextError, readJsonText } from "../../files/json-text.ts";
+import { ajvForOwnSchemas } from "../../scopes/own-schemas.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import { draftSchema } from "../socket/argument-schemas.ts";
+import { jsonBytes } from "../socket/measure.ts";
+import { unknownRepository } from "./config-service.ts";
+
+export interface DraftsOptions {
+  /** drafts.json. */
+  readonly file: DurableTextFile;
+  readonly scopes: Pick<Scopes, "field">;
+  hasRepository(id: string): boolean;
+  onChanged(changed: DraftsChanged): void;
+  onProblem(message: string, context: object): void;
+}
+
+interface Entry {
+  readonly draft: Draft;
+  readonly isMasked: boolean;
+  /** Its size as JSON. */
+  readonly bytes: number;
+}
+type Entries = ReadonlyMap<string, Entry>;
+
+interface DraftsData {
+  readonly drafts: readonly Draft[];
+}
+
+/**
+ * The owner's unsaved edits on the screen, which survive the tab and the daemon. They are in one file on disk, except those that
+ * contain masked values, or may: these are only in memory.
+ */
+export class Drafts {
+  readonly #options: DraftsOptions;
+  readonly #file: JsonFile<DraftsData>;
+  /** Runs one change at a time: each is on disk before it is visible and published. */
+  readonly #inTurn = pLimit(1);
+  #entries: Entries = new Map();
+  /** The contents of the file; undefined if unknown. */
+  #written: readonly Draft[] | undefined = [];
+  #revision = 0;
+
+  private constructor(options: DraftsOptions) {
+    this.#options = options;
+    this.#file = new JsonFile(options.file, parseDrafts);
+  }
+
+  /** Reads the stored drafts. An invalid file is renamed to drafts.json.broken. */
+  static async open(options: DraftsOptions): Promise<Drafts> {
+    const drafts = new Drafts(options);
+    await drafts.#inTurn(() => drafts.#read());
+    return drafts;
+  }
+
+  /** The number of changes since the start. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  list(): readonly KeptDraft[] {
+    return Array.from(this.#entries.values(), asPublished);
+  }
+
+  /** Stores and removes drafts, all of them or none. Throws RepoconfError 1102, 1107 or 1108. */
+  change(drafts: readonly Draft[], removed: readonly DraftName[]): Promise<OperationResults["draft/set"]> {
+    return this.#inTurn(async () => {
+      const next = new Map(this.#entries);
+      const changed: Entry[] = [];
+      for (const draft of drafts) {
+        if (!this.#options.hasRepository(draft.repo)) throw unknownRepository(draft.repo);
+        if (sameJson(next.get(keyOf(draft))?.draft, draft)) continue;
+        const entry = await this.#entryOf(draft);
+        next.set(keyOf(draft), entry);
+        changed.push(entry);
+      }
+      const dropped = removed.filter(name => next.delete(keyOf(name)));
+      if (changed.length > 0) assertFits(next);
+      // Even if nothing changed: this retries an earlier write that failed.
+      await this.#write(next);
+      this.#entries = next;
+      if (changed.length > 0 || dropped.length > 0) {
+        this.#revision += 1;
+        this.#options.onChanged({ revision: this.#revision, drafts: changed.map(asPublished), removed: dropped });
+      }
+      const inMemory = drafts.filter(draft => next.get(keyOf(draft))?.isMasked).map(nameOf);
+      return { revision: this.#revision, inMemory };
+    });
+  }
+
+  /** Drops the drafts of a removed repository: another one may get its id. */
+  dropRepository(repo: string): void {
+    const drop = async () => {
+      // Includes drafts that were set just before.
+      await this.idle();
+      const names = this.list().flatMap(draft => (draft.repo === repo ? [nameOf(draft)] : []));
+      if (names.length > 0) await this.change([], names);
+    };
+    drop().catch(error =>
+      this.#publish("could not remove the drafts of a removed repository; they are removed at the next start", error),
+    );
+  }
+
+  /** The scopes changed: other fields may be masked now. */
+  reinterpret(): void {
+    const again = async () => {
+      const drafts = [...this.#entries.values()];
+      this.#entries = await this.#entriesOf(drafts.map(({ draft }) => draft));
+      await this.#write(this.#entries);
+    };
+    this.#inTurn(again).catch(error => this.#publish("cannot write drafts.json", error));
+  }
+
+  /** Resolves when pending writes are finished. */
+  async idle(): Promise<void> {
+    await this.#inTurn(async () => {});
+  }
+
+  async #read(): Promise<void> {
+    const { file, hasRepository } = this.#options;
+    try {
+      this.#written = (await this.#file.read())?.drafts ?? [];
+      await file.makePrivate();
+    } catch (error) {
+      this.#publish("drafts.json is invalid and was renamed to drafts.json.broken", error);
+      await rename(file.path, `${file.path}.broken`).catch(() => {});
+      this.#written = undefined;
+      return;
+    }
+    this.#entries = await this.#entriesOf(this.#written.filter(({ repo }) => hasRepository(repo)));
+    // Without drafts that are masked by now, or whose repository no longer exists.
+    await this.#write(this.#entries).catch(error => this.#publish("cannot write drafts.json", error));
+  }
+
+  async #write(entries: Entries): Promise<void> {
+    const drafts = [...entries.values()].flatMap(({ draft, isMasked }) => (isMasked ? [] : [draft]));
+    if (this.#written?.length === drafts.length && drafts.every((draft, at) => draft === this.#written?.[at])) return;
+    // A failed write may leave the file in either state.
+    this.#written = undefined;
+    try {
+      await this.#file.write({ drafts });
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new RepoconfError(1108, `The drafts could not be written to disk (${cause}); nothing was changed.`);
+    }
+    this.#written = drafts;
+  }
+
+  async #entriesOf(drafts: readonly Draft[]): Promise<Entries> {
+    const entries = new Map<string, Entry>();
+    for (const draft of drafts) entries.set(keyOf(draft), await this.#entryOf(draft));
+    return entries;
+  }
+
+  async #entryOf(draft: Draft): Promise<Entry> {
+    return { draft, isMasked: await this.#holdsMasked(draft), bytes: jsonBytes(draft) };
+  }
+
+  async #holdsMasked(draft: Draft): Promise<boolean> {
+    if ("field" in draft) return this.#isMasked(draft.field);
+    return (await this.#textHoldsMasked(draft.text)) || (await this.#textHoldsMasked(draft.base ?? "{}"));
+  }
+
+  /** Invalid JSON, for example while somebody types, may contain anything. */
+  async #textHoldsMasked(text: string): Promise<boolean> {
+    try {
+      const { config = {} } = (await readJsonText(text)).value;
+      if (!isJsonObject(config)) return true;
+      return Object.entries(config).some(
+        ([scope, fields]) =>
+          !isJsonObject(fields) || Object.keys(fields).some(field => this.#isMasked(`${scope}.${field}`)),
+      );
+    } catch (error) {
+      if (error instanceof JsonTextError) return true;
+      throw error;
+    }
+  }
+
+  /** As on the screen, a field without a schema counts as masked: its schema may be missing or broken. */
+  #isMasked(path: string): boolean {
+    const { scope, field } = splitConfigPath(path) ?? { scope: "", field: "" };
+    const schema = this.#options.scopes.field(scope, field)?.schema;
+    return schema === undefined || masksAnything(schema);
+  }
+
+  #publish(message: string, error: unknown): void {
+    this.#options.onProblem(message, { error: String(error) });
+  }
+}
+
+/** Throws RepoconfError 1107. */
+function assertFits(entries: Entries): void {
+  if (entries.size > limits.drafts) throw limitExceeded("drafts", entries.size, limits.drafts);
+  let bytes = 0;
+  for (const entry of entries.values()) bytes += entry.bytes;
+  if (bytes > limits.draftBytes) throw limitExceeded("bytes of drafts", bytes, limits.draftBytes);
+}
+
+function asPublished({ draft, isMasked }: Entry): KeptDraft {
+  return isMasked ? { ...draft, inMemory: true } : draft;
+}
+
+function nameOf(name: Draft | DraftName): DraftName {
+  return "field" in name && name.field !== undefined ? { repo: name.repo, field: name.field } : { repo: name.repo };
+}
+
+function keyOf(name: Draft | DraftName): string {
+  return `${name.repo} ${nameOf(name).field ?? ""}`;
+}
+
+function parseDrafts(value: unknown): DraftsData {
+  const validate = ajvForOwnSchemas({ allowUnionTypes: true }).compile<readonly Draft[]>({
+    type: "array",
+    items: draftSchema,
+  });
+  const drafts = isJsonObject(value) ? value["drafts"] : undefined;
+  if (!validate(drafts)) throw new SyntaxError(`it is not { "drafts": [...] }`);
+  return { drafts };
+}

@@ -1,0 +1,90 @@
+import { configEntries, configValue } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { problemsIn } from "../../../shared/health.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import {
+  asksForChange,
+  isMasked,
+  matchChange,
+  matchField,
+  matchRepository,
+  seeksFields,
+} from "../../../shared/query/match-query.ts";
+import type { Query } from "../../../shared/query/parse-query.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import type { Turn } from "../../time/yielding.ts";
+import type { Caller } from "../socket/caller.ts";
+import type { ConfigService } from "./config-service.ts";
+
+/** A repository that was checked, and what was found there. */
+export interface FoundRepository {
+  readonly repo: string;
+  /** The query finds the repository itself. */
+  readonly isHit: boolean;
+  readonly fields: readonly FoundField[];
+  /** Its history was checked. */
+  readonly hasHistory: boolean;
+}
+
+interface FoundField {
+  readonly scope: string;
+  readonly field: string;
+  /** The effective value. */
+  readonly value: JsonValue;
+  readonly isMasked: boolean;
+}
+
+/**
+ * What a query finds among everything that the caller may read, in the order of the repositories' ids, including repositories in
+ * which nothing is found. Masked values are not searched. Reads the values of repositories that are not open, and histories if
+ * the query asks for last changes.
+ */
+export async function* findRepositories(
+  caller: Caller,
+  query: Query,
+  after: string | undefined,
+  { service, scopes, turn }: { readonly service: ConfigService; readonly scopes: Scopes; readonly turn: Turn },
+): AsyncGenerator<FoundRepository> {
+  const isOfFields = seeksFields(query);
+  const isOfChanges = asksForChange(query);
+  const onlyStored = query.some(({ kind, isNot }) => kind === "modified" && !isNot);
+  const needsStored = !onlyStored && query.some(({ kind }) => kind === "modified");
+  for await (const entry of service.repositories(caller, { after }, turn)) {
+    const { id: repo, health, modified } = entry;
+    const match = matchRepository(query, {
+      ...entry,
+      isBroken: problemsIn(health).length > 0,
+      isModified: modified > 0,
+    });
+    if (match === undefined) continue;
+    const fields: FoundField[] = [];
+    // A repository whose file was never valid has no values.
+    const read = (stored: boolean) =>
+      service.list(caller, { repo, stored }).then(
+        ({ config }) => config,
+        () => ({}),
+      );
+    const stored = needsStored ? await read(true) : {};
+    let lastChange: Awaited<ReturnType<ConfigService["lastChanges"]>> | undefined;
+    for (const place of configEntries(isOfFields ? await read(onlyStored) : {})) {
+      if (turn.isOver) await turn.pass();
+      const { scope, field } = place;
+      const isStored = onlyStored || configValue(stored, scope, field) !== undefined;
+      const candidate = { ...place, isStored, schema: scopes.field(scope, field)?.schema };
+      if (!matchField(query, match, candidate)) continue;
+      if (isOfChanges) {
+        lastChange ??= await service.lastChanges(caller, repo, turn).catch(nothingIfMissing);
+        if (!matchChange(query, lastChange(joinConfigPath(scope, field)))) continue;
+      }
+      fields.push({ ...place, isMasked: isMasked(candidate) });
+    }
+    yield { repo, isHit: match.isHit, fields, hasHistory: lastChange !== undefined };
+  }
+}
+
+/** For a repository that was removed during the search. */
+function nothingIfMissing(error: unknown): () => undefined {
+  if (error instanceof RepoconfError && error.code === 1102) return () => undefined;
+  throw error;
+}

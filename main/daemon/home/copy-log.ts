@@ -1,0 +1,294 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { applyConfigEdits, type Config, configEntries } from "../../../shared/config.ts";
+import { syncFolder } from "../../files/durable-text-file.ts";
+import { realFileSystem } from "../../files/file-system.ts";
+import { readRemote } from "../../git/git-remote.ts";
+import type { Home } from "../../home/home.ts";
+import { takeLock } from "../../home/lock.ts";
+import {
+  assertKnownFormat,
+  HomeError,
+  homeFormat,
+  makeHomeFolder,
+  markFormat,
+  prepareHome,
+  privateFile,
+  sharedHomeFormat,
+} from "../../home/prepare-home.ts";
+import { completeRestore } from "../../home/restore.ts";
+import { Settings, type SettingsValues } from "../../home/settings.ts";
+import { ScopeFiles } from "../../scopes/scope-files.ts";
+import { Scopes } from "../../scopes/scopes.ts";
+import type { Commit, CommitLog } from "../../store/log/commit-log.ts";
+import { editsOf, whoOf } from "../../store/log/document-commits.ts";
+import { sharedLog } from "../../store/shared/shared-log.ts";
+import { sharedScopesFileName } from "../../store/shared/shared-scopes.ts";
+import { positionFileName } from "../../store/shared/stream-position.ts";
+import type { RepositoryStore } from "../../store/store.ts";
+import { systemClock } from "../../time/clock.ts";
+import { openHomeStore } from "./home-store.ts";
+
+export interface CopyOptions {
+  readonly home: Home;
+  readonly address: string;
+  /** Called from time to time with a repository's last copied revision and its newest one. */
+  onProgress(repo: string, revision: number, newest: number): void;
+}
+
+/** How many revisions, and how many bytes of them, are appended to the log at once: its server limits the size of a message. */
+const groupSize = 100;
+const groupBytes = 256 * 1024;
+
+/** A repository as a log has it. */
+interface Known {
+  readonly revision: number;
+  readonly values: Config;
+  /** The digest of all its commits, in order. */
+  readonly digest: string;
+}
+
+/**
+ * Copies the repositories of a home, with their kept history, to a log that several machines share, reads them back and compares
+ * them, and makes the home follow that log from then on. No daemon may run on the home. Continues an interrupted copy. Returns
+ * the number of repositories. Throws HomeError; the home is then unchanged.
+ */
+export async function copyToShared(options: CopyOptions): Promise<number> {
+  const { home } = options;
+  await using held = await holdHome(home);
+  const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
+  const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
+  await markFormat(home, sharedHomeFormat);
+  // The histories have everything that was in the home's own log. It is moved as a whole: with files missing it would be damaged.
+  await rename(home.log, join(staging, "log"));
+  await mkdir(home.log, { mode: 0o700 });
+  await syncFolder(home.folder, realFileSystem, systemClock);
+  await privateFile(home, join(home.log, positionFileName)).write(
+    await readFile(join(staging, "after", positionFileName), "utf8"),
+  );
+  await rm(staging, { recursive: true });
+  return count;
+}
+
+/** The reverse of `copyToShared`: the home gets everything that the shared log has, and its own log from then on. */
+export async function copyFromShared({ home, address, onProgress }: CopyOptions): Promise<number> {
+  await using held = await holdHome(home);
+  const count = await withStore(held, address, async store => {
+    if (store.problem !== undefined) throw new HomeError(store.problem);
+    const ids = [...store.ids()].sort();
+    for (const id of ids) {
+      const state = await store.read(id);
+      if (state !== undefined) onProgress(id, state.revision, state.revision);
+    }
+    return ids.length;
+  });
+  // As long as the file with the place exists, the command can be run again.
+  await markFormat(home, homeFormat);
+  await rm(join(home.log, positionFileName));
+  await rm(join(home.log, sharedScopesFileName), { force: true });
+  await syncFolder(home.log, realFileSystem, systemClock);
+  return count;
+}
+
+interface Held extends AsyncDisposable {
+  readonly home: Home;
+  readonly settings: SettingsValues;
+}
+
+async function holdHome(home: Home): Promise<Held> {
+  await assertKnownFormat(home);
+  await makeHomeFolder(home);
+  const lock = takeLock(home.lockFile);
+  if (lock === undefined)
+    throw new HomeError(`A daemon is running on the home ${home.folder}. Stop it (repoconf stop) and retry.`);
+  const release = async () => lock.release();
+  try {
+    await completeRestore(home);
+    await prepareHome(home);
+    const { values } = await Settings.open(home, systemClock, message => {
+      throw new HomeError(message);
+    });
+    return { home, settings: values, [Symbol.asyncDispose]: release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** Runs `task` on the store of a home, including hand edits in its files; at the end, everything is in histories and files. */
+async function withStore<Result>(
+  { home, settings }: Held,
+  address: string | undefined,
+  task: (store: RepositoryStore) => Promise<Result>,
+): Promise<Result> {
+  const problems: string[] = [];
+  const onProblem = (message: string) => void problems.push(message);
+  const scopes = new Scopes();
+  const scopeFiles = new ScopeFiles(home, scopes, onProblem, systemClock);
+  await scopeFiles.reload();
+  const { log: _, ...own } = settings;
+  const store = await openHomeStore({
+    home,
+    scopeFiles,
+    reloadScopes: () => scopeFiles.reload(),
+    // A home that is copied to a shared log still uses its own, although the settings may already name the shared one.
+    settings: () => (address === undefined ? own : settings),
+    ...(address !== undefined && { address }),
+    scopes,
+    clock: systemClock,
+    onProblem,
+    assertHeld: () => {},
+  });
+  try {
+    for (const id of store.ids()) await store.read(id);
+    return await task(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function appendAll(
+  store: RepositoryStore,
+  { home, settings }: Held,
+  { address, onProgress }: CopyOptions,
+  staging: string,
+): Promise<number> {
+  const summaries = await Promise.all([...store.ids()].sort().map(id => store.read(id)));
+  const inTree = summaries.flatMap(state => (state?.inTree ? [state.id] : []));
+  if (inTree.length > 0)
+    throw new HomeError(
+      `The values of ${inTree.join(", ")} are in work trees, which git already shares, so they cannot be in a shared log. Nothing was copied.`,
+    );
+  const { machine = hostname() } = settings.log ?? {};
+  const digests = new Map<string, string>();
+  {
+    await using there = await readShared(home, address, settings, join(staging, "before"));
+    for (const id of store.ids()) {
+      const known = there.known.get(id);
+      const from = known?.revision ?? 0;
+      const newest = store.revision(id);
+      let digest = "";
+      let group: Commit[] = [];
+      let bytes = 0;
+      const append = async () => {
+        if (group.length === 0) return;
+        await there.log.append({ entries: group, after: there.log.newest, committed: () => {} });
+        onProgress(id, group.at(-1)?.documents[0]?.revision ?? 0, newest);
+        group = [];
+        bytes = 0;
+      };
+      for await (const commit of commitsOf(store, id, machine)) {
+        digest = nextDigest(digest, commit, id);
+        const revision = revisionOf(commit, id);
+        // What the log already has must be the beginning of this history.
+        if (revision === from && digest !== known?.digest) throw anotherRepository(id, home, address);
+        if (revision <= from) continue;
+        const more = Buffer.byteLength(JSON.stringify(commit));
+        if (bytes + more > groupBytes) await append();
+        group.push(commit);
+        bytes += more;
+        if (group.length === groupSize) await append();
+      }
+      await append();
+      if (digest !== "") digests.set(id, digest);
+    }
+  }
+  await using there = await readShared(home, address, settings, join(staging, "after"));
+  for (const [id, digest] of digests) {
+    const shared = there.known.get(id);
+    const state = await store.read(id);
+    if (shared?.digest === digest && textOf(shared.values) === textOf(state?.stored ?? {})) continue;
+    throw anotherRepository(id, home, address);
+  }
+  // The histories have everything that was read.
+  await there.log.release(there.log.newest);
+  return digests.size;
+}
+
+/** A repository's kept history as commits of a log; the first one has the values at the oldest revision. */
+async function* commitsOf(store: RepositoryStore, repo: string, machine: string): AsyncGenerator<Commit> {
+  const state = await store.read(repo);
+  if (state === undefined) return;
+  const oldest = store.oldest(repo);
+  const lineage = store.lineage(repo);
+  const remote = state.path && (await readRemote(state.path));
+  const first = { begins: true, name: state.name, ...(remote && { remote }) } as const;
+  let isFirst = true;
+  for await (const change of store.changes(repo, oldest)) {
+    const { revision, changes, time } = change;
+    if (isFirst && oldest > 0) {
+      const { config } = await store.configAt(repo, oldest);
+      const edits = [...configEntries(config)].map(({ scope, field, value }) => ({ scope, field, value }));
+      const document = { repo, lineage, ...first, revision: oldest, edits };
+      yield { kind: "commit", machine, time, actor: { kind: "file" }, source: "file", documents: [document] };
+      isFirst = false;
+    }
+    const document = { repo, lineage, ...(isFirst && first), revision, edits: editsOf(changes) };
+    yield { kind: "commit", ...whoOf(change), machine, documents: [document] };
+    isFirst = false;
+  }
+}
+
+/** The repositories in a shared log, and the log itself, whose place is stored in `folder`. */
+async function readShared(
+  home: Home,
+  address: string,
+  settings: SettingsValues,
+  folder: string,
+): Promise<AsyncDisposable & { readonly log: CommitLog; readonly known: ReadonlyMap<string, Known> }> {
+  const openLog = await sharedLog({ ...home, log: folder, repositories: folder, journal: folder }, address, settings);
+  if (openLog === undefined) throw new Error("no address");
+  const { log } = await openLog({
+    folder,
+    fileSystem: realFileSystem,
+    clock: systemClock,
+    assertHeld: () => {},
+    onProblem: () => {},
+  });
+  const known = new Map<string, Known>();
+  const take = (commit: Commit) => {
+    for (const { repo, begins, revision, edits } of commit.documents) {
+      const before = begins ? undefined : known.get(repo);
+      const values = applyConfigEdits(before?.values ?? {}, edits);
+      known.set(repo, { revision, values, digest: nextDigest(before?.digest ?? "", commit, repo) });
+    }
+  };
+  await log.follow({
+    prepare:
+      async ({ entry }) =>
+      () => {
+        if (entry.kind === "commit") take(entry);
+        else if (entry.kind === "kept") for (const commit of entry.commits) take(commit);
+        else if (entry.kind === "remove") known.delete(entry.repo);
+      },
+    onReachable: () => {},
+  });
+  if (log.problem !== undefined) {
+    await log.close();
+    throw new HomeError(log.problem);
+  }
+  return { log, known, [Symbol.asyncDispose]: () => log.close() };
+}
+
+function anotherRepository(id: string, { folder }: Home, address: string): HomeError {
+  const message = `${id} differs between the shared log ${address} and ${folder}: the log already had it, or somebody is changing it. The home is unchanged. Choose another name for the log.`;
+  return new HomeError(message);
+}
+
+function revisionOf({ documents }: Commit, id: string): number {
+  return documents.find(({ repo }) => repo === id)?.revision ?? 0;
+}
+
+function nextDigest(digest: string, { time, actor, source, reason, batch, documents }: Commit, id: string): string {
+  const document = documents.find(({ repo }) => repo === id);
+  const text = JSON.stringify([digest, time, actor, source, reason, batch, document?.revision, document?.edits]);
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+function textOf(config: Config): string {
+  return JSON.stringify(
+    [...configEntries(config)].map(({ scope, field, value }) => [`${scope}.${field}`, value]).sort(),
+  );
+}

@@ -1,0 +1,98 @@
+import { randomBytes } from "node:crypto";
+import { stat, unlink } from "node:fs/promises";
+import { protocolVersion } from "../../../shared/protocol.ts";
+import { UnreadableFileError } from "../../files/durable-text-file.ts";
+import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
+import { readUntil } from "../../files/read-until.ts";
+import type { Endpoint } from "../../home/endpoint-file.ts";
+import type { Home } from "../../home/home.ts";
+import { HomeError, privateFile } from "../../home/prepare-home.ts";
+import type { Clock } from "../../time/clock.ts";
+
+export function newEndpoint(
+  { url, socket }: Pick<Endpoint, "url" | "socket">,
+  version: string,
+  startedAt: Date,
+): Endpoint {
+  return {
+    protocol: protocolVersion,
+    version,
+    pid: process.pid,
+    startedAt: startedAt.toISOString(),
+    url,
+    ...(socket !== undefined && { socket }),
+    instanceId: randomBytes(12).toString("hex"),
+    instanceSecret: randomBytes(32).toString("hex"),
+  };
+}
+
+/**
+ * Writes daemon.json. On a full disk it uses the space that an earlier start reserved for this, so that clients can still
+ * read. Throws HomeError if there is no space at all.
+ */
+export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: FileSystem): Promise<void> {
+  const write = () => privateFile(home, home.endpointFile, fileSystem).write(textOf(endpoint));
+  try {
+    await write();
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    await unlink(home.reserveFile).catch(() => {});
+    await write().catch(failure => {
+      if (!isFull(failure)) throw failure;
+      throw new HomeError(`The disk of ${home.folder} is full. Free some space and retry.`);
+    });
+    return;
+  }
+  // Fails on a full disk, and no start depends on it.
+  await keepRoom(home, fileSystem).catch(() => {});
+}
+
+/** For daemon.json and other files that grow by a block meanwhile. Random, because a compressing disk would reserve nothing. */
+const reserveBytes = 16 * 1024;
+
+async function keepRoom(home: Home, fileSystem: FileSystem): Promise<void> {
+  const { size } = await stat(home.reserveFile).catch(() => ({ size: 0 }));
+  if (size >= reserveBytes) return;
+  await privateFile(home, home.reserveFile, fileSystem).write(randomBytes(reserveBytes * 0.75).toString("base64"));
+}
+
+/** No space is left on the disk, or none for this user. */
+function isFull(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT"].includes(systemErrorCode(error) ?? "");
+}
+
+/** Writes daemon.json again if it is missing or was changed. Returns whether it did. */
+export async function keepEndpoint(
+  home: Home,
+  endpoint: Endpoint,
+  clock: Clock,
+  fileSystem: FileSystem,
+): Promise<boolean> {
+  const text = textOf(endpoint);
+  try {
+    const file = privateFile(home, home.endpointFile);
+    // It may be being replaced, or the home removed.
+    const found = await readUntil(
+      clock,
+      () => file.read(),
+      one => one === text,
+    );
+    if (found === text) return false;
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+  }
+  await writeEndpoint(home, endpoint, fileSystem);
+  return true;
+}
+
+export async function removeEndpoint(home: Home): Promise<void> {
+  try {
+    await unlink(home.endpointFile);
+  } catch (error) {
+    if (systemErrorCode(error) !== "ENOENT") throw error;
+  }
+}
+
+function textOf(endpoint: Endpoint): string {
+  return `${JSON.stringify(endpoint, null, 2)}\n`;
+}

@@ -1,0 +1,296 @@
+import { fieldPatternForm } from "../../../shared/grants.ts";
+import { limits } from "../../../shared/limits.ts";
+import type { OperationArguments, OperationName } from "../../../shared/protocol.ts";
+
+/*
+ * The JSON Schemas that the arguments of each operation are checked against (1101). The types are in shared/protocol.ts;
+ * the compiler checks that both have the same arguments.
+ */
+
+/** The arguments' names, without the fields of a set. */
+type ArgumentName<Arguments> = keyof {
+  [Name in keyof Arguments as Name extends `${string}.${string}` ? never : Name]: unknown;
+};
+
+interface ArgumentSchema<Arguments> {
+  readonly type: "object";
+  readonly properties: { readonly [Name in ArgumentName<Arguments>]: object };
+  readonly required?: readonly ArgumentName<Arguments>[];
+}
+
+const optionalString = { type: ["string", "null"] } as const;
+const optionalBoolean = { type: ["boolean", "null"] } as const;
+const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", items: { type: "string" } }] } as const;
+const query = { type: "string", maxLength: 1000 } as const;
+/** Never empty: for a search, "" would be every change there is, which `undoBatch` would undo. */
+const batch = { type: ["string", "null"], minLength: 1, maxLength: 100 } as const;
+const limit = { type: ["integer", "null"], minimum: 1, maximum: limits.pageLength } as const;
+
+/** Arguments of `set`, `unset` and similar operations besides the fields. None has a dot, so none can be mistaken for a field. */
+const changeOptions = {
+  revision: {
+    anyOf: [
+      { type: "null" },
+      { type: "integer", minimum: 0 },
+      { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
+    ],
+  },
+  atomic: optionalBoolean,
+  dryRun: optionalBoolean,
+  reason: { type: ["string", "null"], maxLength: 1000 },
+  flush: optionalBoolean,
+  batch,
+} as const;
+
+/** One grant of a key. */
+const grant = {
+  type: "object",
+  properties: {
+    repos: {
+      anyOf: [
+        { const: "*" },
+        {
+          type: "array",
+          items: {
+            description: "a repository id",
+            type: "string",
+            pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+          },
+        },
+      ],
+    },
+    fields: {
+      type: "array",
+      minItems: 1,
+      items: {
+        description: "a field such as svc.timeout, a prefix such as svc.proxy_*, or *",
+        type: "string",
+        pattern: fieldPatternForm,
+        maxLength: 193,
+      },
+    },
+    right: { enum: ["read", "write"] },
+  },
+  required: ["repos", "fields", "right"],
+  additionalProperties: false,
+} as const;
+
+/** The schema of a key's grants. */
+export const grantsSchema = { type: "array", items: grant, maxItems: 1000 } as const;
+
+const valueEdit = {
+  description: "a change of a place inside a field's value",
+  type: "object",
+  properties: {
+    field: { description: "a field such as svc.services", type: "string" },
+    path: {
+      description: "a JSON pointer into the value, such as /web/image; if omitted, the value itself",
+      type: ["string", "null"],
+      pattern: "^(/([^~]|~[01])*)?$",
+    },
+    op: { enum: ["set", "unset", "add", "remove"] },
+    value: {},
+  },
+  required: ["field", "op"],
+  additionalProperties: false,
+  if: { properties: { op: { const: "unset" } } },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+  then: { properties: { value: false } },
+  else: { required: ["value"] },
+} as const;
+
+const draftName = {
+  type: "object",
+  properties: {
+    repo: { type: "string" },
+    // The field need not exist: its scope may come back.
+    field: { description: "a field such as svc.timeout", type: "string", pattern: "^[^.]+\\.", maxLength: 193 },
+  },
+  required: ["repo"],
+  additionalProperties: false,
+} as const;
+
+/** The schema of a draft, as an argument and in drafts.json. */
+export const draftSchema = {
+  description: "an unsaved edit of a field, or of the text of a file",
+  type: "object",
+  properties: { ...draftName.properties, value: {}, base: {}, text: { type: "string" } },
+  required: ["repo"],
+  additionalProperties: false,
+  if: { required: ["text"] },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+  then: {
+    properties: { field: false, value: false, base: { type: ["string", "null"] } },
+    required: ["base"],
+  },
+  else: { required: ["field"] },
+} as const;
+
+export const argumentSchemas = {
+  "config/list": {
+    type: "object",
+    properties: {
+      repo: optionalString,
+      scope: optionalString,
+      field: optionalString,
+      stored: optionalBoolean,
+      revision: { type: ["integer", "null"], minimum: 0 },
+    },
+  },
+  "config/set": {
+    type: "object",
+    properties: {
+      repo: repositories,
+      unset: { type: ["array", "null"], items: { type: "string" } },
+      edits: { type: ["array", "null"], items: valueEdit },
+      ...changeOptions,
+    },
+  },
+  "config/unset": {
+    type: "object",
+    properties: {
+      repo: repositories,
+      fields: { type: ["array", "null"], items: { type: "string" } },
+      ...changeOptions,
+    },
+  },
+  "config/explain": { type: "object", properties: { repo: optionalString, field: optionalString } },
+  "config/search": {
+    type: "object",
+    properties: { query, limit, after: optionalString },
+    required: ["query"],
+  },
+  "config/matrix": { type: "object", properties: { query, after: optionalString }, required: ["query"] },
+  "config/cells": {
+    type: "object",
+    properties: {
+      repo: repositories,
+      fields: { type: ["array", "null"], items: { type: "string" } },
+      after: optionalString,
+    },
+  },
+  "config/watch": {
+    type: "object",
+    properties: {
+      repo: repositories,
+      since: {
+        anyOf: [
+          { type: "null" },
+          { type: "integer", minimum: 0 },
+          { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
+        ],
+      },
+      position: { type: ["string", "null"] },
+      progress: { type: ["boolean", "null"] },
+    },
+  },
+  "config/unwatch": { type: "object", properties: { repo: repositories } },
+  "history/list": {
+    type: "object",
+    properties: { repo: optionalString, field: optionalString, limit, after: optionalString },
+  },
+  "history/search": {
+    type: "object",
+    properties: { query, batch, limit, after: optionalString },
+    required: ["query"],
+  },
+  "history/restore": {
+    type: "object",
+    properties: {
+      repo: optionalString,
+      to: { type: "integer", minimum: 0 },
+      fields: { type: ["array", "null"], items: { type: "string" } },
+      ...changeOptions,
+      revision: { type: ["integer", "null"], minimum: 0 },
+    },
+    required: ["to"],
+  },
+  "history/forget": { type: "object", properties: { repo: optionalString, field: optionalString } },
+  "scope/list": { type: "object", properties: {} },
+  "repo/list": {
+    type: "object",
+    properties: { repo: optionalString, path: optionalString, limit, after: optionalString },
+  },
+  "repo/add": {
+    type: "object",
+    properties: {
+      name: { type: "string", minLength: 1, maxLength: 200 },
+      path: optionalString,
+      id: optionalString,
+      inTree: optionalBoolean,
+    },
+    required: ["name"],
+  },
+  "repo/update": {
+    type: "object",
+    properties: {
+      repo: optionalString,
+      name: { type: ["string", "null"], minLength: 1, maxLength: 200 },
+      path: optionalString,
+    },
+  },
+  "repo/remove": { type: "object", properties: { repo: optionalString } },
+  "repo/scan": { type: "object", properties: { path: { type: "string", minLength: 1 } }, required: ["path"] },
+  "file/read": { type: "object", properties: { repo: optionalString } },
+  "file/write": {
+    type: "object",
+    properties: { repo: optionalString, text: { type: "string" }, expected: optionalString },
+    required: ["text", "expected"],
+  },
+  "file/restore": { type: "object", properties: { repo: optionalString } },
+  "trust/list": { type: "object", properties: { repo: optionalString } },
+  "trust/accept": {
+    type: "object",
+    properties: { repo: optionalString, field: optionalString, hash: { type: "string" } },
+    required: ["hash"],
+  },
+  "trust/preview": {
+    type: "object",
+    properties: { scope: { type: "string" }, text: { type: "string" } },
+    required: ["scope", "text"],
+  },
+  "draft/list": { type: "object", properties: {} },
+  "draft/set": {
+    type: "object",
+    properties: {
+      drafts: { type: ["array", "null"], items: draftSchema },
+      removed: { type: ["array", "null"], items: draftName },
+    },
+  },
+  "session/create": {
+    type: "object",
+    properties: {
+      label: {
+        description: "a lowercase letter, then up to 30 lowercase letters, digits, spaces and -",
+        type: "string",
+        pattern: "^[a-z][a-z0-9 -]{0,30}$",
+      },
+    },
+    required: ["label"],
+  },
+  "session/link": {
+    type: "object",
+    properties: {
+      byAddress: {
+        description: "for browsers that cannot resolve names ending in .localhost",
+        type: "boolean",
+        nullable: true,
+      },
+    },
+  },
+  "session/touch": { type: "object", properties: {} },
+  "key/self": { type: "object", properties: {} },
+  "key/list": { type: "object", properties: { limit, after: optionalString } },
+  "key/create": {
+    type: "object",
+    properties: {
+      name: { type: "string", minLength: 1, maxLength: 100 },
+      grants: grantsSchema,
+      expires: optionalString,
+    },
+    required: ["name", "grants"],
+  },
+  "key/revoke": { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+  "daemon/status": { type: "object", properties: {} },
+  "daemon/stop": { type: "object", properties: {} },
+} as const satisfies { readonly [Name in OperationName]: ArgumentSchema<OperationArguments<Name>> };

@@ -1,0 +1,17 @@
+import type { Grants } from "../../../shared/grants.ts";
+import type { Actor } from "../../store/store.ts";
+
+/** The API key that a request was sent with: the parts that operations need. */
+export interface Caller {
+  readonly keyId: string;
+  readonly name: string;
+  readonly owner: boolean;
+  /** The actor in the history; for the owner's sessions, this is the owner. */
+  readonly actor: Extract<Actor, { kind: "key" }>;
+  /** The same object as long as the key is the same: caches of derived data use it as their key. */
+  readonly grants: Grants;
+  /** RFC 3339. */
+  readonly expires?: string;
+  /** A session: one of the owner's windows. */
+  readonly kind?: "session";
+}

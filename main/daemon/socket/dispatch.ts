@@ -1,0 +1,191 @@
+import type { ValidateFunction } from "ajv/dist/2020.js";
+import { RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
+import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
+import {
+  emptyResult,
+  type OperationArguments,
+  type OperationName,
+  type OperationResults,
+  type Reply,
+} from "../../../shared/protocol.ts";
+import { ajvForOwnSchemas } from "../../scopes/own-schemas.ts";
+import { describeSchemaError } from "../../scopes/schema-messages.ts";
+import type { Yielding } from "../../time/yielding.ts";
+import { isRefusal } from "../observe/audit-log.ts";
+import { argumentSchemas } from "./argument-schemas.ts";
+import type { Caller } from "./caller.ts";
+import type { Connection } from "./connection.ts";
+import type { Gate } from "./gate.ts";
+import type { KeyBudget } from "./key-budget.ts";
+import { measureArguments } from "./measure.ts";
+import { PreparedReplies, type PreparedReply } from "./prepared-replies.ts";
+
+export interface RequestContext {
+  readonly caller: Caller;
+  readonly connection: Connection;
+  /** Bytes of the arguments as JSON. */
+  readonly bytes: number;
+}
+
+/** The outcome of an operation: the members of the reply, with the original error objects. */
+export interface Outcome<Result> {
+  readonly result: Result;
+  readonly errors?: readonly RepoconfError[];
+  readonly revision?: number;
+  readonly next?: string;
+  /** Equal results are the same immutable object, so that its JSON text can be cached. */
+  readonly isShared?: boolean;
+}
+
+export type Operations = {
+  readonly [Name in OperationName]: (
+    args: OperationArguments<Name>,
+    context: RequestContext,
+  ) => Outcome<OperationResults[Name]> | Promise<Outcome<OperationResults[Name]>>;
+};
+
+export interface DispatchOptions {
+  readonly operations: Operations;
+  readonly budget: KeyBudget;
+  readonly gate: Gate;
+  readonly yielding: Yielding;
+  /** Throws RepoconfError 1100 if the caller's key is not valid any more, 1113 if the daemon is stopping. */
+  authorize(caller: Caller): void;
+  /** Called with every error that is sent, and with its cause if it was unexpected. */
+  onError(error: RepoconfError, operation: string): void;
+  /** Called once for each request without the necessary rights; `operation` is an existing one, or "unknown". */
+  onRefused(caller: Caller, operation: string, error: RepoconfError): void;
+}
+
+export type Dispatch = (message: readonly unknown[], connection: Connection) => Promise<void>;
+
+/**
+ * Turns a message into its reply, always in the same steps: find the operation, authorize, validate, run, reply. This is the only
+ * place that catches errors, so every message with a callback gets exactly one well-formed reply, and others get none.
+ */
+export function createDispatch(options: DispatchOptions): Dispatch {
+  const { operations, budget, gate, yielding, authorize, onError, onRefused } = options;
+  const checkArguments = createArgumentCheck();
+  const replies = new PreparedReplies();
+
+  async function run(name: string, message: readonly unknown[], connection: Connection): Promise<Outcome<unknown>> {
+    authorize(connection.caller);
+    if (!isOperationName(name))
+      throw new RepoconfError(
+        1109,
+        `There is no operation "${name}". Emit "svc", resource, operation, args, callback.`,
+      );
+    const args = message[3] ?? {};
+    // Extra arguments are ignored, but count for the size.
+    const bytes = measureArguments(args, ...message.slice(4));
+    checkArguments(name, args);
+    const operation = operations[name] as (args: unknown, context: RequestContext) => Promise<Outcome<unknown>>;
+    const { caller } = connection;
+    const goOn = () => operation(args, { caller, connection, bytes });
+    const waitForTurn = async () => {
+      const leave = await gate.enter(caller);
+      try {
+        // Otherwise the waiting requests would run in a row, with no other work in between.
+        await yielding.begin(caller.keyId).pass();
+        // The key may have ended while this waited, or the client may have disconnected.
+        authorize(caller);
+        if (connection.hasEnded && name !== "history/restore") return { result: emptyResult(name) };
+        return await goOn();
+      } finally {
+        leave();
+      }
+    };
+    const start = () => (readsMuch(name, args) ? waitForTurn() : goOn());
+    if (caller.owner) return start();
+    return budget.run(caller, { bytes, work: bytes * repositoriesIn(args) }, () => {
+      authorize(caller);
+      return start();
+    });
+  }
+
+  function reportErrors(errors: readonly RepoconfError[], name: string, { caller }: Connection): void {
+    for (const error of errors) onError(error, name);
+    const refusal = errors.find(error => isRefusal(error, caller));
+    // The name of an unknown operation is text from the client.
+    if (refusal !== undefined) onRefused(caller, isOperationName(name) ? name : "unknown", refusal);
+  }
+
+  return async (message, connection) => {
+    const last = message.at(-1);
+    const callback = typeof last === "function" ? (last as (reply: Reply | PreparedReply) => void) : undefined;
+    const parts = callback === undefined ? message : message.slice(0, -1);
+    const name = operationName(parts);
+    try {
+      const { result, errors: found = [], isShared, ...rest } = await run(name, parts, connection);
+      reportErrors(found, name, connection);
+      const errors = found.map(error => error.toEntry());
+      if (isShared && typeof result === "object" && result !== null)
+        callback?.(replies.of(result, { ...rest, errors }));
+      else callback?.({ result, ...rest, errors });
+    } catch (thrown) {
+      const error = toRepoconfError(thrown);
+      reportErrors([error], name, connection);
+      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
+    }
+  };
+}
+
+/** Whether it reads a history or many repositories. */
+function readsMuch(name: OperationName, args: object): boolean {
+  const has = (member: string) => (args as JsonObject)[member] != null;
+  switch (name) {
+    case "config/explain":
+    case "config/search":
+    case "config/matrix":
+    case "config/cells":
+    case "history/list":
+    case "history/search":
+    case "history/restore":
+    case "repo/list":
+    case "trust/preview":
+      return true;
+    case "config/list":
+      return has("revision");
+    case "config/watch":
+      return has("since") || has("position");
+    default:
+      return false;
+  }
+}
+
+/** How many repositories the arguments name, at least 1. */
+function repositoriesIn(args: object): number {
+  const { repo } = args as JsonObject;
+  return Array.isArray(repo) ? Math.max(1, repo.length) : 1;
+}
+
+/**
+ * `resource/operation` of a message, preceded by the namespace if that is not ours. Missing parts and those that are not strings
+ * are empty, and long ones are cut, because they appear in error messages.
+ */
+function operationName([namespace, resource, operation]: readonly unknown[]): string {
+  const part = (value: unknown) => (typeof value === "string" ? value.slice(0, 64) : "");
+  const name = `${part(resource)}/${part(operation)}`;
+  return namespace === "svc" ? name : `${part(namespace)}: ${name}`;
+}
+
+function isOperationName(name: string): name is OperationName {
+  return Object.hasOwn(argumentSchemas, name);
+}
+
+/** Checks arguments against their operation's schema; throws RepoconfError 1101. Schemas are compiled when first needed. */
+function createArgumentCheck(): (name: OperationName, args: unknown) => void {
+  const ajv = ajvForOwnSchemas({ allowUnionTypes: true, verbose: true });
+  const compiled = new Map<OperationName, ValidateFunction>();
+  return (name, args) => {
+    if (!isJsonObject(args)) throw new RepoconfError(1101, `The arguments of ${name} must be an object.`);
+    let validate = compiled.get(name);
+    if (validate === undefined) {
+      validate = ajv.compile(argumentSchemas[name]);
+      compiled.set(name, validate);
+    }
+    if (validate(args)) return;
+    const problems = (validate.errors ?? []).map(one => `args${one.instancePath} ${describeSchemaError(one, args)}`);
+    throw new RepoconfError(1101, `The arguments of ${name} are invalid: ${problems.join(", ")}.`);
+  };
+}

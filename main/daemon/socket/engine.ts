@@ -1,0 +1,72 @@
+import type { IncomingMessage } from "node:http";
+import { Server as Engine, type Socket as EngineSocket, type Transport } from "engine.io";
+import { limits } from "../../../shared/limits.ts";
+
+type Packets = Parameters<Transport["send"]>[0];
+
+/** Parts of Engine.IO that its types hide. */
+interface Internals {
+  /** What waits for the transport. */
+  writeBuffer: Packets;
+  /** Set while the transport is to be closed: it then appends a packet that says so to what it sends. */
+  readonly transport: Transport & { shouldClose: (() => void) | null };
+}
+
+/** Engine.IO's server, except that it limits payloads, and remembers which connections have the daemon's own Origin. */
+export class DaemonEngine extends Engine {
+  readonly #isWithOwnOrigin: (request: IncomingMessage) => boolean;
+  readonly #withOwnOrigin = new WeakSet<IncomingMessage>();
+
+  constructor(
+    options: ConstructorParameters<typeof Engine>[0],
+    isWithOwnOrigin: (request: IncomingMessage) => boolean,
+  ) {
+    super(options);
+    this.#isWithOwnOrigin = isWithOwnOrigin;
+    this.on("connection", limitPayloads);
+  }
+
+  /** Whether the connection that this request opened ever used the daemon's own Origin, also in an upgrade. */
+  hasOwnOrigin(opening: IncomingMessage): boolean {
+    return this.#withOwnOrigin.has(opening);
+  }
+
+  /** Called for the request that opens a connection, and for the one that upgrades it. */
+  protected override createTransport(
+    name: "polling" | "websocket" | "webtransport",
+    request: IncomingMessage & { readonly _query?: { readonly sid?: string } },
+  ): Transport {
+    const sid = request._query?.sid;
+    const opening = sid === undefined ? request : this.clients[sid]?.request;
+    if (opening !== undefined && this.#isWithOwnOrigin(request)) this.#withOwnOrigin.add(opening);
+    return super.createTransport(name, request);
+  }
+}
+
+/**
+ * Over polling, Engine.IO puts everything that waits into one payload, but python-engineio ends a connection whose payload has more
+ * than 16 packets. What is left goes back to where it waited: from there it follows with the next request, or by the WebSocket that
+ * the connection is upgraded to.
+ */
+function limitPayloads(connection: EngineSocket): void {
+  const internals = connection as unknown as Internals;
+  const { transport } = internals;
+  if (transport.name !== "polling") return;
+  let rest: Packets = [];
+  // The first listener: those that count what is sent see only that.
+  connection.on("flush", (packets: Packets) => {
+    // The last place is for the packet that closes the transport.
+    if (connection.transport === transport) rest = packets.splice(limits.packetsPerPayload - 1);
+  });
+  const send = transport.send.bind(transport);
+  transport.send = packets => {
+    if (rest.length === 0) return send(packets);
+    internals.writeBuffer = rest;
+    rest = [];
+    // Closes after the last one.
+    const { shouldClose } = transport;
+    transport.shouldClose = null;
+    send(packets);
+    transport.shouldClose = shouldClose;
+  };
+}

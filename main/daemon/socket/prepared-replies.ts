@@ -1,0 +1,118 @@
+import type { Socket as EngineSocket } from "engine.io";
+import * as parser from "socket.io-parser";
+import { withoutInexactNumbers } from "../../../shared/exact-number.ts";
+
+/** The maximum number of bytes that are cached. */
+const mostBytes = 16 * 1024 * 1024;
+
+/**
+ * The JSON text of a reply, or of its whole packet, up to the end of the packet. `end` is cached with the result, already encoded:
+ * most of a large reply is neither serialized nor encoded nor copied again.
+ */
+export class PreparedReply {
+  readonly start: string;
+  readonly end: Buffer;
+
+  constructor(start: string, end: Buffer) {
+    this.start = start;
+    this.end = end;
+  }
+
+  get byteLength(): number {
+    return Buffer.byteLength(this.start) + this.end.length;
+  }
+
+  /** Engine.IO calls it where there is no frame, as with polling. */
+  toString(): string {
+    return this.start + this.end.toString();
+  }
+}
+
+/**
+ * Caches the JSON texts of results that are returned repeatedly as the same object, so that an unchanged list is not serialized
+ * each time. A text is dropped with its object, and all of them are dropped when they become too large.
+ */
+export class PreparedReplies {
+  readonly #mostBytes: number;
+  #ends = new WeakMap<object, Buffer>();
+  #bytes = 0;
+
+  constructor(most: number = mostBytes) {
+    this.#mostBytes = most;
+  }
+
+  /** The reply with the members in `rest` and this result, which must never change again. */
+  of(result: object, rest: object): PreparedReply {
+    const others = JSON.stringify(rest).slice(0, -1);
+    return new PreparedReply(`${others}${others === "{" ? "" : ","}"result":`, this.#endOf(result));
+  }
+
+  #endOf(result: object): Buffer {
+    let end = this.#ends.get(result);
+    if (end === undefined) {
+      end = Buffer.from(`${JSON.stringify(result)}}]`);
+      this.#bytes += end.length;
+      if (this.#bytes > this.#mostBytes) {
+        this.#ends = new WeakMap();
+        this.#bytes = end.length;
+      }
+      this.#ends.set(result, end);
+    }
+    return end;
+  }
+}
+
+/** Socket.IO's encoder, except that it puts the text of a prepared reply into the packet unchanged. */
+class ReplyEncoder extends parser.Encoder {
+  override encode(packet: parser.Packet): ReturnType<parser.Encoder["encode"]> {
+    const data: unknown = packet.data;
+    const [reply] = Array.isArray(data) ? data : [];
+    if (packet.type !== parser.PacketType.ACK || !(reply instanceof PreparedReply)) return super.encode(packet);
+    const namespace = packet.nsp === "/" ? "" : `${packet.nsp},`;
+    const prepared = new PreparedReply(`${packet.type}${namespace}${packet.id}[${reply.start}`, reply.end);
+    // Engine.IO only passes it on, and calls `toString` where `sendPreparedFrames` made no frame.
+    return [prepared as unknown as string];
+  }
+}
+
+/**
+ * Socket.IO's decoder, except that a number that it would round reads as infinite, which `measureArguments` refuses: nothing after it
+ * could tell that it was rounded.
+ */
+class ExactDecoder extends parser.Decoder {
+  override add(data: unknown): void {
+    // The packet's type and number come before its JSON.
+    const start = typeof data === "string" ? data.search(/[[{]/) : -1;
+    super.add(typeof data === "string" && start !== -1 ? withoutInexactNumbers(data, start) : data);
+  }
+}
+
+/** For Socket.IO's option `parser`. */
+export const replyParser = { ...parser, Encoder: ReplyEncoder, Decoder: ExactDecoder };
+
+/** Sends prepared replies over a WebSocket as frames that Engine.IO need not encode, as Socket.IO does for broadcasts. */
+export function sendPreparedFrames(connection: EngineSocket): void {
+  connection.on("packetCreate", ({ data, options }: { data?: unknown; options: { wsPreEncodedFrame?: Buffer[] } }) => {
+    if (data instanceof PreparedReply && connection.transport.name === "websocket")
+      options.wsPreEncodedFrame = [frameStart(data), data.end];
+  });
+}
+
+/** The header of an unmasked text frame (RFC 6455, 5.2), Engine.IO's "4" for a message, and the start of the packet. */
+function frameStart({ start, end }: PreparedReply): Buffer {
+  const startBytes = 1 + Buffer.byteLength(start);
+  const payload = startBytes + end.length;
+  const headerBytes = payload < 126 ? 2 : payload < 65536 ? 4 : 10;
+  const frame = Buffer.allocUnsafe(headerBytes + startBytes);
+  frame[0] = 0x81;
+  if (headerBytes === 2) frame[1] = payload;
+  else if (headerBytes === 4) {
+    frame[1] = 126;
+    frame.writeUInt16BE(payload, 2);
+  } else {
+    frame[1] = 127;
+    frame.writeBigUInt64BE(BigInt(payload), 2);
+  }
+  frame.write(`4${start}`, headerBytes);
+  return frame;
+}

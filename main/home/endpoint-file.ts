@@ -1,0 +1,39 @@
+import { readFile } from "node:fs/promises";
+import { isJsonObject } from "../../shared/json.ts";
+import type { Home } from "./home.ts";
+
+/** `daemon.json`: how local tools find the running daemon. It exists while the daemon runs; only a crash leaves it behind. */
+export interface Endpoint {
+  readonly protocol: number;
+  readonly version: string;
+  readonly pid: number;
+  /** RFC 3339, UTC. */
+  readonly startedAt: string;
+  readonly url: string;
+  /** The path of the Unix socket, which no other process can bind; absent on systems without Unix sockets. */
+  readonly socket?: string;
+  readonly instanceId: string;
+  /** With it, anyone who can read this file can verify that the URL is this daemon's (`/identity`). */
+  readonly instanceSecret: string;
+}
+
+/** Reads the endpoint; undefined if the file is missing or invalid. */
+export async function readEndpoint(home: Home): Promise<Endpoint | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(home.endpointFile, "utf8"));
+    return isEndpoint(value) ? value : undefined;
+  } catch {
+    // Missing, unreadable or truncated by a crash: no daemon can be found with it.
+    return undefined;
+  }
+}
+
+function isEndpoint(value: unknown): value is Endpoint {
+  return (
+    isJsonObject(value) &&
+    typeof value["protocol"] === "number" &&
+    typeof value["pid"] === "number" &&
+    (value["socket"] === undefined || typeof value["socket"] === "string") &&
+    ["version", "startedAt", "url", "instanceId", "instanceSecret"].every(member => typeof value[member] === "string")
+  );
+}

@@ -1,0 +1,413 @@
+import { randomBytes } from "node:crypto";
+import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { diffConfigs, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { describeProblem } from "../../../shared/health.ts";
+import { sameJson } from "../../../shared/json.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
+import { timeText } from "../../time/clock.ts";
+import { runInParts } from "../../time/turns.ts";
+import { applyChanges, type ChangeRecord } from "../history/record.ts";
+import {
+  type Commit,
+  type Committed,
+  ConflictError,
+  type DocumentCommit,
+  formatPosition,
+  type LogNumber,
+} from "../log/commit-log.ts";
+import { documentCommit, editsOf } from "../log/document-commits.ts";
+import type { MirroredCommit } from "../mirror/mirror.ts";
+import { type StartingPoint, startingPoint } from "../mirror/recovery.ts";
+import type { ServedState } from "../repository/repository-state.ts";
+import { storageFailure, unreadableJournal } from "../storage-failure.ts";
+import { LateEdits } from "./late-edits.ts";
+
+/** Reads a repository's files. An edit by hand is appended to the log like any other change. */
+export class FileIntake {
+  readonly lateEdits: LateEdits;
+  /** Requests a refresh in the repository's queue. */
+  readonly requestRefresh: () => Promise<void>;
+  /** The error that prevents an edit in the files from being appended to the log; undefined if there is none. */
+  unrecorded: unknown;
+  /** Whether it was tried to read files and journal, successfully or not. */
+  isRead = false;
+  /** The newest commit of another machine. */
+  takenAt: LogNumber = 0;
+  /** When the next refresh was first requested, by the clock's `monotonic()`: it may wait long for a change before it in the queue. */
+  noticedAt: number | undefined;
+  /** Whether the values must be checked again, only to report their problems. */
+  isHealthDue = false;
+  readonly #served: ServedState;
+  /** Whether the journal is open and its values are known. */
+  #journalRead = false;
+  #isRemoved = false;
+  /** Callbacks of those who hold the repository and wait for commits of other machines. */
+  readonly #waiting = new Set<() => void>();
+  /** Commits of the log that the history may lack. */
+  readonly #unmirrored: Committed<Commit>[];
+  /** Applies another machine's commit. */
+  readonly #takeOver: (committed: Committed<Commit>, document: DocumentCommit) => void;
+
+  constructor(
+    served: ServedState,
+    requestRefresh: () => Promise<void>,
+    takeOver: (committed: Committed<Commit>, document: DocumentCommit) => void,
+  ) {
+    this.#served = served;
+    this.requestRefresh = requestRefresh;
+    this.#takeOver = takeOver;
+    this.#unmirrored = [...served.options.unmirrored];
+    this.lateEdits = new LateEdits(served, this);
+  }
+
+  /** The first entry that the log must keep until the files have been read; undefined if none. */
+  get keptFrom(): LogNumber | undefined {
+    return this.#unmirrored[0]?.number;
+  }
+
+  /** Keeps another machine's commit until the files have been read. */
+  keep(committed: Committed<Commit>): void {
+    this.#unmirrored.push(committed);
+  }
+
+  /** Whether files and journal have been read. A journal that cannot be opened is retried at every refresh. */
+  get loaded(): boolean {
+    return this.isRead && this.#journalRead;
+  }
+
+  /** Whether the repository has been removed. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
+  markRemoved(): void {
+    this.#isRemoved = true;
+    for (const resolve of this.#waiting) resolve();
+  }
+
+  /**
+   * Resolves when other machines' commits have been applied, or the repository has been removed: a new repository with this id may
+   * follow the removal in the log, and waits until nobody holds the earlier one.
+   */
+  async conflictApplied(conflict: ConflictError): Promise<void> {
+    if (this.#isRemoved) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    void conflict.applied.then(resolve);
+    await promise;
+    this.#waiting.delete(resolve);
+  }
+
+  /** Call before a change is decided: commits an edit of the files first. */
+  async bringUpToDate(): Promise<void> {
+    while (this.unrecorded instanceof ConflictError && !this.isRemoved) {
+      await this.conflictApplied(this.unrecorded);
+      await this.refresh();
+    }
+    // The file may have been fixed, without an event so far.
+    const isBroken = this.unrecorded !== undefined || this.#served.files.content.kind === "broken";
+    if (isBroken || (await this.#served.files.isTouched())) await this.refresh();
+    // A change decided by new schemas on a state from old ones would include the fields of scopes that were added or removed.
+    while (this.#served.isCheckedByOldRules && !this.isRemoved) await this.refresh();
+  }
+
+  get refusal(): RepoconfError | undefined {
+    if (this.isRemoved || this.#served.files.content.kind === "broken") return this.notWritable();
+    return this.unrecorded === undefined ? undefined : storageFailure(this.#served.id, this.unrecorded);
+  }
+
+  /** Called when a refresh failed because of a bug: the known state stays. */
+  giveUpLoading(error: unknown): void {
+    this.isRead = true;
+    this.unrecorded ??= error;
+    this.#served.options.onProblem("could not check a repository's files", error);
+  }
+
+  /** Reads the files and returns whether they changed. */
+  refresh(): Promise<boolean> {
+    return this.#served.mirror.inTurn(() => this.refreshInTurn());
+  }
+
+  async refreshInTurn(): Promise<boolean> {
+    if (this.isRemoved) return false;
+    const noticedAt = this.noticedAt ?? this.#served.options.clock.monotonic();
+    this.noticedAt = undefined;
+    const path = this.isRead ? this.#served.files.values.path : undefined;
+    const changed = await this.#served.files.refresh();
+    // Writes to another file are no earlier texts of this one.
+    if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
+    if (!this.loaded) await this.#load();
+    else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
+    else if (this.#served.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();
+    else if (this.#served.isCheckedByOldRules) await this.reconcile(this.#served.mirror.wanted, "file");
+    else return this.lateEdits.apply();
+    await this.lateEdits.apply();
+    return true;
+  }
+
+  /**
+   * Brings log, journal and files together after a start. An edit made while no daemon ran becomes a revision; what a broken
+   * file had last is read from the journal.
+   */
+  async #load(): Promise<void> {
+    const { journal, files } = this.#served.mirror;
+    try {
+      const unmirrored = [...this.#unmirrored];
+      const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.#served.id);
+      // Revisions that the log has are not lost with the journal's end.
+      const known = Math.min(
+        this.#served.options.indexed?.revision ?? 0,
+        (logged?.revision ?? Number.POSITIVE_INFINITY) - 1,
+      );
+      await journal.open(files.values.stamp, known);
+      const point = await startingPoint(this.#served.mirror, {
+        repo: this.#served.id,
+        unmirrored,
+        logId: this.#served.options.log.id,
+        isCopy: this.#served.options.isCopy,
+        isShared: this.#served.options.log.shared !== undefined,
+        indexed: this.#served.options.indexed,
+        lost: this.#served.options.lost,
+        isNew: this.#served.options.addedBy !== undefined,
+        scopes: this.#served.options.scopes,
+      });
+      await this.#served.turn();
+      this.#served.recorded = point.recorded;
+      const begins = this.#served.options.addedBy !== undefined || point.newest === 0;
+      this.#served.lineage = begins ? randomBytes(4).toString("hex") : point.lineage;
+      this.#unmirrored.splice(0, unmirrored.length);
+      this.#served.mirror.begin(point, this.#served.lineage);
+      this.unrecorded = undefined;
+      // Values of an earlier repository with this id are no last valid values of this one.
+      const hasNone = point.newest === 0 || this.#served.options.addedBy !== undefined;
+      const stored = hasNone ? undefined : this.#served.known(point.recorded);
+      // The value was active before trust was required, and the history does not have it.
+      if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest === 0)
+        this.#served.trustBuiltIn(point.wanted);
+      this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
+      await this.reconcile(point.wanted, point.merged ? "merge" : "file");
+      if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
+    } catch (error) {
+      // With the end of the journal but not its values, the next record would contain changes that nobody made.
+      journal.close();
+      if (this.unrecorded === undefined)
+        this.#served.options.onProblem(
+          "cannot read the journal; changes are refused until it can be read again",
+          error,
+        );
+      this.unrecorded = unreadableJournal(this.#served.id, error);
+      const { content } = files;
+      await this.reconcile(content.kind === "good" ? content.config : {}, "file");
+    }
+    this.isRead = true;
+    this.#journalRead = journal.head !== undefined;
+    this.#takeMissed();
+    if (this.#journalRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
+  }
+
+  /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
+  #keepRecorded(point: StartingPoint): void {
+    const { content } = this.#served.files;
+    this.#served.mirror.waitForEdit(point);
+    if (content.kind === "good") this.#served.current = { ...this.#served.current, ...content.metadata };
+    this.#served.options.onMetadata(this.#served.current);
+  }
+
+  /** Applies commits of other machines that arrived while the journal was being read. */
+  #takeMissed(): void {
+    if (!this.#journalRead) return;
+    for (const committed of this.#unmirrored.splice(0)) {
+      const document = committed.entry.documents.find(({ repo }) => repo === this.#served.id);
+      if (document !== undefined) this.#takeOver(committed, document);
+    }
+  }
+
+  /** Handles a change of the files. `noticedAt`: when it was noticed, by the clock's `monotonic()`. */
+  async applyExternalEdit(noticedAt = this.#served.options.clock.monotonic()): Promise<void> {
+    const { content } = this.#served.files;
+    if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
+    // In a work tree a file that the daemon did not write counts as a whole: git puts whole files there. The daemon's own one lacks the
+    // changes that are not written yet.
+    const { mirror } = this.#served;
+    const isOurs = mirror.isTextRecorded || mirror.isReplacedText;
+    const { config, merged } =
+      content.metadata.inTree && !isOurs
+        ? { config: content.config, merged: false }
+        : mirror.rebase(
+            content.config,
+            this.#served.options.scopes,
+            this.unrecorded === undefined ? noticedAt : undefined,
+          );
+    await this.reconcile(config, merged ? "merge" : "file");
+  }
+
+  /** Commits the files' values as a change. `wanted` are the values that they are to have from now on. */
+  async reconcile(wanted: Config, source: "file" | "merge", after = this.#served.options.log.newest): Promise<void> {
+    const before = this.#served.current;
+    const first = !this.isRead;
+    this.#served.checkedBy = this.#served.options.scopes.defaults;
+    const content = this.#served.files.content;
+    const { broken: _, ...whole } = before;
+    if (content.kind === "broken") {
+      // A person is editing the file and knows its text; later edits are based on it, so earlier writes must not be merged into them.
+      this.#served.mirror.forgetRecentWrites();
+      this.#served.setState({ ...whole, ...content.metadata, broken: content.problem }, [content.problem]);
+      this.#served.options.onMetadata(this.#served.current);
+      this.#served.publishDifferences(before, this.#served.current, first);
+      return;
+    }
+    // Another branch may remove the value and restore it later, and trust.json may be missing.
+    if (before.stored !== undefined) this.#served.trustBuiltIn(before.stored);
+    const { stored, health, changes } = await this.#served.interpret(wanted, before.stored);
+    await this.#served.turn();
+    const begins = this.#served.mirror.journal.head?.segment === undefined && this.#served.current.revision === 0;
+    // Values of a removed scope are inactive, but this is no revision: they become active again with the scope.
+    const isSame =
+      health.length === 0 &&
+      before.stored !== undefined &&
+      (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
+    const edited = await runInParts(diffingConfigs(this.#served.mirror.wanted, wanted));
+    await this.#served.turn();
+    const edits = [...editsOf(edited), ...saidOf(changes, edited, wanted)];
+    await this.#served.turn();
+    const accept = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
+      if (committed !== undefined) {
+        this.#served.recorded = applyChanges(this.#served.recorded, changes);
+        this.#served.mirror.commit([{ ...committed, edits }], wanted);
+      }
+      this.#served.mirror.accept(content.config, wanted);
+      this.#served.mirror.forgetRecentWrites(changes);
+      const { revision, position } = committed?.record ?? before;
+      const mergeNote: HealthProblem[] =
+        source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
+      const state = {
+        id: this.#served.id,
+        ...content.metadata,
+        revision,
+        position,
+        stored: isSame ? before.stored : stored,
+        health,
+      };
+      if (diffConfigs(this.#served.recorded, stored).length === 0) this.#served.recorded = state.stored;
+      this.#served.setState(state, [...health, ...mergeNote]);
+      this.#served.options.onMetadata(this.#served.current);
+      // Before the first revision nobody has seen any values.
+      if (committed !== undefined && changes.length > 0 && !begins)
+        this.#served.options.publish({
+          kind: "changed",
+          state: this.#served.current,
+          change: committed.record,
+          isPart: false,
+        });
+      this.#served.publishDifferences(before, this.#served.current, first);
+      if (this.isRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
+    };
+    if (this.takenAt > after) {
+      this.#beginAgain(new ConflictError(Promise.resolve()));
+      return;
+    }
+    if (changes.length > 0 || begins) {
+      const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, accept);
+      // An edit without a revision becomes active only if no other values are known.
+      if (isRecorded || !first || before.stored !== undefined) return;
+    } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
+    accept();
+  }
+
+  /**
+   * Reports the problems of the values by this machine's schemas. Values that another machine committed stay active: otherwise two
+   * machines with different schemas would keep reverting each other.
+   */
+  async #reportHealth(): Promise<void> {
+    this.isHealthDue = false;
+    const before = this.#served.current;
+    const { health } = await this.#served.interpret(this.#served.mirror.wanted, before.stored);
+    if (before.broken !== undefined || this.#served.current !== before) return;
+    this.#served.setState(before, health);
+    this.#served.publishDifferences(before, this.#served.current, false);
+  }
+
+  /** Called if another machine's commit came first: the file is compared with it as soon as it has been applied. */
+  #beginAgain(conflict: ConflictError): void {
+    this.unrecorded = conflict;
+    void conflict.applied.then(() => this.requestRefresh());
+  }
+
+  /** Commits the changes of a hand edit. If that fails, it is retried at the next refresh, and the edit is inactive until then. */
+  async #record(
+    record: ChangeRecord,
+    edits: readonly ConfigEdit[],
+    after: LogNumber,
+    accept: (committed: { readonly number: LogNumber; readonly record: ChangeRecord }) => void,
+  ): Promise<boolean> {
+    try {
+      const { log, addedBy } = this.#served.options;
+      if (this.#served.mirror.journal.head === undefined) throw this.unrecorded;
+      const { kind: _, revision, changes, lineage: __, ...rest } = record;
+      const { name = this.#served.id, remote } = this.#served.files.content.metadata ?? {};
+      const known = log.shared && { name, ...(remote !== undefined && { remote }) };
+      const isFirst = this.#served.current.stored === undefined || addedBy !== undefined;
+      const begins = isFirst ? ({ begins: true, ...known } as const) : {};
+      const place = { repo: this.#served.id, lineage: this.#served.lineage, revision, ...(!this.isRead && begins) };
+      const document = documentCommit(place, edits, changes);
+      const committed = (number: LogNumber) => {
+        this.unrecorded = undefined;
+        accept({ number, record: { ...record, position: formatPosition(log.id, number) } });
+      };
+      await log.append({ entries: [{ kind: "commit", ...rest, documents: [document] }], after, committed });
+      return true;
+    } catch (error) {
+      if (error instanceof ConflictError) {
+        this.#beginAgain(error);
+        return false;
+      }
+      if (this.unrecorded === undefined)
+        this.#served.options.onProblem("a hand edit cannot be recorded, so it is not active yet", error);
+      this.unrecorded = error;
+      return false;
+    }
+  }
+
+  #fileChange(source: "file" | "merge", changes: readonly StoredDifference[]): ChangeRecord {
+    const addedBy = this.isRead ? undefined : this.#served.options.addedBy;
+    return {
+      kind: "change",
+      revision: this.#served.current.revision + 1,
+      time: timeText(this.#served.options.clock),
+      actor: addedBy ?? { kind: "file" },
+      source: addedBy === undefined ? source : "set",
+      ...this.#served.origin,
+      ...(this.#served.lineage !== "" && { lineage: this.#served.lineage }),
+      changes,
+    };
+  }
+
+  notWritable(): RepoconfError {
+    if (this.isRemoved)
+      return new RepoconfError(1102, `There is no repository ${this.#served.id}.`, { repo: this.#served.id });
+    const { broken } = this.#served.current;
+    const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
+    const message = `The repository's file is invalid. Fix it and retry: ${what}`;
+    return new RepoconfError(1106, message, { repo: this.#served.id });
+  }
+}
+
+/** The changed active fields that the file has and that are not `edited`. The log needs them: a power loss may revert the file. */
+function saidOf(changes: readonly StoredDifference[], edited: readonly ConfigPath[], values: Config): ConfigEdit[] {
+  const known = new Set(edited.map(({ scope, field }) => joinConfigPath(scope, field)));
+  return editsOf(changes).filter(
+    ({ scope, field, value }) =>
+      !known.has(joinConfigPath(scope, field)) && sameJson(configValue(values, scope, field), value),
+  );
+}
+
+function mergeMessage(record: ChangeRecord | undefined): string {
+  // Otherwise the newest revision would be a tool's, and undo would revert that one.
+  const consequence =
+    record === undefined || record.changes.length === 0
+      ? ": the file contains both. The edit changed no active value, so it made no revision."
+      : ` (revision ${record.revision}); undo reverts the edit.`;
+  return `A hand edit and a set made at the same time were merged${consequence}`;
+}

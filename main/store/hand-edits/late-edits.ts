@@ -1,0 +1,55 @@
+import type { ServedState } from "../repository/repository-state.ts";
+import type { FileIntake } from "./file-intake.ts";
+
+/** Milliseconds for which a replaced file is kept: an editor that had it open has finished writing by then. */
+const replacedTime = 1_000;
+
+/** Hand edits made at the moment of a write, or later into the file that the write replaced. */
+export class LateEdits {
+  readonly #served: ServedState;
+  readonly #intake: FileIntake;
+  /** Whether the wait for edits of the replaced file is over. */
+  #isEnding = false;
+  /** Cancels the end of that wait. */
+  #cancelEnd: (() => void) | undefined;
+
+  constructor(served: ServedState, intake: FileIntake) {
+    this.#served = served;
+    this.#intake = intake;
+  }
+
+  /** Applies an edit made at the moment of a write, or later to the replaced file. Returns whether there was one. */
+  async apply(): Promise<boolean> {
+    if (!this.#intake.loaded || this.#served.files.content.kind === "broken") return false;
+    const after = this.#served.options.log.newest;
+    const edited = await this.#served.mirror.lateEdit(this.#served.options.scopes);
+    if (edited === undefined) return false;
+    // While an editor writes in place, the text is not JSON for a moment.
+    if (edited === null && !this.#isEnding) return false;
+    if (edited === null)
+      await this.#served.options.keepText(this.#served.id, this.#served.files.values.replacedPath ?? "");
+    else await this.#intake.reconcile(edited, "merge", after);
+    if (this.#intake.unrecorded === undefined) await this.#served.mirror.dropReplaced().catch(() => {});
+    return true;
+  }
+
+  endLater(): void {
+    this.#cancelEnd?.();
+    this.#cancelEnd = this.#served.options.clock.schedule(replacedTime, () => void this.end());
+  }
+
+  /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
+  async end(): Promise<void> {
+    this.#cancelEnd?.();
+    if (!this.#intake.loaded || this.#intake.isRemoved) return;
+    if ((await this.#served.mirror.lateEdit(this.#served.options.scopes)) !== undefined) {
+      this.#isEnding = true;
+      await this.#intake.requestRefresh();
+      this.#isEnding = false;
+    }
+    await this.#served.mirror.inTurn(async () => {
+      if (this.#served.files.content.kind === "good" && this.#intake.unrecorded === undefined)
+        await this.#served.mirror.dropReplaced().catch(() => {});
+    });
+  }
+}

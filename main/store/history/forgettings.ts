@@ -1,0 +1,149 @@
+import { configValue } from "../../../shared/config.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import { type Clock, timeText } from "../../time/clock.ts";
+import { appendHeld } from "../log/append-in-turn.ts";
+import type { CommitLog, Committed, Forgetting, LogNumber } from "../log/commit-log.ts";
+import type { LogShortener } from "../log/log-shortener.ts";
+import type { Repositories } from "../repository/repositories.ts";
+import type { Repository } from "../repository/repository.ts";
+import type { StoreFolders } from "../repository/repository-files.ts";
+import { causeOf, storageFailure } from "../storage-failure.ts";
+import type { Actor } from "../store.ts";
+import { type TrustedValues, trustHash } from "../values/trusted-values.ts";
+import { damagedJournal } from "./repository-history.ts";
+import { forgetValues } from "./rewrite.ts";
+import { JournalDamageError } from "./segment.ts";
+
+export interface ForgettingsOptions {
+  readonly log: CommitLog;
+  readonly repositories: Repositories;
+  /** Repositories for which the log must keep entries. */
+  readonly kept: Iterable<Repository>;
+  readonly folders: StoreFolders;
+  readonly fileSystem: FileSystem;
+  readonly trust: TrustedValues;
+  readonly scopes: Scopes;
+  readonly clock: Clock;
+  /** Only with a shared log. */
+  shortener(): LogShortener | undefined;
+}
+
+/** Erases values from every history and from the log (`history/forget`). */
+export class Forgettings {
+  readonly #options: ForgettingsOptions;
+  /** Entries that request it and are not carried out yet. */
+  readonly #unfollowed = new Map<LogNumber, Forgetting>();
+
+  constructor(options: ForgettingsOptions) {
+    this.#options = options;
+  }
+
+  /** The numbers of entries that the log must keep. */
+  get numbers(): Iterable<LogNumber> {
+    return this.#unfollowed.keys();
+  }
+
+  /** Adds an entry that a start found in the log; `follow` carries it out. */
+  add(number: LogNumber, entry: Forgetting): void {
+    this.#unfollowed.set(number, entry);
+  }
+
+  /** Erases values from the history here that another machine asked to forget. */
+  async takeOver(number: LogNumber, entry: Forgetting): Promise<void> {
+    this.#unfollowed.set(number, entry);
+    this.#options.shortener()?.watchForgetting();
+    await this.follow();
+  }
+
+  /** Carries out pending entries. Throws RepoconfError 1108 or 1110 if that fails; it is retried then. */
+  async follow(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [number, entry] of this.#unfollowed)
+      try {
+        await this.#followOne(entry);
+        this.#unfollowed.delete(number);
+      } catch (error) {
+        failures.push(error);
+      }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #followOne(entry: Forgetting): Promise<void> {
+    if (!this.#options.repositories.has(entry.repo)) return;
+    const repository = await this.#options.repositories.load(entry.repo);
+    await repository.writeHistory();
+    await this.#forget(repository, entry);
+  }
+
+  async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
+    const repository = await this.#options.repositories.load(id);
+    const number = await repository.exclusive(async () => {
+      // It may have been removed while this waited.
+      if (this.#options.repositories.get(id) !== repository) this.#options.repositories.require(id);
+      const time = timeText(this.#options.clock);
+      const forgetting = (): Forgetting => {
+        const { revision } = repository.state;
+        return { kind: "forget", time, actor, repo: id, revision, scope, field };
+      };
+      let appended: Committed<Forgetting>;
+      try {
+        const followed = await repository.follow();
+        await repository.mirror.dropReplaced();
+        // A broken file has to be fixed by a person first.
+        if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
+        // Older segments may contain the values. They are deleted as soon as the histories have their commits.
+        await this.#options.log.seal();
+        const through = this.#options.log.newest;
+        appended = await appendHeld(this.#options.log, repository, forgetting);
+        // With a log of its own, the caller gets the error and retries.
+        if (this.#options.shortener() !== undefined) this.#unfollowed.set(appended.number, appended.entry);
+        this.#options.shortener()?.watchForgetting();
+        for (const kept of this.#options.kept) {
+          // Not awaited: its holder may be waiting for this repository.
+          if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
+          await kept.mirror.writeHistory(false);
+        }
+        if (this.#options.shortener() === undefined) await this.#options.log.erase(through);
+      } catch (error) {
+        throw storageFailure(id, error);
+      }
+      await this.#forget(repository, appended.entry);
+      this.#unfollowed.delete(appended.number);
+      return appended.number;
+    });
+    // From a shared log, values can only be removed together with all earlier entries, once a snapshot has the rest.
+    await this.#options
+      .shortener()
+      ?.shorten(number)
+      .catch(error => {
+        const cause = causeOf(error);
+        const message = `The values are erased here, but the shared log still has them (${cause}). This machine or another one removes them as soon as it can.`;
+        throw new RepoconfError(1108, message, { repo: id, details: { cause } });
+      });
+  }
+
+  /** The part that is repeated after an interruption. Call it inside `exclusive`, or before requests are accepted. */
+  async #forget(repository: Repository, entry: Forgetting): Promise<void> {
+    const { journal, recorded, id } = repository;
+    const { clock } = this.#options;
+    const { repo: _, ...record } = entry;
+    const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
+    const fileSystem = this.#options.fileSystem;
+    try {
+      await repository.mirror.rewriteHistory(() =>
+        forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem, clock }),
+      );
+    } catch (error) {
+      throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
+    }
+    // A short value can be guessed from its hash.
+    const { scope, field } = entry;
+    const value = configValue(recorded, scope, field);
+    const { scopes, trust } = this.#options;
+    trust.keepOnly(id, { scope, field }, value === undefined ? undefined : trustHash(scopes, { scope, field }, value));
+    await this.#options.trust.saved();
+  }
+}

@@ -1,0 +1,574 @@
+import { fstatSync } from "node:fs";
+import { appendFile, readdir, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import type { Config } from "../../../shared/config.ts";
+import { type FileStamp, sameStamp, syncFolder } from "../../files/durable-text-file.ts";
+import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
+import { type Clock, timeText } from "../../time/clock.ts";
+import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import type { Position } from "../log/commit-log.ts";
+import type { RecordedDifference } from "../store.ts";
+import {
+  applyChanges,
+  type ChangeRecord,
+  type ForgetRecord,
+  formatLines,
+  type JournalLine,
+  type JournalRecord,
+  noHash,
+  parseLine,
+  type TextRecord,
+} from "./record.ts";
+import {
+  JournalDamageError,
+  lineNumber,
+  linesBackward,
+  linesForward,
+  readSegment,
+  readTail,
+  SegmentMissingError,
+} from "./segment.ts";
+
+/** How much of a repository's history is kept, by whichever limit is reached first. */
+export interface Retention {
+  readonly revisions: number;
+  readonly bytes: number;
+}
+
+export interface JournalOptions {
+  readonly id: string;
+  readonly folder: string;
+  readonly fileSystem: FileSystem;
+  readonly clock: Clock;
+  retention(): Retention;
+  /** Called when the journal is found damaged. */
+  onDamage(message: string): void;
+}
+
+/** One file of a journal, `<id>.<generation>-<revision>.jsonl`: a checkpoint and the revisions after it. */
+export interface Segment {
+  readonly path: string;
+  /** Increases when the whole journal is rewritten; older generations are ignored. */
+  readonly generation: number;
+  /** The revision of its checkpoint. */
+  readonly revision: number;
+}
+
+/** The end of a journal. */
+export interface JournalHead {
+  readonly segment: Segment | undefined;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly revision: number;
+  readonly lineage: string;
+  /** The newest record of the file's text; undefined if it cannot be trusted. */
+  readonly textRecord?: TextRecord;
+  /** The position of the newest revision in the log, or a later one; undefined if unknown. */
+  readonly position?: Position;
+}
+
+/** A segment has 1/10 of the retention, so that compaction can delete whole segments. */
+const segmentShare = 10;
+const largestSegment: Retention = { revisions: 1_000, bytes: 4 * 1024 * 1024 };
+const segmentName = /^(?<id>[A-Za-z0-9_-]+)\.(?<generation>\d+)-(?<revision>\d+)\.jsonl$/;
+
+/** The journal's segments in a folder, by repository. */
+export async function listSegments(folder: string): Promise<Map<string, Segment[]>> {
+  const byRepository = new Map<string, Segment[]>();
+  // Calling `join` for each of thousands of files would slow down every start.
+  const inFolder = join(folder, sep);
+  for (const name of await readdir(folder)) {
+    const { id, generation, revision } = segmentName.exec(name)?.groups ?? {};
+    if (id === undefined) continue;
+    const segments = byRepository.get(id) ?? [];
+    byRepository.set(id, segments);
+    segments.push({ path: `${inFolder}${name}`, generation: Number(generation), revision: Number(revision) });
+  }
+  for (const segments of byRepository.values())
+    segments.sort((one, other) => one.generation - other.generation || one.revision - other.revision);
+  return byRepository;
+}
+
+/**
+ * The revisions of one repository, append-only, each chained to the previous one by its hash. Each segment begins with a checkpoint, so
+ * compaction deletes whole files in the background, and opening reads only the end of the newest segment. The repository's queue makes
+ * sure that there is one append at a time; reading can run concurrently.
+ */
+export class Journal {
+  readonly #options: JournalOptions;
+  #segments: Segment[];
+  #head: JournalHead | undefined;
+  /** The durable end: records after it are not synced yet. */
+  #synced: JournalHead | undefined;
+  readonly #reported = new Set<string>();
+  #compactionDue = false;
+  #compactions = 0;
+
+  /** `segments`: the existing segments, oldest first. */
+  constructor(options: JournalOptions, segments: readonly Segment[]) {
+    this.#options = options;
+    this.#segments = [...segments];
+  }
+
+  /** The end of the journal; undefined if it is not open. A head without a segment means that nothing was ever recorded. */
+  get head(): JournalHead | undefined {
+    return this.#head;
+  }
+
+  /** The oldest kept revision: its configuration and all later revisions are available. `newest` is the newest revision. */
+  oldest(newest = this.#head?.revision ?? 0): number {
+    const first = this.#segments[0]?.revision ?? this.#head?.revision ?? 0;
+    return Math.max(first, newest - this.#options.retention().revisions);
+  }
+
+  /** Whether segments are being deleted. */
+  get isCompacting(): boolean {
+    return this.#compactions > 0;
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  /**
+   * Reads the end, and removes what a crash left there: a torn record, and revisions before format 3 whose file was never written
+   * (`current` is still the stamp that they were to replace). `known` is the greatest revision known to be assigned. If the journal ends
+   * before it, its end is lost. Numbers then continue after every revision that may have been assigned, so that none ever has two
+   * meanings, and leave one unused: no values were ever published for it.
+   */
+  async open(current: FileStamp | undefined, known: number): Promise<void> {
+    await this.#dropOldGenerations();
+    const isUnwritten = ({ record }: JournalLine) =>
+      record.kind === "change" &&
+      // Revisions up to `known` were acknowledged, so the file was written and put back later.
+      record.revision > known &&
+      record.replaces !== undefined &&
+      sameStamp(record.replaces, current);
+    let damagedLines = 0;
+    let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0, lineage: "" };
+    for (let segment = this.#segments.at(-1); segment !== undefined; segment = this.#segments.at(-1)) {
+      const isEnough = (line: JournalLine) => !isUnwritten(line) && textOf(line.record) !== undefined;
+      const tail = await readTail(segment.path, this.#options.fileSystem, isEnough);
+      const torn = tail.bytes > tail.whole;
+      const kept = tail.lines.findIndex(line => !isUnwritten(line));
+      const last = tail.lines[kept];
+      if (torn) damagedLines += await this.#setAside(segment, tail.whole);
+      if (last === undefined) {
+        // Not even the first record is intact: the daemon died while it started this segment.
+        await this.#options.fileSystem.unlink(segment.path);
+        this.#segments.pop();
+        continue;
+      }
+      const bytes = tail.lines[kept - 1]?.start ?? tail.whole;
+      if (bytes < tail.bytes) await this.#truncate(segment.path, bytes);
+      const { record, hash } = last;
+      const records = tail.lines.slice(kept).map(({ record }) => record);
+      const textRecord = damagedLines > 0 ? undefined : records.map(textOf).find(one => one !== undefined);
+      const lineage = records.map(lineageOf).find(one => one !== undefined) ?? "";
+      const position = damagedLines > 0 ? undefined : records.map(positionOf).find(one => one !== undefined);
+      const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
+      head = { segment, bytes, hash, revision: record.revision, lineage, ...optional };
+      break;
+    }
+    const given = Math.max(known, head.revision + damagedLines);
+    this.#head = head;
+    this.#synced = head;
+    if (given > head.revision) await this.#continueAfterLost(given, head);
+  }
+
+  /** Returns to the state before `open`. */
+  close(): void {
+    this.#head = undefined;
+  }
+
+  /** Continues after lost revisions, the last of which is `lost`. Throws the system's error. */
+  async continueAfter(lost: number): Promise<void> {
+    const head = this.#head;
+    if (head !== undefined) await this.#continueAfterLost(lost, head);
+  }
+
+  /** Makes the first record of an empty journal follow this revision. */
+  startAfter(revision: number): void {
+    const head = this.#head;
+    if (head === undefined || head.segment !== undefined || head.revision >= revision) return;
+    this.#head = { ...head, revision };
+    this.#synced = this.#head;
+  }
+
+  /** The end is lost: revisions up to `given` were acknowledged, and their values are not known. */
+  async #continueAfterLost(given: number, head: JournalHead): Promise<void> {
+    this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} are lost`);
+    const next: JournalHead = { ...head, revision: given + 1 };
+    try {
+      // If the whole journal is missing, the first append starts a new one.
+      this.#head = head.segment === undefined ? next : await this.#startSegment(next, [], await this.replay());
+      this.#synced = this.#head;
+    } catch (error) {
+      this.#head = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Appends records; `before` is the configuration before the first of them. If `isDurable` is false, they are durable after `sync`.
+   * Throws the system's error; the journal is then rolled back to its last durable state.
+   */
+  async append(
+    records: readonly (ChangeRecord | TextRecord | ForgetRecord)[],
+    before: Config,
+    isDurable = true,
+  ): Promise<void> {
+    const head = this.#head;
+    if (head === undefined) throw new Error("the journal is closed");
+    try {
+      let [at, config, remaining] = [head, before, records];
+      while (remaining.length > 0) {
+        // Splits large batches, so that no segment exceeds its limit.
+        const part = remaining.slice(0, this.#countFitting(at, remaining));
+        at = (await this.#appendToSegment(at, part, isDurable)) ?? (await this.#startSegment(at, part, config));
+        this.#head = at;
+        remaining = remaining.slice(part.length);
+        if (remaining.length > 0) config = applyChanges(config, part.flatMap(changesOf));
+      }
+      if (isDurable) this.#markSynced(at);
+    } catch (error) {
+      await this.#rollBack();
+      throw error;
+    }
+  }
+
+  /**
+   * Makes all appended records durable. Throws the system's error; the records since the last sync are then rolled back, because it is
+   * unknown what the disk has of them.
+   */
+  async sync(): Promise<void> {
+    const head = this.#head;
+    if (head?.segment === undefined || head === this.#synced) return;
+    try {
+      await syncFile(head.segment.path, this.#options.fileSystem);
+    } catch (error) {
+      await this.#rollBack();
+      throw error;
+    }
+    this.#markSynced(head);
+  }
+
+  /** Everything up to this end is durable. Compaction starts only then, as a rollback would still need the older segments. */
+  #markSynced(head: JournalHead): void {
+    this.#synced = head;
+    if (!this.#compactionDue || head.segment === undefined) return;
+    this.#compactionDue = false;
+    this.#compactions += 1;
+    void this.#compact(head.segment).finally(() => {
+      this.#compactions -= 1;
+    });
+  }
+
+  /** Rolls the journal back to its last durable end. */
+  async #rollBack(): Promise<void> {
+    const head = this.#synced;
+    if (head === undefined) return;
+    this.#head = head;
+    const started = this.#segments.filter(
+      ({ revision }) => head.segment === undefined || revision > head.segment.revision,
+    );
+    this.#segments = this.#segments.filter(one => !started.includes(one));
+    try {
+      for (const { path } of started.reverse()) await this.#options.fileSystem.unlink(path);
+      if (head.segment !== undefined) await this.#truncate(head.segment.path, head.bytes);
+    } catch {
+      // The next append or open truncates it.
+    }
+  }
+
+  /** Rebuilds the newest configuration from the last checkpoint. Skips and reports damaged records. */
+  async replay(): Promise<Config> {
+    const segment = this.#head?.segment;
+    if (segment === undefined) return {};
+    let config: Config = {};
+    let changes: RecordedDifference[] = [];
+    const bytes = await readSegment(segment.path);
+    for (const { text, start } of [...linesBackward(bytes)].reverse()) {
+      const record = parseLine(text)?.record;
+      if (record === undefined) this.reportDamage(damageAt(segment.path, bytes, start));
+      else if (record.kind === "checkpoint") [config, changes] = [record.config, []];
+      else changes.push(...changesOf(record));
+    }
+    return applyChanges(config, changes);
+  }
+
+  /**
+   * All kept records from revision `upTo` backward, newest first. Throws JournalDamageError, or SegmentMissingError if the journal is
+   * rewritten in the meantime.
+   */
+  async *backward(upTo: number, turn: Turn = endlessTurn): AsyncGenerator<JournalRecord> {
+    let expected: string | undefined;
+    for (const segment of this.#segments.toReversed()) {
+      const bytes = await this.#read(segment);
+      if (bytes === undefined) return;
+      for (const { text, start } of linesBackward(bytes)) {
+        if (turn.isOver) await turn.pass();
+        const line = parseLine(text);
+        if (line === undefined || (expected !== undefined && line.hash !== expected))
+          throw damageAt(segment.path, bytes, start);
+        expected = line.previous;
+        if (line.record.revision <= upTo) yield line.record;
+      }
+    }
+  }
+
+  /**
+   * The changes after revision `after` up to `upTo`, oldest first. Damage to records up to `after` does not matter. Throws
+   * JournalDamageError, or SegmentMissingError if compaction deletes a segment before it is read, or the journal is rewritten in the
+   * meantime.
+   */
+  async *forward(after: number, upTo: number, turn: Turn = endlessTurn): AsyncGenerator<ChangeRecord> {
+    if (upTo <= after) return;
+    const first = Math.max(
+      0,
+      this.#segments.findLastIndex(({ revision }) => revision <= after),
+    );
+    let expected: string | undefined;
+    let damage: JournalDamageError | undefined;
+    let isBegun = false;
+    for (const segment of this.#segments.slice(first)) {
+      try {
+        for await (const { text, line: number } of linesForward(segment.path)) {
+          if (turn.isOver) await turn.pass();
+          const line = parseLine(text);
+          if (line === undefined || (expected !== undefined && line.previous !== expected))
+            damage = damageError(segment.path, number);
+          expected = line?.hash;
+          const record = line?.record;
+          if (!isBegun) {
+            if (record === undefined || record.revision <= after) continue;
+            // The damage was before this record.
+            if (record.kind === "change" && record.revision === after + 1) damage = undefined;
+            isBegun = true;
+          }
+          if (record === undefined || damage !== undefined) throw damage;
+          if (record.revision > upTo) return;
+          if (record.kind === "change") yield record;
+        }
+      } catch (error) {
+        if (error instanceof SegmentMissingError) this.#assertCompacted(segment, error);
+        throw error;
+      }
+    }
+    if (!isBegun && damage !== undefined) throw damage;
+  }
+
+  /** Reports damage, each only once. */
+  reportDamage({ message }: JournalDamageError): void {
+    if (this.#reported.has(message)) return;
+    this.#reported.add(message);
+    this.#options.onDamage(message);
+  }
+
+  /** Replaces all segments by one, whose end is `head`. For `forgetValues`. */
+  replaceSegments(segment: Segment, head: JournalHead): void {
+    this.#segments = [segment];
+    this.#head = head;
+    this.#synced = head;
+  }
+
+  /** Appends to the current segment. Returns undefined if it is full, missing or cut off, so that a new one must be started. */
+  async #appendToSegment(
+    head: JournalHead,
+    records: readonly JournalRecord[],
+    isDurable: boolean,
+  ): Promise<JournalHead | undefined> {
+    const { segment } = head;
+    if (segment === undefined || this.#isFull(segment, head)) return undefined;
+    const { text, hash } = formatLines(records, head.hash);
+    const content = Buffer.from(text);
+    let handle: Awaited<ReturnType<FileSystem["open"]>>;
+    try {
+      handle = await this.#options.fileSystem.open(segment.path, "r+");
+    } catch (error) {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+      this.reportDamage(new JournalDamageError(segment.path, undefined, "it is missing"));
+      return undefined;
+    }
+    try {
+      const { size } = fstatSync(handle.fd);
+      if (size < head.bytes) {
+        this.reportDamage(new JournalDamageError(segment.path, undefined, "its end was cut off"));
+        return undefined;
+      }
+      // A rollback failed earlier.
+      if (size > head.bytes) await handle.truncate(head.bytes);
+      await writeAll(handle, content, head.bytes);
+      if (isDurable) await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    return headAfter(records, { ...head, bytes: head.bytes + content.length, hash });
+  }
+
+  /** How many of the records fit into the segment, or else into a new one. A text record stays with its revision. */
+  #countFitting({ segment, revision }: JournalHead, records: readonly JournalRecord[]): number {
+    const limit = Math.min(largestSegment.revisions, Math.ceil(this.#options.retention().revisions / segmentShare));
+    const remaining = segment === undefined ? limit : limit - (revision - segment.revision);
+    const end = revision + (remaining > 0 ? remaining : limit);
+    const beyond = records.findIndex(record => record.revision > end);
+    return beyond === -1 ? records.length : Math.max(1, beyond);
+  }
+
+  #isFull(segment: Segment, head: JournalHead): boolean {
+    const { revisions, bytes } = this.#options.retention();
+    const limit = {
+      revisions: Math.min(largestSegment.revisions, Math.ceil(revisions / segmentShare)),
+      bytes: Math.min(largestSegment.bytes, Math.ceil(bytes / segmentShare)),
+    };
+    const count = head.revision - segment.revision;
+    // Text records are not counted as revisions, so a segment of twice the size is full in any case.
+    if (head.bytes >= 2 * limit.bytes && head.bytes > segmentShare * segmentShare * 1024) return true;
+    // The checkpoint alone may exceed `limit.bytes`, so a segment of that size is full only with some revisions.
+    return count >= limit.revisions || (head.bytes >= limit.bytes && count >= Math.min(segmentShare, limit.revisions));
+  }
+
+  /** Starts a segment with a checkpoint and the records. */
+  async #startSegment(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
+    const { id, folder, fileSystem, clock } = this.#options;
+    // The records before it must be durable first.
+    if (head.segment !== undefined && head !== this.#synced)
+      await syncFile(head.segment.path, this.#options.fileSystem);
+    const generation = head.segment?.generation ?? 0;
+    const { revision } = head;
+    const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };
+    const time = timeText(clock);
+    // The newest text record is repeated, because `open` reads only the newest segment.
+    const begin: JournalRecord[] = [{ kind: "checkpoint", revision, time, config }];
+    if (head.textRecord !== undefined) begin.push({ ...head.textRecord, revision });
+    const { text, hash } = formatLines([...begin, ...records], head.hash);
+    const content = Buffer.from(text);
+    await fileSystem.unlink(segment.path).catch(error => {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+    });
+    try {
+      const handle = await fileSystem.open(segment.path, "wx", 0o600);
+      try {
+        await writeAll(handle, content, 0);
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
+      await syncFolder(folder, fileSystem, clock);
+    } catch (error) {
+      // If the file stayed, the next start would use it as the end of the journal.
+      await fileSystem.unlink(segment.path).catch(() => {});
+      throw error;
+    }
+    // Added only now, because a concurrent reader would report it as missing.
+    this.#segments = [...this.#segments.filter(({ path }) => path !== segment.path), segment];
+    this.#compactionDue = true;
+    return headAfter(records, { ...head, segment, bytes: content.length, hash });
+  }
+
+  /** Deletes the oldest segments before `newest`, as long as the others cover the retention. */
+  async #compact(newest: Segment): Promise<void> {
+    try {
+      const { revisions, bytes } = this.#options.retention();
+      for (;;) {
+        const [oldest, ...rest] = this.#segments;
+        const [next] = rest;
+        if (oldest === undefined || next === undefined || oldest === newest) return;
+        const sizes = await Promise.all(rest.map(async ({ path }) => (await stat(path)).size));
+        const remaining = sizes.reduce((sum, size) => sum + size, 0);
+        if ((this.#head?.revision ?? 0) - next.revision < revisions && remaining < bytes) return;
+        if (this.#segments[0] !== oldest) continue;
+        this.#segments = this.#segments.slice(1);
+        await this.#options.fileSystem.unlink(oldest.path);
+      }
+    } catch {
+      // Retried when the next segment is started.
+    }
+  }
+
+  /** Reads a segment; undefined if compaction deleted it. */
+  async #read(segment: Segment): Promise<Buffer | undefined> {
+    try {
+      return await readSegment(segment.path);
+    } catch (error) {
+      if (!(error instanceof SegmentMissingError)) throw error;
+      this.#assertCompacted(segment, error);
+      return undefined;
+    }
+  }
+
+  /** Returns if compaction deleted a missing segment. Throws `error` if the journal was rewritten, else JournalDamageError. */
+  #assertCompacted(segment: Segment, error: SegmentMissingError): void {
+    if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
+    if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, undefined, "it is missing");
+  }
+
+  async #dropOldGenerations(): Promise<void> {
+    const newest = this.#segments.at(-1)?.generation;
+    for (const { generation, path } of this.#segments)
+      if (generation !== newest) await this.#options.fileSystem.unlink(path).catch(() => {});
+    this.#segments = this.#segments.filter(({ generation }) => generation === newest);
+  }
+
+  /** Keeps what follows the last intact record for a person to review, if it is more than one torn record. Returns the number of lines. */
+  async #setAside(segment: Segment, whole: number): Promise<number> {
+    const rest = (await readSegment(segment.path)).subarray(whole);
+    const lines = [...linesBackward(rest)].length;
+    if (lines === 0) return 0;
+    const aside = `${segment.path}.damaged`;
+    await appendFile(aside, rest, { mode: 0o600 });
+    this.#options.onDamage(`${segment.path}: its end is damaged; the part that was cut off is kept in ${aside}`);
+    return lines;
+  }
+
+  async #truncate(path: string, bytes: number): Promise<void> {
+    const handle = await this.#options.fileSystem.open(path, "r+");
+    try {
+      await handle.truncate(bytes);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** The head after appending records. */
+function headAfter(records: readonly JournalRecord[], head: JournalHead): JournalHead {
+  const newestFirst = records.toReversed();
+  const textRecord = newestFirst.map(textOf).find(one => one !== undefined) ?? head.textRecord;
+  const lineage = newestFirst.map(lineageOf).find(one => one !== undefined) ?? head.lineage;
+  const revision = records.at(-1)?.revision ?? head.revision;
+  const position = newestFirst.map(positionOf).find(one => one !== undefined) ?? head.position;
+  const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
+  return { ...head, revision, lineage, ...optional };
+}
+
+/** The text record that a record is, or contains in older formats. */
+function textOf(record: JournalRecord): TextRecord | undefined {
+  if (record.kind === "text") return record;
+  if (record.kind !== "change" || record.text === undefined) return undefined;
+  const { revision, text } = record;
+  return { kind: "text", revision, of: revision, text, over: "", since: revision, isWhole: text !== "" };
+}
+
+/** The position up to which the history contains the log with this record. */
+function positionOf(record: JournalRecord): Position | undefined {
+  if (record.kind === "text") return record.through;
+  return record.kind === "change" ? record.position : undefined;
+}
+
+function lineageOf(record: JournalRecord): string | undefined {
+  return record.kind === "change" || record.kind === "text" ? record.lineage : undefined;
+}
+
+function damageAt(path: string, bytes: Buffer, start: number): JournalDamageError {
+  return damageError(path, lineNumber(bytes, start));
+}
+
+function damageError(path: string, line: number): JournalDamageError {
+  return new JournalDamageError(path, line, "it was altered");
+}
+
+function changesOf(record: JournalRecord): readonly RecordedDifference[] {
+  return record.kind === "change" ? record.changes : [];
+}

@@ -1,0 +1,161 @@
+import { RepoconfError } from "../../../shared/errors.ts";
+import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import type { LogNumber } from "../log/commit-log.ts";
+import type { HistoryRecord } from "../store.ts";
+
+/** The place of an entry among those of all repositories. */
+export interface HistoryPlace {
+  /** The number in this log; 0 if the entry is older than it. */
+  readonly number: LogNumber;
+  readonly repo: string;
+  readonly revision: number;
+}
+
+/** The records of one revision in a repository's history: the change, and later requests to forget values. */
+export interface HistoryGroup extends HistoryPlace {
+  /** Newest first. */
+  readonly records: readonly HistoryRecord[];
+}
+
+/** A history that cannot be read, or not from here on. */
+export interface UnavailableHistory {
+  readonly repo: string;
+  readonly error: RepoconfError;
+}
+
+export interface MergedHistoryOptions {
+  /** Only entries after this place. */
+  readonly after?: HistoryPlace | undefined;
+  /** Milliseconds since 1970: older entries may be left out. */
+  readonly since?: number | undefined;
+  readonly turn?: Turn | undefined;
+  /** The log's number of a repository's newest revision, or a later one. */
+  newest(repo: string): LogNumber;
+  /** The number of a record; 0 if it is older than this log. */
+  numberOf(record: HistoryRecord): LogNumber;
+  history(repo: string, from: number, turn: Turn): AsyncGenerator<HistoryRecord>;
+}
+
+/** The maximum of histories that are open at the same time, because each one holds a file's text. */
+const mostOpen = 32;
+/** Milliseconds by which the system's clock may have been set back. */
+const clockSlack = 3_600_000;
+
+/** Negative if `one` comes first. Newest first; entries older than the log follow, one repository after the other. */
+function comparePlaces(one: HistoryPlace, other: HistoryPlace): number {
+  if (one.number !== other.number) return other.number - one.number;
+  if (one.repo !== other.repo) return one.repo < other.repo ? -1 : 1;
+  return other.revision - one.revision;
+}
+
+/** The reader of one repository's history. */
+class Source {
+  readonly repo: string;
+  /** The place of the next group; before the first read, a place before all of them. */
+  place: HistoryPlace;
+  group: HistoryGroup | undefined;
+  #from = Number.MAX_SAFE_INTEGER;
+  #records: AsyncGenerator<HistoryRecord> | undefined;
+
+  constructor(repo: string, number: LogNumber) {
+    this.repo = repo;
+    this.place = { number, repo, revision: Number.MAX_SAFE_INTEGER };
+  }
+
+  /** Reads the next group; false if there is none. */
+  async next({ history, numberOf, turn = endlessTurn }: MergedHistoryOptions): Promise<boolean> {
+    this.#records ??= history(this.repo, this.#from, turn);
+    const records: HistoryRecord[] = [];
+    for (;;) {
+      const { value: record } = await this.#records.next();
+      if (record !== undefined) records.push(record);
+      // Requests to forget values after the oldest kept revision.
+      const last = records.at(-1);
+      if (last === undefined) return false;
+      if (record !== undefined && record.kind !== "change") continue;
+      const { revision } = last;
+      this.group = { number: numberOf(last), repo: this.repo, revision, records };
+      this.place = this.group;
+      this.#from = revision - 1;
+      return true;
+    }
+  }
+
+  /** Closes the file; it is opened again when needed. */
+  async close(): Promise<void> {
+    const records = this.#records;
+    this.#records = undefined;
+    await records?.return(undefined);
+  }
+}
+
+/**
+ * The histories of several repositories as one, the newest first by place in the log, each repository's in the order of its
+ * revisions. A history is read when nothing else can come before it, so the beginning costs no more than what changed last.
+ */
+export async function* mergedHistory(
+  repos: Iterable<string>,
+  options: MergedHistoryOptions,
+): AsyncGenerator<HistoryGroup | UnavailableHistory> {
+  const { after, since, turn = endlessTurn, newest } = options;
+  const unread = [...repos]
+    .map(repo => new Source(repo, newest(repo)))
+    // The one that may come first stands last.
+    .sort((one, other) => comparePlaces(other.place, one.place));
+  const reading = new Set<Source>();
+  /** Those that were read last stand last. */
+  const open = new Set<Source>();
+
+  /** Advances a source to its first entry in the requested range. */
+  async function* advance(source: Source): AsyncGenerator<UnavailableHistory> {
+    reading.delete(source);
+    open.delete(source);
+    open.add(source);
+    try {
+      do {
+        if (turn.isOver) await turn.pass();
+        if (!(await source.next(options))) return;
+      } while (after !== undefined && comparePlaces(source.place, after) <= 0);
+      reading.add(source);
+    } catch (error) {
+      if (!(error instanceof RepoconfError)) throw error;
+      // One that was removed meanwhile has no history.
+      if (error.code !== 1102) yield { repo: source.repo, error };
+    } finally {
+      if (!reading.has(source)) await source.close();
+    }
+    for (const oldest of open) {
+      if (open.size <= mostOpen) return;
+      open.delete(oldest);
+      await oldest.close();
+    }
+  }
+
+  try {
+    for (;;) {
+      let first: Source | undefined;
+      for (const source of reading)
+        if (first === undefined || comparePlaces(source.place, first.place) < 0) first = source;
+      const next = unread.at(-1);
+      if (next !== undefined && (first === undefined || comparePlaces(next.place, first.place) < 0)) {
+        unread.pop();
+        yield* advance(next);
+        continue;
+      }
+      if (first?.group === undefined) return;
+      const { group } = first;
+      if (since !== undefined && Date.parse(group.records.at(-1)?.time ?? "") < since - clockSlack) {
+        // Of this log all that follows is older, and what is from before it too.
+        if (group.number > 0) return;
+        reading.delete(first);
+        open.delete(first);
+        await first.close();
+        continue;
+      }
+      yield group;
+      yield* advance(first);
+    }
+  } finally {
+    for (const source of open) await source.close();
+  }
+}

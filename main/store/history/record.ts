@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
+import type { FileStamp } from "../../files/durable-text-file.ts";
+import type { Position } from "../log/commit-log.ts";
+import { editsOf } from "../log/document-commits.ts";
+import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store.ts";
+
+/*
+ * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of the rest of the line. It is the
+ * record's checksum, and because it includes the previous hash, it covers all earlier records too.
+ *
+ * The types below describe that JSON, so their members keep the names that are on users' disks: `text` and `over` are hashes of
+ * texts, and `untold` has edits that no revision records.
+ */
+
+/** A revision. */
+export interface ChangeRecord extends RecordedChange {
+  readonly kind: "change";
+  /** Identifies the repository among all that ever had this id. */
+  readonly lineage?: string;
+  /** Before format 3, which introduced text records: the hash of the file's text with this revision. */
+  readonly text?: string;
+  /**
+   * Before format 3: the stamp of the file that a write was about to replace. If the file still has this stamp, the daemon died before
+   * the write, and the revision was never acknowledged.
+   */
+  readonly replaces?: FileStamp;
+}
+
+/**
+ * The file has this text, or is about to have it: a write records it before it replaces the file. A start tells our own write from an
+ * edit by it. If `text` and `over` are the same, the file is known to have the text.
+ */
+export interface TextRecord {
+  readonly kind: "text";
+  readonly lineage?: string;
+  /** The revision of the previous record. */
+  readonly revision: number;
+  /** The revision whose values the text contains; later ones are not written to the file yet. */
+  readonly of: number;
+  /** The hash of the text. */
+  readonly text: string;
+  /** The stamp of the file with this text; absent if there is none. */
+  readonly stamp?: FileStamp;
+  /** The hash of the text that it replaces. */
+  readonly over: string;
+  /** The stamp of the file that it replaces; absent if there was none. */
+  readonly replaces?: FileStamp;
+  /** The revision whose values the replaced text contains. */
+  readonly since: number;
+  /** The active values are exactly those of the text. */
+  readonly isWhole: boolean;
+  /** Edits that were meant for the replaced text too, and that no revision records. */
+  readonly untold?: readonly ConfigEdit[];
+  /** The journal contains everything up to this position of the log. */
+  readonly through?: Position;
+}
+
+/** The first record of a segment, with the whole configuration: earlier segments need not be read. */
+export interface CheckpointRecord {
+  readonly kind: "checkpoint";
+  readonly revision: number;
+  readonly time: string;
+  readonly config: Config;
+}
+
+export type ForgetRecord = Extract<HistoryRecord, { kind: "forget" }>;
+export type JournalRecord = ChangeRecord | TextRecord | CheckpointRecord | ForgetRecord;
+
+/** A line of the journal. */
+export interface JournalLine {
+  readonly record: JournalRecord;
+  readonly hash: string;
+  /** The hash of the previous record. */
+  readonly previous: string;
+}
+
+/** The previous hash of the first record in a journal. */
+export const noHash = "-";
+
+export function hashText(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+/** Formats records as lines, chained to the record with the hash `previous`. Returns the text and the last hash. */
+export function formatLines(
+  records: readonly JournalRecord[],
+  previous: string,
+): { readonly text: string; readonly hash: string } {
+  let text = "";
+  let hash = previous;
+  for (const record of records) {
+    // Invalid UTF-8 is read as this character, so a line must never contain it, or damage could go unnoticed.
+    const content = `${hash} ${JSON.stringify(record).replaceAll("\ufffd", "\\ufffd")}`;
+    hash = hashText(content);
+    text += `${hash} ${content}\n`;
+  }
+  return { text, hash };
+}
+
+/** Parses a line (without its line end); undefined if it is damaged or incomplete. */
+export function parseLine(line: string): JournalLine | undefined {
+  const end = line.indexOf(" ");
+  const hash = line.slice(0, end);
+  const content = line.slice(end + 1);
+  if (end === -1 || hashText(content) !== hash) return undefined;
+  const split = content.indexOf(" ");
+  // A line with a valid checksum was written by `formatLines`, so parsing cannot fail.
+  return { record: JSON.parse(content.slice(split + 1)) as JournalRecord, hash, previous: content.slice(0, split) };
+}
+
+/** The configuration after these changes. */
+export function applyChanges(config: Config, changes: readonly RecordedDifference[]): Config {
+  return applyConfigEdits(config, editsOf(changes));
+}

@@ -1,0 +1,145 @@
+import { applyConfigEdits } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
+import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import type { Position } from "../log/commit-log.ts";
+import type { Repository } from "../repository/repository.ts";
+import { unreadableJournal } from "../storage-failure.ts";
+import type { HistoryRecord, PastConfig, RecordedChange } from "../store.ts";
+import { JournalDamageError, SegmentMissingError } from "./segment.ts";
+
+/*
+ * Reads the past of a repository from its journal. The repository must be loaded. Revisions that are on the disk but not visible
+ * yet are left out.
+ */
+
+/** The changes after a revision, oldest first. Throws RepoconfError 1108, 1110 or 1112. */
+export async function* changesAfter(
+  repository: Repository,
+  after: number,
+  turn: Turn = endlessTurn,
+): AsyncGenerator<RecordedChange> {
+  assertKept(repository, after);
+  const newest = repository.state.revision;
+  await repository.writeHistory();
+  let at = after;
+  for await (const change of withErrors(repository, repository.journal.forward(after, newest, turn))) {
+    if (change.revision !== at + 1) throw lostRevision(repository, at + 1);
+    at = change.revision;
+    yield change;
+  }
+  if (at !== newest) throw lostRevision(repository, at + 1);
+}
+
+/** The newest kept revision whose position is `reached`. Throws RepoconfError 1108 or 1110. */
+export async function revisionAt(
+  repository: Repository,
+  isReached: (position: Position | undefined) => boolean,
+  turn: Turn = endlessTurn,
+): Promise<number> {
+  const { journal, state } = repository;
+  await repository.writeHistory();
+  let revision = state.revision;
+  for await (const record of withErrors(repository, journal.backward(state.revision, turn))) {
+    if (record.kind !== "change") continue;
+    if (isReached(record.position)) return record.revision;
+    revision = record.revision - 1;
+  }
+  // A revision older than the kept ones may also be after the position.
+  if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);
+  return revision;
+}
+
+/** The kept history from a revision backwards, newest first. Throws RepoconfError 1108, or 1110 where it is damaged. */
+export async function* historyFrom(
+  repository: Repository,
+  from: number,
+  turn: Turn = endlessTurn,
+): AsyncGenerator<HistoryRecord> {
+  const { journal, state } = repository;
+  await repository.writeHistory();
+  const { oldest } = repository;
+  for await (const record of withErrors(repository, journal.backward(Math.min(from, state.revision), turn))) {
+    if (record.revision <= oldest) return;
+    if (record.kind === "change" || record.kind === "forget") yield record;
+  }
+}
+
+/**
+ * The stored values at a revision: the present ones with every later change reverted, so only the records of later revisions must be
+ * intact. Throws RepoconfError 1108, 1110 or 1112.
+ */
+export async function configAt(
+  repository: Repository,
+  revision: number,
+  turn: Turn = endlessTurn,
+): Promise<PastConfig> {
+  assertKept(repository, revision);
+  const { journal, state, recorded } = repository;
+  let config = recorded;
+  const forgotten = new Set<string>();
+  if (revision === state.revision) return { config, forgotten };
+  await repository.writeHistory();
+  let reached: number | undefined;
+  for await (const record of withErrors(repository, journal.backward(state.revision, turn))) {
+    // If the newest record is missing, the present values cannot be reverted.
+    if (reached === undefined && record.revision !== state.revision) break;
+    reached = record.revision;
+    if (reached <= revision) break;
+    if (record.kind !== "change") continue;
+    for (const change of record.changes) {
+      const path = joinConfigPath(change.scope, change.field);
+      if (change.forgotten) forgotten.add(path);
+      else forgotten.delete(path);
+    }
+    config = applyConfigEdits(
+      config,
+      record.changes.map(({ scope, field, before }) => ({ scope, field, value: before })),
+    );
+    reached -= 1;
+    if (reached === revision) break;
+  }
+  // Otherwise the revision was lost with the journal's end, or compacted during this read.
+  if (reached !== revision) throw lostRevision(repository, revision);
+  return { config, forgotten };
+}
+
+function lostRevision({ id, oldest, state }: Repository, revision: number): RepoconfError {
+  const message = `The journal no longer contains revision ${revision}. Read the values again and continue from there.`;
+  const details = { current: state.revision, oldest };
+  return new RepoconfError(1110, message, { repo: id, details });
+}
+
+function assertKept({ id, oldest, state }: Repository, revision: number): void {
+  const context = { repo: id, details: { current: state.revision, oldest } };
+  if (revision > state.revision) {
+    const message = `Revision ${revision} does not exist yet; the newest is ${state.revision}.`;
+    throw new RepoconfError(1112, message, context);
+  }
+  if (revision < oldest) {
+    const message = `Revision ${revision} is no longer kept: the oldest is ${oldest}, the newest ${state.revision}. Read the values again and continue from there.`;
+    throw new RepoconfError(1110, message, context);
+  }
+}
+
+/** Converts damage to the journal, and failed reads (1108), to errors for callers. */
+async function* withErrors<Item>(repository: Repository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
+  try {
+    yield* records;
+  } catch (error) {
+    if (error instanceof JournalDamageError) throw damagedJournal(repository, error);
+    if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);
+    if (!(error instanceof SegmentMissingError)) throw error;
+    const { id, state, oldest } = repository;
+    const message = "The journal was compacted while it was being read. Retry.";
+    throw new RepoconfError(1110, message, { repo: id, details: { current: state.revision, oldest } });
+  }
+}
+
+/** The error for callers; also reports the damage to the daemon's log. */
+export function damagedJournal({ id, state, journal }: Repository, error: JournalDamageError): RepoconfError {
+  journal.reportDamage(error);
+  const message = `The journal of this repository is damaged (${error.message}); older entries cannot be shown.`;
+  return new RepoconfError(1110, message, { repo: id, details: { current: state.revision } });
+}

@@ -1,0 +1,121 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Config, filterConfig } from "../../../shared/config.ts";
+import { syncFolder } from "../../files/durable-text-file.ts";
+import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
+import { type Clock, timeText } from "../../time/clock.ts";
+import type { Journal } from "./journal.ts";
+import { type CheckpointRecord, type ForgetRecord, formatLines, type JournalRecord, noHash } from "./record.ts";
+
+export interface RewriteOptions {
+  readonly id: string;
+  readonly folder: string;
+  readonly temporaryFolder: string;
+  readonly fileSystem: FileSystem;
+  readonly clock: Clock;
+}
+
+/**
+ * Rewrites the journal without the earlier values of a field, and appends the request as a record. Does nothing if the journal has that
+ * record already. Records older than the oldest kept revision are dropped too. The caller must prevent appends meanwhile. Throws the
+ * system's error or JournalDamageError. The journal is then unchanged, or it is rewritten and old files remain until the next attempt or
+ * start.
+ */
+export async function forgetValues(
+  journal: Journal,
+  forget: ForgetRecord,
+  current: Config,
+  { id, folder, temporaryFolder, fileSystem, clock }: RewriteOptions,
+): Promise<void> {
+  if (await isForgotten(journal, forget)) return;
+  const records = await redactedRecords(journal, forget, current, clock);
+  const newest = journal.head?.revision ?? forget.revision;
+  const generation = (journal.head?.segment?.generation ?? 0) + 1;
+  const { revision } = records[0];
+  const { text, hash } = formatLines([...records, { ...forget, revision: newest }], noHash);
+  const name = `${id}.${generation}-${revision}.jsonl`;
+  const [temporary, path] = [join(temporaryFolder, name), join(folder, name)];
+  try {
+    const handle = await fileSystem.open(temporary, "w", 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await fileSystem.rename(temporary, path);
+  } catch (error) {
+    await fileSystem.unlink(temporary).catch(() => {});
+    throw error;
+  }
+  try {
+    await syncFolder(folder, fileSystem, clock);
+  } catch (error) {
+    // If the file stayed, the next start would use it and drop the journal that is appended to.
+    const removed = await fileSystem.unlink(path).then(
+      () => true,
+      () => false,
+    );
+    if (removed) throw error;
+  }
+  const segment = { path, generation, revision };
+  const { head } = journal;
+  const end = { segment, bytes: Buffer.byteLength(text), hash, revision: newest };
+  journal.replaceSegments(segment, {
+    ...end,
+    lineage: head?.lineage ?? "",
+    ...(head?.textRecord !== undefined && { textRecord: head.textRecord }),
+    ...(head?.position !== undefined && { position: head.position }),
+  });
+  // Deletes every file with old values, including those that an earlier attempt could not delete and damaged ones that were set aside.
+  let failure: unknown;
+  for (const other of await readdir(folder)) {
+    if (other === name || !other.startsWith(`${id}.`)) continue;
+    await fileSystem.unlink(join(folder, other)).catch(error => {
+      if (systemErrorCode(error) !== "ENOENT") failure ??= error;
+    });
+  }
+  if (failure !== undefined) throw failure;
+  await syncFolder(folder, fileSystem, clock);
+}
+
+/** The oldest checkpoint and all records after it, without the old values of the field. */
+async function redactedRecords(
+  journal: Journal,
+  { scope, field, revision: newest }: ForgetRecord,
+  current: Config,
+  clock: Clock,
+): Promise<[CheckpointRecord, ...JournalRecord[]]> {
+  const newestFirst: JournalRecord[] = [];
+  let checkpoint: CheckpointRecord | undefined;
+  let isChangedLater = false;
+  for await (const record of journal.backward(journal.head?.revision ?? newest)) {
+    if (record.kind === "checkpoint") checkpoint = record;
+    else if (record.kind === "text") {
+      // Earlier text records have hashes of texts with the old values; only the newest is kept.
+      if (!newestFirst.some(({ kind }) => kind === "text")) newestFirst.push(record);
+    } else if (record.kind !== "change" || record.revision > newest) newestFirst.push(record);
+    else {
+      const changes = record.changes.map(change => {
+        if (change.scope !== scope || change.field !== field) return change;
+        const { before: _, after, ...place } = change;
+        // The newest change of the field set its present value, which stays.
+        const present = !isChangedLater && after !== undefined ? { after } : {};
+        isChangedLater = true;
+        return { ...place, ...present, forgotten: true as const };
+      });
+      newestFirst.push({ ...record, changes });
+    }
+  }
+  const { revision, time, config } = checkpoint ?? { revision: 0, time: timeText(clock), config: current };
+  // If nothing changed the field since the checkpoint, its value there is the present one, which stays.
+  const kept = filterConfig(config, (otherScope, other) => !isChangedLater || otherScope !== scope || other !== field);
+  return [{ kind: "checkpoint", revision, time, config: kept }, ...newestFirst.reverse()];
+}
+
+async function isForgotten(journal: Journal, { time, scope, field }: ForgetRecord): Promise<boolean> {
+  for await (const record of journal.backward(journal.head?.revision ?? 0))
+    if (record.kind === "forget" && record.time === time && record.scope === scope && record.field === field)
+      return true;
+  return false;
+}

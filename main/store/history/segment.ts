@@ -1,0 +1,148 @@
+import { type FileHandle, open, readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { type FileSystem, readAll, systemErrorCode } from "../../files/file-system.ts";
+import { type JournalLine, parseLine } from "./record.ts";
+
+/** A segment is damaged: records before that line cannot be trusted. */
+export class JournalDamageError extends Error {
+  override readonly name = "JournalDamageError";
+  readonly path: string;
+  /** From 1; undefined if the whole segment is damaged or missing. */
+  readonly line: number | undefined;
+
+  constructor(path: string, line: number | undefined, what: string) {
+    super(`${basename(path)}${line === undefined ? "" : `, line ${line}`}: ${what}`);
+    this.path = path;
+    this.line = line;
+  }
+}
+
+/** A segment is missing: compaction, or somebody else, deleted it during reading. */
+export class SegmentMissingError extends Error {
+  override readonly name = "SegmentMissingError";
+}
+
+const newline = 0x0a;
+const firstTailBytes = 64 * 1024;
+const chunkBytes = 256 * 1024;
+
+/** Reads a segment. Throws SegmentMissingError. */
+export async function readSegment(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") throw new SegmentMissingError(path);
+    throw error;
+  }
+}
+
+/** The lines of a segment, newest first, with the byte offsets of each. Text after the last line end is not a line. */
+export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: number; end: number }> {
+  let end = bytes.lastIndexOf(newline);
+  while (end >= 0) {
+    const start = end === 0 ? 0 : bytes.lastIndexOf(newline, end - 1) + 1;
+    yield { text: bytes.toString("utf8", start, end), start, end: end + 1 };
+    end = start - 1;
+  }
+}
+
+/**
+ * The lines that a segment has now, oldest first, each with its number from 1. Reads in chunks, because a slow consumer would otherwise
+ * keep the whole segment in memory. Throws SegmentMissingError.
+ */
+export async function* linesForward(path: string): AsyncGenerator<{ text: string; line: number }> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, "r");
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") throw new SegmentMissingError(path);
+    throw error;
+  }
+  try {
+    const { size } = await handle.stat();
+    let rest: Buffer = Buffer.alloc(0);
+    let line = 0;
+    for (let offset = 0; offset < size; ) {
+      // Doubles the chunk for a line that is longer than everything read so far.
+      const length = Math.min(Math.max(chunkBytes, rest.length), size - offset);
+      const bytes = Buffer.concat([rest, await readAll(handle, length, offset)]);
+      offset += length;
+      let start = 0;
+      for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
+        line += 1;
+        yield { text: bytes.toString("utf8", start, end), line };
+        start = end + 1;
+      }
+      // A copy, so that the lines already yielded can be freed.
+      rest = Buffer.from(bytes.subarray(start));
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The number, from 1, of the line that begins at the offset `start`. */
+export function lineNumber(bytes: Buffer, start: number): number {
+  let number = 1;
+  for (let at = bytes.indexOf(newline); at !== -1 && at < start; at = bytes.indexOf(newline, at + 1)) number += 1;
+  return number;
+}
+
+/** The end of a segment. */
+export interface SegmentTail {
+  /** The last records, newest first; not all of them. */
+  readonly lines: readonly (JournalLine & { readonly start: number })[];
+  /** The offset at which the last intact record ends. */
+  readonly whole: number;
+  /** The size of the segment. */
+  readonly bytes: number;
+}
+
+/**
+ * Reads a segment backward until the last intact record is found and `isEnough` says that no earlier record is needed. Returns no lines
+ * if none is intact.
+ */
+export async function readTail(
+  path: string,
+  fileSystem: FileSystem,
+  isEnough: (line: JournalLine) => boolean,
+): Promise<SegmentTail> {
+  const handle = await fileSystem.open(path, "r");
+  try {
+    const { size } = await handle.stat();
+    for (let length = Math.min(firstTailBytes, size); ; length = Math.min(length * 4, size)) {
+      const offset = size - length;
+      const bytes = await readAll(handle, length, offset);
+      const lines: (JournalLine & { start: number })[] = [];
+      let whole = 0;
+      let done = length === size;
+      let found = false;
+      for (const { text, start, end } of linesBackward(bytes)) {
+        // The first line in the chunk may have begun before it.
+        if (start === 0 && offset > 0) break;
+        const line = parseLine(text);
+        if (line === undefined) {
+          // Records after the damage are intact; those before it cannot be read here.
+          if (lines.length === 0) continue;
+          done = true;
+          break;
+        }
+        const [newest] = lines;
+        // An intact line that was moved to the end is not the newest record; its revision number would be assigned twice.
+        if (lines.length === 1 && newest !== undefined && newest.record.revision < line.record.revision)
+          lines.length = 0;
+        else if (found) {
+          done = true;
+          break;
+        }
+        if (lines.length === 0) whole = offset + end;
+        lines.push({ ...line, start: offset + start });
+        // Ends the loop only at the next line, so that a moved last line is noticed.
+        found = isEnough(line);
+      }
+      if (done) return { lines, whole, bytes: size };
+    }
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,39 @@
+import type { Repository } from "../repository/repository.ts";
+import { type CommitLog, type Committed, ConflictError, type LogEntry } from "./commit-log.ts";
+
+/**
+ * Appends an entry; if others append meanwhile, it is made again after `conflictApplied`. Throws AppendError, or what `make` throws.
+ */
+export async function appendInTurn<Entry extends LogEntry>(
+  log: CommitLog,
+  make: () => Entry,
+  conflictApplied = (conflict: ConflictError) => conflict.applied,
+): Promise<Committed<Entry>> {
+  for (;;) {
+    const entry = make();
+    let number = 0;
+    const committed = (first: number) => {
+      number = first;
+    };
+    try {
+      await log.append({ entries: [entry], after: log.newest, committed });
+      return { number, entry };
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      await conflictApplied(error);
+    }
+  }
+}
+
+/** As `appendInTurn`, for a caller who holds the repository. Throws RepoconfError 1102 if another machine removed it. */
+export function appendHeld<Entry extends LogEntry>(
+  log: CommitLog,
+  repository: Repository,
+  make: () => Entry,
+): Promise<Committed<Entry>> {
+  const makeIfPresent = () => {
+    repository.assertPresent();
+    return make();
+  };
+  return appendInTurn(log, makeIfPresent, conflict => repository.conflictApplied(conflict));
+}

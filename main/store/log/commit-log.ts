@@ -1,0 +1,269 @@
+import type { ConfigEdit } from "../../../shared/config.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
+import type { ChangeSource } from "../../../shared/protocol.ts";
+import type { Actor } from "../store.ts";
+
+/*
+ * The interface of the log. One log of commits is the source of truth for all repositories; files and histories mirror it. An
+ * implementation (`file-log.ts`, `stream-log.ts`) makes entries durable and orders them. It knows nothing of the layers above:
+ * deciding, interpreting, queues and publishing.
+ */
+
+/** The number of an entry: consecutive, from 1; 0 is before the first entry. */
+export type LogNumber = number;
+
+/** An entry's number with the id of its log, as text. Watchers resume from it. */
+export type Position = string;
+
+export function formatPosition(log: string, number: LogNumber): Position {
+  return `${log}.${number}`;
+}
+
+/** The entry number of a position; 0 if it belongs to another log, because everything in that one came before this log. */
+export function numberIn(log: string, position: Position | undefined): LogNumber {
+  const { id, number } = /^(?<id>[0-9a-f]+)\.(?<number>\d{1,15})$/.exec(position ?? "")?.groups ?? {};
+  return id === log ? Number(number) : 0;
+}
+
+/** The changes of one request to one or several documents: all of them become active, or none. */
+export interface Commit {
+  readonly kind: "commit";
+  /** RFC 3339, UTC, milliseconds. */
+  readonly time: string;
+  readonly actor: Actor;
+  readonly source: ChangeSource;
+  readonly reason?: string;
+  readonly batch?: string;
+  /** Only in a shared log: the name of the machine that made the commit. */
+  readonly machine?: string;
+  /** Only in a snapshot: the number of the original entry. */
+  readonly number?: LogNumber;
+  readonly documents: readonly DocumentCommit[];
+}
+
+/** The changes of a commit to one document. Contains only new values; the previous ones result from earlier commits. */
+export interface DocumentCommit {
+  readonly repo: string;
+  /** Identifies the document among all that ever had this id: each add creates a new lineage. */
+  readonly lineage: string;
+  /** The first commit of its lineage. Its revision need not follow the last one in the history. */
+  readonly begins?: true;
+  /** With `begins`: the edits contain all values, and no earlier values are recorded anywhere. */
+  readonly isWhole?: true;
+  /** With `begins`, only in a shared log: the display name of the repository. */
+  readonly name?: string;
+  /** With `begins`: the git remote that it is a clone of, as HOST/PATH, without scheme and user. */
+  readonly remote?: string;
+  /** The revision after the commit. Unchanged if the commit changes only the file and no active value. */
+  readonly revision: number;
+  /** The changes to the file. An edit without a value removes the field. */
+  readonly edits: readonly ConfigEdit[];
+  /** The changes of active values, if they differ from `edits`. */
+  readonly served?: readonly ConfigEdit[];
+}
+
+/** A request to erase all earlier values of a field from the history and the log. */
+export interface Forgetting extends ConfigPath {
+  readonly kind: "forget";
+  readonly time: string;
+  readonly actor: Actor;
+  readonly repo: string;
+  readonly revision: number;
+}
+
+/** A document was removed: its earlier commits must not be written to any file. Its history contains them. */
+export interface Removal {
+  readonly kind: "remove";
+  readonly time: string;
+  readonly repo: string;
+}
+
+/** Only in a shared log: a repository has a new display name. */
+export interface Renaming {
+  readonly kind: "rename";
+  readonly time: string;
+  readonly repo: string;
+  readonly name: string;
+}
+
+/** Only in a shared log: the text of a scope's file changed, or the file was deleted. A snapshot repeats each scope. */
+export interface ScopeChange {
+  readonly kind: "scope";
+  readonly time: string;
+  readonly name: string;
+  readonly text: string | null;
+}
+
+/** Only in a shared log: the kept histories of all repositories follow, so earlier entries can be removed. */
+interface SnapshotBegin {
+  readonly kind: "snapshot";
+  readonly time: string;
+}
+
+/** A part of a repository's kept history. */
+export interface SnapshotPart {
+  readonly kind: "part";
+  /** The number of the entry that began the snapshot. */
+  readonly snapshot: LogNumber;
+  readonly repo: string;
+  /** They follow the commits of earlier parts. The first commit of all begins the repository. */
+  readonly commits: readonly Commit[];
+  readonly forgettings: readonly Forgetting[];
+  readonly isFirst: boolean;
+  /** The parts contain every earlier commit to this repository. */
+  readonly isLast: boolean;
+}
+
+/** The snapshot is complete. Only its repositories, and those that were added since it began, exist. */
+export interface SnapshotEnd {
+  readonly kind: "end";
+  readonly snapshot: LogNumber;
+}
+
+export type LogEntry =
+  | Commit
+  | Forgetting
+  | Removal
+  | Renaming
+  | ScopeChange
+  | SnapshotBegin
+  | SnapshotPart
+  | SnapshotEnd;
+
+/** The history of a repository from a snapshot. */
+export interface KeptHistory {
+  readonly kind: "kept";
+  readonly repo: string;
+  readonly commits: readonly Commit[];
+}
+
+/** The only repositories and scopes that exist after a snapshot. */
+interface Remaining {
+  readonly kind: "remaining";
+  readonly repos: ReadonlySet<string>;
+  readonly scopes: ReadonlySet<string>;
+}
+
+/** What a follower of the log receives. */
+export type FollowedEntry = Commit | Forgetting | Removal | Renaming | ScopeChange | KeptHistory | Remaining;
+
+/** An entry with its number. */
+export interface Committed<Entry extends LogEntry | FollowedEntry = LogEntry> {
+  readonly number: LogNumber;
+  readonly entry: Entry;
+}
+
+/** Entries to append together. */
+export interface AppendRequest {
+  readonly entries: readonly LogEntry[];
+  /** The last entry that the decision took into account. */
+  readonly after: LogNumber;
+  /** Called when the entries are durable, in the order of the log, before later entries become visible. */
+  committed(first: LogNumber): void;
+}
+
+export interface CommitLog {
+  /** Identifies the log: numbers of different logs cannot be compared. */
+  readonly id: string;
+  /** The name of this machine in a shared log; undefined if only this home appends to the log. */
+  readonly shared: { readonly machine: string } | undefined;
+  /** The snapshots of a shared log; undefined for any other. */
+  readonly snapshots: Snapshots | undefined;
+  /** Why nothing can be appended and applied entries may be outdated, as a sentence; undefined if the log is up to date. */
+  readonly problem: string | undefined;
+  /** The newest entry that is durable and applied. */
+  readonly newest: LogNumber;
+  /**
+   * Appends entries durably, all or none, after everything appended earlier. Throws AppendError; then no entry is in the log, unless the
+   * error says that the outcome is unknown. Throws ConflictError if another machine changed the same repositories after the entry
+   * `after`; then no entry is in the log.
+   */
+  append(request: AppendRequest): Promise<void>;
+  /**
+   * Starts to apply the entries of other machines, one at a time, in the order of the log: `prepare` is awaited, `newest` becomes the
+   * entry's number, and the function that `prepare` returned makes the entry visible. Resolves when everything in the log is applied,
+   * or when the log cannot be reached.
+   */
+  follow(follower: Follower): Promise<void>;
+  /** Seals all entries so far, so that they can be deleted without later ones, even during appends. Throws the system's error. */
+  seal(): Promise<void>;
+  /** Whether anything is sealed, so that `release` may delete something. */
+  readonly hasSealed: boolean;
+  /** Deletes sealed entries up to this one, because the histories contain them. Throws the system's error. */
+  release(through: LogNumber): Promise<void>;
+  /**
+   * As `release`, but no copy of a sealed entry remains, not even of a damaged one. A shared log needs a complete snapshot that began
+   * after `through`. Throws the system's error.
+   */
+  erase(through: LogNumber): Promise<void>;
+  /**
+   * Gives the log a new id, which invalidates all positions that watchers have; otherwise they would silently miss entries that are
+   * lost. From the next start on, earlier entries are ignored too. Throws the system's error.
+   */
+  renew(): Promise<void>;
+  /** Resolves when all appends are settled. */
+  close(): Promise<void>;
+}
+
+/** The snapshots of a shared log. A number is 0 if there is no such entry. */
+export interface Snapshots {
+  /** The entries that began the newest snapshot, and the newest complete one. */
+  readonly begun: LogNumber;
+  readonly ended: LogNumber;
+  /** When the last entry of any snapshot was applied, by the clock's `monotonic()`. */
+  readonly progressedAt: number;
+  /** The newest entry that erases values: the log must begin after it. */
+  readonly forgetting: LogNumber;
+  /** An entry of another machine could not be applied, so this machine must not write a snapshot. */
+  readonly hasFailedEntries: boolean;
+  /** The approximate size of the log in bytes. */
+  readonly bytes: number;
+  /** The maximum size of a snapshot part in bytes. */
+  readonly partBytes: number;
+}
+
+export interface Follower {
+  /** Prepares an entry; the returned function makes it visible. */
+  prepare(committed: Committed<FollowedEntry>): Promise<() => void>;
+  /** Called when the log can be appended to again. */
+  onReachable(): void;
+}
+
+/** A log, with the entries that the histories may lack at a start. */
+export interface OpenedLog {
+  readonly log: CommitLog;
+  readonly entries: readonly Committed[];
+  /** The number of acknowledged entries that cannot be read. */
+  readonly lost: number;
+  /** The log is a copy of another home's: call `renew` when the histories contain its entries. */
+  readonly isCopy: boolean;
+}
+
+/** The position of a commit as histories record it. */
+export function positionOf({ number, entry }: Committed<Commit>, log: string): Position {
+  return formatPosition(log, entry.number ?? number);
+}
+
+/** Entries could not be appended. */
+export class AppendError extends Error {
+  override readonly name = "AppendError";
+  /** The entries may still be in the log, and appear later. */
+  readonly isOutcomeUnknown: boolean;
+
+  constructor(cause: unknown, isOutcomeUnknown: boolean) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.isOutcomeUnknown = isOutcomeUnknown;
+  }
+}
+
+/** Another machine changed the same repositories first, so the append was decided on an outdated state. No entry is in the log. */
+export class ConflictError extends Error {
+  override readonly name = "ConflictError";
+  /** Resolves when the conflicting entries are applied, so that the change can be decided again. */
+  readonly applied: Promise<void>;
+
+  constructor(applied: Promise<void>) {
+    super("another machine changed it first");
+    this.applied = applied;
+  }
+}

@@ -1,0 +1,53 @@
+import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
+import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { sameJson } from "../../../shared/json.ts";
+import type { RecordedChange } from "../store.ts";
+import type { Commit, DocumentCommit } from "./commit-log.ts";
+
+/** A document's part of a commit. The changes of active values are included only if they differ from the edits. */
+export function documentCommit(
+  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "name" | "remote" | "revision">,
+  edits: readonly ConfigEdit[],
+  changes: readonly StoredDifference[],
+): DocumentCommit {
+  const served = editsOf(changes);
+  return { ...place, edits, ...(!sameEdits(edits, served) && { served }) };
+}
+
+/** The changes of active values. */
+export function servedOf({ edits, served }: DocumentCommit): readonly ConfigEdit[] {
+  return served ?? edits;
+}
+
+/** The commit as edits of these values; one that contains all values (`isWhole`) also removes the others. */
+export function overValues(document: DocumentCommit, config: Config): DocumentCommit {
+  if (!document.isWhole) return document;
+  const { isWhole: _, ...rest } = document;
+  return { ...rest, edits: editsOf(diffConfigs(config, applyConfigEdits({}, document.edits))) };
+}
+
+/** The values after differences, as edits. */
+export function editsOf(changes: readonly StoredDifference[]): ConfigEdit[] {
+  return changes.map(({ scope, field, after }) => ({ scope, field, value: after }));
+}
+
+function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ scope, field, value }, index) => {
+      const counterpart = other[index];
+      return scope === counterpart?.scope && field === counterpart.field && sameJson(value, counterpart.value);
+    })
+  );
+}
+
+/** The time, author, reason and machine of a commit. */
+export function whoOf(change: RecordedChange): Omit<Commit, "kind" | "documents"> {
+  const { time, actor, source, machine } = change;
+  return { time, actor, source, ...whyOf(change), ...(machine !== undefined && { machine }) };
+}
+
+/** The reason of a change, and the batch that it belongs to. */
+export function whyOf({ reason, batch }: Pick<Commit, "reason" | "batch">): Pick<Commit, "reason" | "batch"> {
+  return { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
+}

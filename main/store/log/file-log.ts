@@ -1,0 +1,409 @@
+import { randomBytes } from "node:crypto";
+import { fstatSync } from "node:fs";
+import { mkdir, open, readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import pLimit from "p-limit";
+import { syncFolder } from "../../files/durable-text-file.ts";
+import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
+import type { Clock } from "../../time/clock.ts";
+import { AppendError, type AppendRequest, type CommitLog, type LogNumber, type OpenedLog } from "./commit-log.ts";
+import { type Frame, formatFrame } from "./frame.ts";
+import { type FoundSegment, recover } from "./recover.ts";
+
+export interface FileLogOptions {
+  readonly folder: string;
+  readonly fileSystem: FileSystem;
+  readonly clock: Clock;
+  /** Called before each write; throws if the home is no longer this daemon's. */
+  assertHeld(): void;
+  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+}
+
+/** The file that marks a log as a copy. */
+const copyMarker = "copy";
+
+/** Marks a log as a copy (`isCopy`): positions of the original log are not valid in it. Throws the system's error. */
+export async function markCopied(folder: string): Promise<void> {
+  await using handle = await open(join(folder, copyMarker), "w", 0o600);
+  await handle.sync();
+}
+
+/** A segment is closed at this size, and deleted when the histories contain its entries. */
+const segmentBytes = 4 * 1024 * 1024;
+/** The approximate maximum size of one write, except for a single larger append. */
+const maxGroupBytes = 1024 * 1024;
+/** The maximum size of the log while the histories cannot keep up. From half of it on, writes are delayed. */
+const maxLogBytes = 64 * 1024 * 1024;
+/** The maximum delay of a write, in milliseconds. */
+const maxWriteDelay = 500;
+const segmentName = /^(?<sequence>\d{10})\.log$/;
+
+interface Segment {
+  readonly path: string;
+  readonly sequence: number;
+  bytes: number;
+  /** The number of its last entry. */
+  end: LogNumber;
+}
+
+interface OpenSegment extends Segment {
+  readonly handle: Awaited<ReturnType<FileSystem["open"]>>;
+}
+
+interface PendingAppend extends AppendRequest {
+  resolve(): void;
+  reject(error: AppendError): void;
+}
+
+/**
+ * The log as files of lines in a folder. Appends during a write and its sync are grouped into the next write, so that all of them share
+ * one sync. After a failed write or sync, the segment is never written again: the header of the next segment has the last durable
+ * number, which invalidates whatever the disk has of the failed write.
+ */
+export class FileLog implements CommitLog {
+  readonly shared = undefined;
+  readonly snapshots = undefined;
+  readonly problem = undefined;
+  #id: string;
+  readonly #options: FileLogOptions;
+  readonly #queue: PendingAppend[] = [];
+  readonly #rotations: Pick<PromiseWithResolvers<void>, "resolve" | "reject">[] = [];
+  /** Segments that are no longer written to, oldest first. */
+  #closed: Segment[];
+  #segment: OpenSegment | undefined;
+  /** The next segment, created in the background so that no append waits for it. */
+  #spare: Promise<OpenSegment | undefined> | undefined;
+  #sequence: number;
+  #newest: LogNumber;
+  #released: LogNumber;
+  /** A closed segment is damaged; it is kept for a person to review. */
+  #hasDamaged = false;
+  #running: Promise<void> | undefined;
+  readonly #releaseQueue = pLimit(1);
+  #isClosed = false;
+
+  private constructor(
+    options: FileLogOptions,
+    id: string,
+    newest: LogNumber,
+    released: LogNumber,
+    closed: readonly Segment[],
+  ) {
+    this.#options = options;
+    this.#id = id;
+    this.#newest = newest;
+    this.#released = released;
+    this.#closed = [...closed];
+    this.#sequence = closed.at(-1)?.sequence ?? 0;
+  }
+
+  /** Reads the existing segments and starts a new one. Throws the system's error. */
+  static async open(options: FileLogOptions): Promise<OpenedLog> {
+    const { folder, onProblem } = options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const all = await readdir(folder);
+    const names = all.filter(name => segmentName.test(name)).sort();
+    const found: FoundSegment[] = [];
+    for (const name of names) found.push({ path: join(folder, name), bytes: await readFile(join(folder, name)) });
+    const { id, released, entries, newest, lost, ends } = recover(found);
+    const segments = found.map(({ path, bytes }) => ({
+      path,
+      sequence: sequenceOf(path),
+      bytes: bytes.length,
+      end: ends.get(path) ?? newest,
+    }));
+    if (lost.length > 0)
+      onProblem("the log is damaged: changes that were acknowledged cannot be read", { entries: lost.length, folder });
+    const log = new FileLog(options, id ?? newId(), newest, released, segments);
+    log.#hasDamaged = lost.length > 0;
+    await syncFolder(dirname(folder), options.fileSystem, options.clock);
+    // A killed process may have left entries that are not synced. A power loss must not lose them once a new header counts them.
+    const last = segments.at(-1);
+    if (last !== undefined) await syncFile(last.path, options.fileSystem);
+    // On a full disk, the existing entries are still served, and the next append tries to start a segment again.
+    await log.#startSegment().catch(error => log.#reportUnwritable(error));
+    return { log, entries, lost: lost.length, isCopy: all.includes(copyMarker) };
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  get newest(): LogNumber {
+    return this.#newest;
+  }
+
+  append(request: AppendRequest): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new AppendError(new Error("the log is closed"), false));
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ ...request, resolve, reject });
+      this.#wake();
+    });
+  }
+
+  /** Nothing to do: only this home appends. */
+  async follow(): Promise<void> {}
+
+  release(through: LogNumber): Promise<void> {
+    return this.#releaseQueue(() => this.#release(through));
+  }
+
+  async #release(through: LogNumber): Promise<void> {
+    this.#released = Math.max(this.#released, through);
+    const done = this.#closed.findIndex(({ end }) => end > this.#released);
+    const { fileSystem, folder, clock } = this.#options;
+    for (let remaining = done === -1 ? this.#closed.length : done; remaining > 0; remaining--) {
+      const path = this.#closed[0]?.path ?? "";
+      try {
+        if (this.#hasDamaged) await fileSystem.rename(path, `${path}.damaged`);
+        else await fileSystem.unlink(path);
+      } catch (error) {
+        if (systemErrorCode(error) !== "ENOENT") throw error;
+      }
+      // One by one, oldest first: the header of a later segment says which lines of the earlier ones are valid.
+      await syncFolder(folder, fileSystem, clock);
+      this.#closed.shift();
+    }
+    if (done === -1) this.#hasDamaged = false;
+  }
+
+  async renew(): Promise<void> {
+    await this.#whenIdle();
+    this.#id = newId();
+    await this.seal();
+    const { folder, fileSystem, clock } = this.#options;
+    try {
+      await fileSystem.unlink(join(folder, copyMarker));
+    } catch (error) {
+      if (systemErrorCode(error) === "ENOENT") return;
+      throw error;
+    }
+    await syncFolder(folder, fileSystem, clock);
+  }
+
+  async erase(through: LogNumber): Promise<void> {
+    await this.release(through);
+    const { folder, fileSystem, clock } = this.#options;
+    const damaged = (await readdir(folder)).filter(name => name.endsWith(".damaged"));
+    for (const name of damaged) await fileSystem.unlink(join(folder, name));
+    if (damaged.length > 0) await syncFolder(folder, fileSystem, clock);
+  }
+
+  get hasSealed(): boolean {
+    return this.#closed.length > 0;
+  }
+
+  /** Starts a new segment between two writes. */
+  seal(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#rotations.push({ resolve, reject });
+      this.#wake();
+    });
+  }
+
+  async #whenIdle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#whenIdle();
+    const spare = await this.#spare;
+    for (const open of [spare, this.#segment]) await open?.handle.close().catch(() => {});
+    this.#segment = undefined;
+  }
+
+  #wake(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#queue.length > 0 || this.#rotations.length > 0) this.#wake();
+    });
+  }
+
+  async #run(): Promise<void> {
+    // Groups the appends of one turn of the event loop into one write.
+    await Promise.resolve();
+    while (this.#queue.length > 0 || this.#rotations.length > 0) {
+      const rotations = this.#rotations.splice(0);
+      if (rotations.length > 0) {
+        const started = this.#startSegment();
+        for (const { resolve, reject } of rotations) started.then(resolve, reject);
+        await started.catch(() => {});
+        continue;
+      }
+      // If the histories cannot keep up, writes are slowed down long before the space is used up.
+      if (this.#backpressure > 0) await this.#options.clock.delay(this.#backpressure * maxWriteDelay);
+      await this.#writeGroup();
+    }
+  }
+
+  async #writeGroup(): Promise<void> {
+    const group: PendingAppend[] = [];
+    let text = "";
+    let number = this.#newest;
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      let lines = "";
+      const first = number;
+      for (const content of next.entries) {
+        number += 1;
+        lines += this.#formatFrame(number, content);
+      }
+      if (group.length > 0 && text.length + lines.length > maxGroupBytes) {
+        number = first;
+        break;
+      }
+      text += lines;
+      group.push(next);
+      this.#queue.shift();
+    }
+    const fail = (error: unknown, isOutcomeUnknown: boolean) => {
+      for (const { reject } of group) reject(new AppendError(error, isOutcomeUnknown));
+    };
+    const bytes = Buffer.from(text);
+    let segment: OpenSegment;
+    try {
+      this.#options.assertHeld();
+      if (this.#backpressure >= 1) throw new Error("the histories cannot be written, and the log is full");
+      segment = await this.#segmentFor(bytes.length);
+    } catch (error) {
+      return fail(error, false);
+    }
+    try {
+      await writeAll(segment.handle, bytes, segment.bytes);
+      await segment.handle.datasync();
+    } catch (error) {
+      return fail(error, !(await this.#abandonSegment()));
+    }
+    segment.bytes += bytes.length;
+    if (segment.bytes > segmentBytes / 2) this.#spare ??= this.#createSegment().catch(() => undefined);
+    for (const { entries, committed, resolve } of group) {
+      const first = this.#newest + 1;
+      this.#newest += entries.length;
+      segment.end = this.#newest;
+      try {
+        committed(first);
+      } catch (error) {
+        // The entries are durable, so the append succeeded.
+        this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
+      }
+      resolve();
+    }
+  }
+
+  /** How far the log is into the second half of `maxLogBytes`: 0 below it, 1 when the log is full. */
+  get #backpressure(): number {
+    const bytes = this.#closed.reduce((sum, segment) => sum + segment.bytes, this.#segment?.bytes ?? 0);
+    return Math.max(0, bytes / maxLogBytes - 0.5) * 2;
+  }
+
+  /** The segment for the next write of a size. Throws the system's error if none can be started. */
+  async #segmentFor(bytes: number): Promise<OpenSegment> {
+    const segment = this.#segment;
+    if (segment !== undefined && fstatSync(segment.handle.fd).nlink === 0) {
+      this.#options.onProblem("the log was deleted; continuing in a new file", { path: segment.path });
+      this.#segment = undefined;
+      await segment.handle.close().catch(() => {});
+      await (await this.#spare)?.handle.close().catch(() => {});
+      this.#spare = undefined;
+    } else if (segment !== undefined) {
+      if (segment.bytes + bytes <= segmentBytes) return segment;
+      // A disk without room for another file may still have room in this one.
+      const isStarted = await this.#startSegment().then(
+        () => true,
+        () => false,
+      );
+      if (!isStarted && this.#segment !== undefined) return this.#segment;
+    }
+    if (this.#segment === undefined) await this.#startSegment();
+    if (this.#segment === undefined) throw new Error("the log has no file");
+    return this.#segment;
+  }
+
+  /**
+   * Closes a segment after a failed write. Returns true if the next segment is started, whose header invalidates the failed write.
+   * Otherwise the outcome is unknown, and the next append tries to start a segment again.
+   */
+  async #abandonSegment(): Promise<boolean> {
+    await this.#closeSegment();
+    try {
+      await this.#startSegment();
+      return true;
+    } catch (error) {
+      this.#reportUnwritable(error);
+      return false;
+    }
+  }
+
+  #reportUnwritable(error: unknown): void {
+    const message = "cannot write the log; changes are refused until it can be written again";
+    this.#options.onProblem(message, { error: String(error) });
+  }
+
+  async #closeSegment(): Promise<void> {
+    const segment = this.#segment;
+    this.#segment = undefined;
+    if (segment === undefined) return;
+    const { path, sequence, bytes } = segment;
+    this.#closed.push({ path, sequence, bytes, end: this.#newest });
+    await segment.handle.close().catch(() => {});
+  }
+
+  /** Continues in a new segment. Its header is durable before any entry is written to it. Throws the system's error. */
+  async #startSegment(): Promise<void> {
+    const spare = await this.#spare;
+    this.#spare = undefined;
+    const next = spare ?? (await this.#createSegment());
+    const after = this.#newest;
+    const header = Buffer.from(
+      this.#formatFrame(after, { kind: "segment", after }) +
+        this.#formatFrame(after, { kind: "checkpoint", through: this.#released }),
+    );
+    try {
+      await writeAll(next.handle, header, 0);
+      await next.handle.datasync();
+    } catch (error) {
+      await next.handle.close().catch(() => {});
+      try {
+        await this.#options.fileSystem.unlink(next.path);
+        await syncFolder(this.#options.folder, this.#options.fileSystem, this.#options.clock);
+      } catch {
+        // If the header is on disk all the same, later lines in the current segment would be invalid.
+        await this.#closeSegment();
+      }
+      throw error;
+    }
+    next.bytes = header.length;
+    next.end = after;
+    await this.#closeSegment();
+    this.#segment = next;
+  }
+
+  /** Creates an empty segment, whose name is durable. */
+  async #createSegment(): Promise<OpenSegment> {
+    const { folder, fileSystem, clock } = this.#options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    this.#sequence += 1;
+    const path = join(folder, `${String(this.#sequence).padStart(10, "0")}.log`);
+    const handle = await fileSystem.open(path, "wx", 0o600);
+    try {
+      await syncFolder(dirname(path), fileSystem, clock);
+    } catch (error) {
+      await handle.close().catch(() => {});
+      await fileSystem.unlink(path).catch(() => {});
+      throw error;
+    }
+    return { path, sequence: this.#sequence, end: this.#newest, handle, bytes: 0 };
+  }
+
+  #formatFrame(number: LogNumber, content: Frame["content"]): string {
+    return formatFrame({ log: this.id, number, durable: this.#newest, content });
+  }
+}
+
+function sequenceOf(path: string): number {
+  return Number(/(?<sequence>\d+)\.log$/.exec(path)?.groups?.["sequence"]);
+}
+
+function newId(): string {
+  return randomBytes(6).toString("hex");
+}

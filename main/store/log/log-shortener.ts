@@ -1,0 +1,252 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import pLimit from "p-limit";
+import { type Clock, timeText } from "../../time/clock.ts";
+import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
+import { readWidth } from "../hand-edits/hand-edits.ts";
+import { SegmentMissingError } from "../history/segment.ts";
+import type { Repositories } from "../repository/repositories.ts";
+import type { Repository } from "../repository/repository.ts";
+import { beginningOf, commitsSince } from "../shared/kept-history.ts";
+import { appendInTurn } from "./append-in-turn.ts";
+import {
+  type Commit,
+  type CommitLog,
+  ConflictError,
+  type LogNumber,
+  type SnapshotEnd,
+  type SnapshotPart,
+  type Snapshots,
+} from "./commit-log.ts";
+
+export interface LogShortenerOptions {
+  readonly log: CommitLog;
+  readonly repositories: Repositories;
+  readonly clock: Clock;
+  /** Up to this many bytes the log is left as it is. */
+  readonly leastBytes: number;
+  /** The folder with the histories' files. */
+  readonly historyFolder: string;
+  /** Throws if a history still contains values that are to be forgotten, because a snapshot must not contain them. */
+  beforeWriting(): Promise<void>;
+  /** Appends the newest entry of each scope again. */
+  repeatScopes(assertNeeded: () => void): Promise<void>;
+  onProblem(message: string, error: unknown): void;
+}
+
+/** Milliseconds without progress after which another machine's snapshot counts as abandoned. */
+const staleTime = 20_000;
+/** Milliseconds between two checks whether it has ended. */
+const pollInterval = 250;
+
+/**
+ * Keeps a shared log from growing without bound, and removes values that are to be forgotten: it appends the kept histories of all
+ * repositories again, as a snapshot, and deletes everything before it. Only one machine does this at a time: a machine that begins a
+ * snapshot after another one's overtakes it.
+ */
+export class LogShortener {
+  readonly #options: LogShortenerOptions;
+  readonly #inTurn = pLimit(1);
+  /** The log's size at the last check of its length. */
+  #checkedBytes = 0;
+  #cancel: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(options: LogShortenerOptions) {
+    this.#options = options;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+  }
+
+  /** Call when a request to forget values was read: its machine shortens the log, and this one does if that one died. */
+  watchForgetting(): void {
+    if (this.#isClosed) return;
+    this.#cancel ??= this.#options.clock.schedule(staleTime, () => {
+      this.#cancel = undefined;
+      void this.#seeToForgetting();
+    });
+  }
+
+  async #seeToForgetting(): Promise<void> {
+    const { forgetting, ended } = this.#snapshots;
+    if (forgetting <= ended) return;
+    try {
+      // Retried until the log can be reached.
+      if (this.#options.log.problem === undefined) await this.shorten(forgetting);
+    } catch (error) {
+      this.#report(error);
+    }
+    if (forgetting > this.#snapshots.ended) this.watchForgetting();
+  }
+
+  /** Shortens a log that is longer than `leastBytes` and more than twice as long as the kept histories. */
+  async shortenIfLong(): Promise<void> {
+    const { log, leastBytes, historyFolder } = this.#options;
+    const { bytes } = this.#snapshots;
+    const behind = log.newest;
+    if (bytes < this.#checkedBytes) this.#checkedBytes = 0;
+    // A check counts the bytes of all histories, so it is not made for every append.
+    if (bytes < leastBytes || bytes < 1.1 * this.#checkedBytes || this.#isGoingOn(0)) return;
+    this.#checkedBytes = bytes;
+    try {
+      if (bytes < leastBytes + 2 * (await bytesIn(historyFolder))) return;
+      await this.shorten(behind);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  /** Resolves when the log begins after an entry, whichever machine shortened it. Throws RepoconfError 1108, AppendError or the server's error. */
+  shorten(behind: LogNumber): Promise<void> {
+    const { log, clock } = this.#options;
+    return this.#inTurn(async () => {
+      while (this.#snapshots.ended <= behind) {
+        if (this.#isGoingOn(behind)) {
+          await clock.delay(pollInterval);
+          continue;
+        }
+        await this.#writeSnapshot().catch(error => {
+          if (!(error instanceof OvertakenError)) throw error;
+        });
+      }
+      await log.erase(behind);
+    });
+  }
+
+  /** Whether another machine is writing a snapshot after an entry. */
+  #isGoingOn(behind: LogNumber): boolean {
+    const { begun, ended, progressedAt } = this.#snapshots;
+    return begun > Math.max(behind, ended) && progressedAt + staleTime >= this.#options.clock.monotonic();
+  }
+
+  get #snapshots(): Snapshots {
+    const { snapshots } = this.#options.log;
+    if (snapshots === undefined) throw new Error("nobody shares this log");
+    return snapshots;
+  }
+
+  #report(error: unknown): void {
+    this.#options.onProblem("cannot shorten the shared log; Repoconf keeps retrying", error);
+  }
+
+  async #writeSnapshot(): Promise<void> {
+    const { log, repositories, clock } = this.#options;
+    if (this.#snapshots.hasFailedEntries) throw new Error("a change of another machine could not be applied here");
+    let snapshot = 0;
+    const entry = { kind: "snapshot", time: timeText(clock) } as const;
+    const begun = (first: LogNumber) => {
+      snapshot = first;
+    };
+    await log.append({ entries: [entry], after: log.newest, committed: begun }).catch(async error => {
+      if (!(error instanceof ConflictError)) throw error;
+      await error.applied;
+      throw new OvertakenError();
+    });
+    await this.#options.beforeWriting();
+    // Scopes come before the values that they describe.
+    await this.#options.repeatScopes(() => this.#assertNewest(snapshot));
+    // Repositories that are added from now on follow in the log.
+    for (const id of [...repositories.ids()]) {
+      const repository = repositories.get(id);
+      if (repository !== undefined) await this.#writeRepository(repository, snapshot);
+    }
+    await this.#append({ kind: "end", snapshot });
+  }
+
+  async #writeRepository(repository: Repository, snapshot: LogNumber): Promise<void> {
+    try {
+      await repository.load();
+    } catch (error) {
+      if (this.#options.repositories.get(repository.id) !== repository) return;
+      throw error;
+    }
+    // The log has no entry of it.
+    if (repository.state.revision === 0) return;
+    for (;;) {
+      try {
+        return await this.#writeHistory(repository, snapshot);
+      } catch (error) {
+        // The history was rewritten or compacted while it was read.
+        if (!(error instanceof SegmentMissingError)) throw error;
+      }
+    }
+  }
+
+  async #writeHistory(repository: Repository, snapshot: LogNumber): Promise<void> {
+    const { log, repositories } = this.#options;
+    const { id } = repository;
+    const beginning = await beginningOf(repository);
+    let commits: Commit[] = [];
+    let bytes = 0;
+    let isFirst = true;
+    let written: number | undefined;
+    const part = (isLast: boolean): SnapshotPart => {
+      const forgettings = isLast ? beginning.forgettings : [];
+      return { kind: "part", snapshot, repo: id, commits, forgettings, isFirst, isLast };
+    };
+    const collect = async () => {
+      for await (const commit of commitsSince(repository, beginning, written, log.id)) {
+        const more = Buffer.byteLength(JSON.stringify(commit));
+        if (commits.length > 0 && bytes + more > this.#snapshots.partBytes) {
+          await this.#append(part(false));
+          [commits, bytes, isFirst] = [[], 0, false];
+        }
+        commits.push(commit);
+        bytes += more;
+        written = commit.documents[0]?.revision;
+      }
+    };
+    // Not inside the turn below, because it may take long.
+    await collect();
+    // The last part must include every earlier commit: none is pending here now, and commits of others cause a conflict.
+    const finish = async () => {
+      if (repositories.get(id) !== repository) return undefined;
+      const after = log.newest;
+      await collect();
+      this.#assertNewest(snapshot);
+      return log.append({ entries: [part(true)], after, committed: () => {} }).then(
+        () => undefined,
+        (error: unknown) => {
+          if (error instanceof ConflictError) return error;
+          throw error;
+        },
+      );
+    };
+    for (;;) {
+      const conflict = await repository.exclusive(finish);
+      if (conflict === undefined) return;
+      await conflict.applied;
+    }
+  }
+
+  /** Appends a part, retrying if others append meanwhile. */
+  async #append(entry: SnapshotPart | SnapshotEnd): Promise<void> {
+    await appendInTurn(this.#options.log, () => {
+      this.#assertNewest(entry.snapshot);
+      return entry;
+    });
+  }
+
+  #assertNewest(snapshot: LogNumber): void {
+    if (this.#snapshots.begun !== snapshot) throw new OvertakenError();
+  }
+}
+
+/** Another machine has begun a snapshot after this one's. */
+class OvertakenError extends Error {}
+
+/** The total size of the files in a folder. */
+async function bytesIn(folder: string): Promise<number> {
+  const names = await readdir(folder);
+  let bytes = 0;
+  await forEachConcurrently(names, readWidth, async name => {
+    bytes += await stat(join(folder, name)).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  });
+  return bytes;
+}

@@ -1,0 +1,99 @@
+import { ForeignEditError } from "../../files/json-document.ts";
+import type { FileIntake } from "../hand-edits/file-intake.ts";
+import { ConflictError } from "../log/commit-log.ts";
+import type { ServedState } from "../repository/repository-state.ts";
+import { causeOf } from "../storage-failure.ts";
+import type { Mirrored } from "../store.ts";
+import { isServed } from "../values/interpret.ts";
+
+/** Milliseconds for which a change waits while another program keeps changing the file. */
+export const foreignEditTime = 7_500;
+/** Milliseconds before a failed write of history and file is retried. */
+export const retryPause = 1_000;
+/** Why a file cannot be written now: a refresh comes first. */
+const beingChanged = "another program keeps changing the file";
+
+/** Writes commits to a repository's history and file, and reports failures in `health`. */
+export class MirrorFollower {
+  readonly #served: ServedState;
+  readonly #intake: FileIntake;
+  /** The cause of the last failure, and when the next scheduled try may follow, by the clock's `monotonic()`. */
+  #failed = { cause: "", until: Number.NEGATIVE_INFINITY };
+
+  constructor(served: ServedState, intake: FileIntake) {
+    this.#served = served;
+    this.#intake = intake;
+  }
+
+  /**
+   * Updates history and file to what is committed. Does not throw: if that fails, it returns the reason, `health` reports it, and it
+   * is retried. `isScheduled`: no caller is waiting, so after a failure there is a pause first.
+   */
+  async follow({ isScheduled = false }: { readonly isScheduled?: boolean } = {}): Promise<Mirrored> {
+    if (!this.#intake.loaded || this.#intake.isRemoved) return true;
+    return this.#served.mirror.inTurn(async () => {
+      if (this.#intake.isRemoved) return true;
+      const { cause: lastCause, until } = this.#failed;
+      if (isScheduled && this.#served.options.clock.monotonic() < until) return lastCause;
+      // The file has an edit that is not in the log yet, so it must not be replaced.
+      if (this.#intake.unrecorded instanceof ConflictError) return beingChanged;
+      if (this.#intake.unrecorded !== undefined) {
+        // The history is still written, so that the log can release its entries.
+        await this.#served.mirror.writeHistory(false, false).catch(() => {});
+        return causeOf(this.#intake.unrecorded);
+      }
+      try {
+        await this.#served.turn();
+        const isBehind = this.#served.mirror.isFileBehind;
+        await this.#served.mirror.write(
+          config =>
+            !this.#served.isCheckedByOldRules && isServed(config, this.#served.current.stored, this.#served.rules),
+          this.#served.options.scopes,
+        );
+        if (isBehind) this.#intake.lateEdits.endLater();
+        this.#served.stamps = this.#served.files.stamps;
+        await this.#served.turn();
+        this.#served.reportMirrorProblem(undefined);
+        if (isBehind) this.#served.findPlaces();
+        if (!this.#served.mirror.isBehind) this.#served.options.onLevel();
+        return this.#served.fileProblem ?? true;
+      } catch (error) {
+        if (error instanceof ForeignEditError) {
+          // First read what was changed.
+          void this.#intake.requestRefresh();
+          return beingChanged;
+        }
+        const cause = causeOf(error);
+        this.#failed = { cause, until: this.#served.options.clock.monotonic() + retryPause };
+        this.#served.reportMirrorProblem({
+          code: 1108,
+          message: `The file cannot be written (${cause}). The values are active and safe in the log; Repoconf keeps retrying.`,
+        });
+        return cause;
+      }
+    });
+  }
+
+  /** As `follow`, but waits while another program changes the file. */
+  async flush(): Promise<Mirrored> {
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    for (;;) {
+      const mirrored = await this.follow();
+      if (mirrored !== beingChanged || this.#served.options.clock.monotonic() > end) return mirrored;
+      await this.#intake.requestRefresh();
+    }
+  }
+
+  /**
+   * Writes an in-tree file durably right after a commit, because git must see the new text when the caller gets its reply, and must not
+   * lose it in a power loss. Call it inside the queue. A text that was written to the file since then becomes the next commit, as a whole: it may be another branch's.
+   */
+  async followInTree(): Promise<void> {
+    if (!this.#served.current.inTree) return;
+    const trusted = this.#served.options.trust.saved();
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    while ((await this.follow()) === beingChanged && this.#served.options.clock.monotonic() < end)
+      await this.#intake.refresh();
+    await trusted;
+  }
+}

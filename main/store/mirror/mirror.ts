@@ -1,0 +1,462 @@
+import pLimit from "p-limit";
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { diffConfigs, diffingConfigs } from "../../../shared/config-diff.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
+import { type FileStamp, sameStamp } from "../../files/durable-text-file.ts";
+import { ForeignEditError } from "../../files/json-document.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import type { Clock } from "../../time/clock.ts";
+import { runInParts } from "../../time/turns.ts";
+import { mergeStaleEdit, type RecentWrite, staleEditAge } from "../hand-edits/merge-edit.ts";
+import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
+import type { Journal } from "../history/journal.ts";
+import { applyChanges, type ChangeRecord, hashText, type TextRecord } from "../history/record.ts";
+import { type CommitLog, formatPosition, type LogNumber, type Position } from "../log/commit-log.ts";
+import { isConfig, type RepositoryFiles } from "../repository/repository-files.ts";
+import { editsAsIn, movedNames, valueByAnyName } from "../values/renamed-fields.ts";
+import type { StartingPoint } from "./recovery.ts";
+
+/** A commit of this repository, as far as its history and file need it. */
+export interface MirroredCommit {
+  readonly number: LogNumber;
+  /** Undefined if no active value changed, only the values that the file is to have. */
+  readonly record: ChangeRecord | undefined;
+  /** The changes for the file. */
+  readonly edits: readonly ConfigEdit[];
+}
+
+/** What is committed at a moment: the last commit missing in the history, the newest revision, and edits without a revision. */
+interface Moment {
+  readonly last: LogNumber;
+  readonly revision: number;
+  readonly unrecorded: readonly ConfigEdit[];
+}
+
+const noText = { text: "", hash: hashText("") };
+
+/**
+ * Copies a repository's log entries: first to its history, then to the file of its values. It knows which values the file has, which
+ * ones it is to have, and what the history still lacks. Calls that touch the file run one at a time.
+ */
+export class Mirror {
+  readonly files: RepositoryFiles;
+  readonly journal: Journal;
+  readonly #log: CommitLog;
+  readonly #clock: Clock;
+  readonly #inTurn = pLimit(1);
+  /** Distinguishes this repository from earlier ones with the same id. */
+  #lineage = "";
+  /** The file's values when it was last read or written. */
+  #inFile: Config = {};
+  /** The revision with these values. */
+  #fileRevision = 0;
+  /** The values that the file is to have. */
+  #wanted: Config = {};
+  /** The values of the history's newest record, and of the newest that is on the disk. */
+  #written: Config = {};
+  #synced: Config = {};
+  /** Commits that the history does not have on the disk yet, and how many of them were already appended to it. */
+  #tail: MirroredCommit[] = [];
+  #appended = 0;
+  /** Edits that the file should have but lacks, and that no revision records, because no active value changed. */
+  #unrecorded = new UnrecordedEdits();
+  readonly #historyInTurn = pLimit(1);
+  /** To be appended to the history before anything else. */
+  #firstText: TextRecord | undefined;
+  /** The newest commit that a text record includes. */
+  #through: Position | undefined;
+  /** The history has no record of the file's present text. */
+  #isTextUnrecorded = false;
+  /** How many bytes the edits that the file lacks can add to it, at most. */
+  #editedBytes = 0;
+  #recentWrites: RecentWrite[] = [];
+  #hashed = noText;
+  #wroteAt = Number.NEGATIVE_INFINITY;
+  /** The values of the file that the last write replaced. */
+  #replaced: Config = {};
+
+  constructor(files: RepositoryFiles, journal: Journal, log: CommitLog, clock: Clock) {
+    this.files = files;
+    this.journal = journal;
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /** The values that the file is to have. They need not be active. */
+  get wanted(): Config {
+    return this.#wanted;
+  }
+
+  get wroteAt(): number {
+    return this.#wroteAt;
+  }
+
+  /** Whether the file or the history lacks a commit. */
+  get isBehind(): boolean {
+    return this.isFileBehind || this.#tail.length > 0 || this.#hasTextToRecord;
+  }
+
+  get isFileBehind(): boolean {
+    return this.#wanted !== this.#inFile && this.files.content.kind === "good";
+  }
+
+  /** The newest revision that the history has on the disk; undefined if that is the newest of all. */
+  get historyRevision(): number | undefined {
+    const first = this.#tail.find(({ record }) => record !== undefined)?.record;
+    return first && first.revision - 1;
+  }
+
+  /** The first entry that the log must keep for this repository; undefined if none. */
+  get keptFrom(): LogNumber | undefined {
+    return this.#tail[0]?.number;
+  }
+
+  /** Runs `task` while nothing else reads or writes the file. */
+  inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
+    return this.#inTurn(task);
+  }
+
+  /** Called after a start. */
+  begin(point: StartingPoint, lineage: string): void {
+    const { head } = this.journal;
+    this.#lineage = lineage;
+    this.#written = point.written;
+    this.#synced = point.written;
+    this.#inFile = point.inFile;
+    this.#fileRevision = point.fileRevision;
+    this.#wanted = point.wanted;
+    this.#tail = [...point.tail];
+    this.#appended = 0;
+    this.#unrecorded = new UnrecordedEdits(point.unrecorded);
+    this.#through = head?.position;
+    // If the history has no record of the file's text yet, the text is the one before the tail.
+    const [of, text] = [head?.revision ?? 0, this.textHash()];
+    const isUnrecorded = head?.textRecord === undefined && point.tail.length > 0;
+    this.#firstText = isUnrecorded
+      ? { kind: "text", revision: of, of, since: of, ...this.#presentText(text), isWhole: false }
+      : undefined;
+    this.#isTextUnrecorded = this.files.content.kind === "good" && !this.isTextRecorded;
+  }
+
+  /** After a start: the edit in the file will be compared with the file's earlier values later. */
+  waitForEdit({ before }: StartingPoint): void {
+    this.accept(before.inFile, before.wanted);
+    this.#isTextUnrecorded = false;
+  }
+
+  /** Commits from now on belong to another repository with this id. */
+  beginLineage(lineage: string): void {
+    this.#lineage = lineage;
+  }
+
+  /** Whether the file stays within its size limit. The text is computed only if an estimate by the edits' bytes is too large. */
+  async fits(edits: readonly ConfigEdit[], config: Config): Promise<boolean> {
+    const { values } = this.files;
+    if ((values.stamp?.size ?? 0) + this.#editedBytes + mostBytes(edits) <= limits.repositoryFileBytes) return true;
+    return (await values.bytesOf({ ...values.value, config })) <= limits.repositoryFileBytes;
+  }
+
+  /** Takes over commits, to write them to the history and, as far as they differ, to the file. */
+  commit(commits: readonly MirroredCommit[], wanted: Config): void {
+    this.#tail.push(...commits);
+    this.#wanted = wanted;
+    for (const { record, edits } of commits) {
+      this.#editedBytes += mostBytes(edits);
+      this.#unrecorded.commit(edits, record?.changes ?? []);
+    }
+  }
+
+  /** Accepts the values that the file has; `wanted` are those that it is to have. */
+  accept(inFile: Config, wanted: Config): void {
+    this.#inFile = inFile;
+    this.#wanted = sameConfig(inFile, wanted) ? inFile : wanted;
+    if (this.#wanted === inFile) this.#fileRevision = this.#newestRevision;
+    this.#dropRecordedEdits();
+    this.#isTextUnrecorded ||= !this.isTextRecorded;
+    // A revision that only a schema caused does not change the text, so the text lacks nothing of it.
+    this.#isTextUnrecorded ||= this.#wanted === inFile && this.journal.head?.textRecord?.of !== this.#newestRevision;
+  }
+
+  /**
+   * The values that the file is to have after an edit by hand: those of the edit, and sets that its author did not know of. `merged`
+   * is true if these include sets that the file already had. Old and new names of a field count as the same field. `noticedAt`: when
+   * the edit was noticed, by the clock's `monotonic()`; undefined if it could not be recorded then. A write does not get too old
+   * while the edit waits, for example for the log.
+   */
+  rebase(
+    edited: Config,
+    scopes: Scopes,
+    noticedAt: number | undefined,
+  ): { readonly config: Config; readonly merged: boolean } {
+    if (noticedAt !== undefined) this.#dropOldWrites(noticedAt);
+    const merged = mergeStaleEdit({ textHash: this.textHash(), config: edited }, this.#recentWrites);
+    const base = merged ?? edited;
+    const untouched = diffConfigs(this.#inFile, this.#wanted).filter(path =>
+      sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#inFile, path, scopes)),
+    );
+    const edits = editsAsIn(this.#wanted, untouched, scopes);
+    return { config: edits.length > 0 ? applyConfigEdits(base, edits) : base, merged: merged !== undefined };
+  }
+
+  /**
+   * The values with the edit of somebody who saved at the moment of the last write, or kept writing to the replaced file: such an
+   * edit was based on the earlier text. Null if it is not JSON; undefined if there was no such edit.
+   */
+  async lateEdit(scopes: Scopes): Promise<Config | null | undefined> {
+    const value = await this.files.values.replacedEdit();
+    if (value === undefined) return undefined;
+    const { config = {} } = value ?? {};
+    if (value === null || !isConfig(config)) return null;
+    // In a work tree a text counts as a whole, because git writes whole files.
+    const { content } = this.files;
+    if (content.kind === "good" && content.metadata.inTree) return config;
+    return applyConfigEdits(this.#wanted, editsAsIn(config, diffConfigs(this.#replaced, config), scopes));
+  }
+
+  /** Call before the file is replaced again. Throws ForeignEditError if the previously replaced file was edited. */
+  async beginReplacing(): Promise<void> {
+    if ((await this.files.values.replacedEdit()) !== undefined) throw new ForeignEditError();
+    await this.dropReplaced();
+    this.#replaced = this.#inFile;
+  }
+
+  /** Deletes the replaced file, so that the next start does not check it for an edit. */
+  dropReplaced(): Promise<void> {
+    return this.files.values.dropReplaced();
+  }
+
+  /** Excludes fields that a person changed from later merges, which would restore them. Without paths, excludes all fields. */
+  forgetRecentWrites(paths?: readonly ConfigPath[]): void {
+    if (paths === undefined) {
+      this.#recentWrites = [];
+      return;
+    }
+    const changed = new Set(paths.map(({ scope, field }) => joinConfigPath(scope, field)));
+    this.#recentWrites = this.#recentWrites.map(write => ({
+      ...write,
+      paths: write.paths.filter(({ scope, field }) => !changed.has(joinConfigPath(scope, field))),
+    }));
+  }
+
+  /**
+   * Appends the commits that the history lacks; durably unless `isLazy`. `mayRecordText`: the file's text was written by the daemon, or
+   * is an edit that is recorded. Throws the system's error.
+   */
+  async writeHistory(isLazy: boolean, mayRecordText = !isLazy): Promise<void> {
+    const recordsText = mayRecordText && this.#hasTextToRecord;
+    const hash = this.textHash();
+    const moment = this.#moment();
+    const of = this.#wanted === this.#inFile ? moment.revision : this.#fileRevision;
+    const textRecord = { ...this.#presentText(hash), of, since: of, isWhole: false };
+    await this.#appendTail(isLazy, moment, recordsText ? textRecord : undefined);
+    if (recordsText) this.#isTextUnrecorded = false;
+  }
+
+  /** Whether the newest record of a text is of the present file, and not only of one with the same text. */
+  get isTextRecorded(): boolean {
+    const record = this.journal.head?.textRecord;
+    return record?.text === this.textHash() && sameStamp(record.stamp, this.files.values.stamp);
+  }
+
+  /** Whether the present file is the one that the newest recorded write was about to replace, and may still be. */
+  get isReplacedText(): boolean {
+    const record = this.journal.head?.textRecord;
+    if (record === undefined || record.text === record.over) return false;
+    return record.over === this.textHash() && sameStamp(record.replaces, this.files.values.stamp);
+  }
+
+  /** The members of a text record that say that the file has a text, whatever it had before. */
+  #presentText(hash: string): Pick<TextRecord, "text" | "over" | "stamp" | "replaces"> {
+    const { stamp } = this.files.values;
+    return { text: hash, over: hash, ...(stamp !== undefined && { stamp, replaces: stamp }) };
+  }
+
+  /** Whether the history lacks something about the file's present text. */
+  get #hasTextToRecord(): boolean {
+    const unrecorded = this.#unrecorded.list;
+    if (unrecorded.length > 0 && !sameJson(unrecorded, this.journal.head?.textRecord?.untold ?? [])) return true;
+    return this.#isTextUnrecorded && this.files.content.kind === "good" && !this.isFileBehind;
+  }
+
+  /** Writes the text for a configuration to a temporary file and starts to sync it. Throws ForeignEditError or the system's error. */
+  prepare(config: Config, scopes: Scopes): Promise<void> {
+    return this.#inTurn(() => {
+      const { values } = this.files;
+      return values.prepare({ ...values.value, config }, movedNames(this.#inFile, config, scopes));
+    });
+  }
+
+  /** Drops the prepared text, which will not be written. */
+  dropPrepared(): Promise<void> {
+    return this.files.values.dropPrepared();
+  }
+
+  /**
+   * Writes the commits durably to the history and the file: before the file is replaced, the history has its revision, and hash and stamp
+   * of its text and of the one that it replaces. Call it inside `inTurn`. `isServed` tells whether a whole configuration can be active.
+   * Throws ForeignEditError, DocumentTooLargeError or the system's error.
+   */
+  async write(isServed: (config: Config) => boolean, scopes: Scopes): Promise<void> {
+    const document = this.files.values;
+    if (this.files.content.kind === "broken") return this.writeHistory(false);
+    await this.beginReplacing();
+    // Read together: a commit after this moment is not in the text.
+    const wanted = this.#wanted;
+    const moment = this.#moment();
+    const differences = await runInParts(diffingConfigs(this.#inFile, wanted));
+    if (differences.length === 0) {
+      this.#inFile = wanted;
+      this.#dropRecordedEdits();
+      return this.writeHistory(false);
+    }
+    const before = { textHash: this.textHash(), config: this.#inFile };
+    const since = this.#fileRevision;
+    const isWhole = isServed(wanted);
+    let textHash = before.textHash;
+    const record = async (text: string, stamp: FileStamp) => {
+      textHash = hashText(text);
+      const replaced = { over: before.textHash, ...(document.stamp !== undefined && { replaces: document.stamp }) };
+      const textRecord = { text: textHash, stamp, ...replaced, of: moment.revision, since, isWhole };
+      await this.#appendTail(false, moment, textRecord);
+    };
+    const moved = movedNames(before.config, wanted, scopes);
+    await document.write({ ...document.value, config: wanted }, { record, moved });
+    this.#isTextUnrecorded = false;
+    this.#inFile = wanted;
+    this.#dropRecordedEdits();
+    this.#fileRevision = moment.revision;
+    if (this.#wanted === wanted) this.#editedBytes = 0;
+    this.#wroteAt = this.#clock.monotonic();
+    this.#dropOldWrites(this.#wroteAt);
+    const paths = differences.map(({ scope, field }) => ({ scope, field }));
+    this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: wanted }, paths });
+  }
+
+  /** Records the file's present text, even if it was recorded before, because the file lacks no changes any more. */
+  async recordText(): Promise<void> {
+    if (!this.isFileBehind) this.#fileRevision = this.#newestRevision;
+    this.#isTextUnrecorded = true;
+    await this.writeHistory(false);
+  }
+
+  /** Runs `task`, which rewrites the history, while nothing is appended to it. */
+  rewriteHistory(task: () => Promise<void>): Promise<void> {
+    return this.#historyInTurn(async () => {
+      await task();
+      this.#markSynced(this.#appended);
+    });
+  }
+
+  /** The hash of the file's text when it was last seen; of an empty text if the file is missing. */
+  textHash(): string {
+    const text = this.files.values.text ?? "";
+    if (this.#hashed.text !== text) this.#hashed = { text, hash: hashText(text) };
+    return this.#hashed.hash;
+  }
+
+  /**
+   * Appends the commits up to a moment to the history, followed by a record of the file's text at that moment. Throws the system's
+   * error; then the history is as it was after the last sync.
+   */
+  #appendTail(
+    isLazy: boolean,
+    { last, unrecorded }: Moment,
+    text?: Pick<TextRecord, "text" | "stamp" | "over" | "replaces" | "of" | "since" | "isWhole">,
+  ): Promise<void> {
+    return this.#historyInTurn(async () => {
+      const end = this.#tail.findLastIndex(({ number }) => number <= last) + 1;
+      const records = this.#tail.slice(this.#appended, end).flatMap(({ record }) => record ?? []);
+      const revision = records.at(-1)?.revision ?? this.journal.head?.revision ?? 0;
+      const through = last > 0 ? formatPosition(this.#log.id, last) : this.#through;
+      const textRecord = text && this.#textRecord({ kind: "text", revision, ...text }, unrecorded, through);
+      const isRecordedAlready = records.length === 0 && sameJson(textRecord ?? {}, this.journal.head?.textRecord ?? {});
+      const texts = textRecord === undefined || isRecordedAlready ? [] : [textRecord];
+      // If no text was recorded yet.
+      const first =
+        this.journal.head?.textRecord === undefined && this.#firstText !== undefined ? [this.#firstText] : [];
+      try {
+        if (records.length + texts.length > 0)
+          await this.journal.append([...first, ...records, ...texts], this.#written, !isLazy);
+        if (records.length > 0)
+          this.#written = applyChanges(
+            this.#written,
+            records.flatMap(({ changes }) => changes),
+          );
+        this.#appended = Math.max(this.#appended, end);
+        if (isLazy) return;
+        await this.journal.sync();
+      } catch (error) {
+        // The journal has dropped the records that are not synced.
+        this.#written = this.#synced;
+        this.#appended = 0;
+        throw error;
+      }
+      this.#through = through;
+      this.#markSynced(end);
+    });
+  }
+
+  /** Everything appended to the history is on the disk; it lacks nothing of the first `commits`. */
+  #markSynced(commits: number): void {
+    this.#synced = this.#written;
+    this.#tail.splice(0, commits);
+    this.#appended -= commits;
+  }
+
+  #textRecord(text: TextRecord, unrecorded: readonly ConfigEdit[], through: Position | undefined): TextRecord {
+    return {
+      ...text,
+      ...(this.#lineage !== "" && { lineage: this.#lineage }),
+      ...(unrecorded.length > 0 && { untold: unrecorded }),
+      ...(through !== undefined && { through }),
+    };
+  }
+
+  #moment(): Moment {
+    return { last: this.#tail.at(-1)?.number ?? 0, revision: this.#newestRevision, unrecorded: this.#unrecorded.list };
+  }
+
+  get #newestRevision(): number {
+    const newest = this.#tail.findLast(({ record }) => record !== undefined)?.record;
+    return newest?.revision ?? this.journal.head?.revision ?? 0;
+  }
+
+  /** Drops edits that the file has by now or is no longer to have. */
+  #dropRecordedEdits(): void {
+    this.#unrecorded.keep(
+      ({ scope, field, value }) =>
+        !sameJson(configValue(this.#inFile, scope, field), value) &&
+        sameJson(configValue(this.#wanted, scope, field), value),
+    );
+  }
+
+  #dropOldWrites(now: number): void {
+    const since = now - staleEditAge;
+    const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
+    this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
+  }
+}
+
+/** The most bytes that fields can take in a file's text, however deep they are indented. */
+function mostBytes(edits: readonly ConfigEdit[]): number {
+  return edits.reduce((sum, { field, value }) => sum + 3 * (field.length + mostCharacters(value, 1)) + 200, 0);
+}
+
+/** Assumes ten spaces for each level. Counts without building the text, which for deep nesting is nearly all spaces. */
+function mostCharacters(value: JsonValue | undefined, depth: number): number {
+  if (value === undefined) return 0;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value).length;
+  const line = 10 * depth + 3;
+  let count = line;
+  if (isJsonObject(value))
+    for (const name of Object.keys(value))
+      count += line + JSON.stringify(name).length + mostCharacters(value[name], depth + 1);
+  else for (const item of value) count += line + mostCharacters(item, depth + 1);
+  return count;
+}
+
+export function sameConfig(one: Config, other: Config): boolean {
+  return one === other || diffConfigs(one, other).length === 0;
+}

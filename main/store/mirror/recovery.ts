@@ -1,0 +1,370 @@
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import { runInParts } from "../../time/turns.ts";
+import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
+import type { Journal } from "../history/journal.ts";
+import { applyChanges, type ChangeRecord, type TextRecord } from "../history/record.ts";
+import { JournalDamageError } from "../history/segment.ts";
+import {
+  type Commit,
+  type Committed,
+  type DocumentCommit,
+  numberIn,
+  type Position,
+  positionOf,
+} from "../log/commit-log.ts";
+import { overValues, servedOf } from "../log/document-commits.ts";
+import { interpretingConfig } from "../values/interpret.ts";
+import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
+import { type Mirror, type MirroredCommit, sameConfig } from "./mirror.ts";
+
+/** The state of a repository after a start. */
+export interface StartingPoint {
+  /** `recorded` and `newest` are the values and number of the newest revision, `written` the journal's values. */
+  readonly written: Config;
+  readonly recorded: Config;
+  readonly newest: number;
+  /** Commits that the log has and the journal lacks. */
+  readonly tail: readonly MirroredCommit[];
+  readonly lineage: string;
+  /** The position of the newest revision; undefined if it is not known. */
+  readonly position: Position | undefined;
+  /** Edits that the file should have but lacks, and that no revision records. */
+  readonly unrecorded: readonly ConfigEdit[];
+  /** The file's values, and the revision with these values as far as the daemon wrote them. */
+  readonly inFile: Config;
+  readonly fileRevision: number;
+  /** The values that the file is to have: a person's edit, and the changes that it lacks. */
+  readonly wanted: Config;
+  /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
+  readonly merged: boolean;
+  /** The values that the file had and was to have before any edit by hand. */
+  readonly before: { readonly inFile: Config; readonly wanted: Config };
+}
+
+export interface RecoveryOptions {
+  readonly repo: string;
+  /** Commits that the log has and the journal may lack. */
+  readonly unmirrored: readonly Committed<Commit>[];
+  /** The id of that log. */
+  readonly logId: string;
+  /** The repository's entry in the index. */
+  readonly indexed: { readonly text?: string; readonly revision: number } | undefined;
+  /** The number of acknowledged log entries that cannot be read. Their repositories are unknown. */
+  readonly lost: number;
+  /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
+  readonly isCopy: boolean;
+  /** Whether other machines append to the log too. */
+  readonly isShared: boolean;
+  /** Whether the repository was just added: the journal of an earlier one with this id does not concern its file. */
+  readonly isNew: boolean;
+  readonly scopes: Scopes;
+}
+
+/**
+ * Finds out which commits of the log the journal and the file lack. A file is the daemon's own only if its text and its stamp are
+ * recorded ones, because git or a person may put back an earlier text. The daemon's own file lacks the commits since its text. In a
+ * work tree, any other file counts as a whole and is not written. In the home, it was edited by hand: the commits since its earlier
+ * text stay, except for fields that the edit changed. The journal must be open. Throws the system's error.
+ */
+export async function startingPoint(mirror: Mirror, options: RecoveryOptions): Promise<StartingPoint> {
+  const { journal, files } = mirror;
+  const { content } = files;
+  const hash = mirror.textHash();
+  const { indexed, isNew, lost } = options;
+  const replayed = await replay(journal, options);
+  journal.startAfter(replayed.beginsBehind);
+  const given = Math.max(indexed?.revision ?? 0, replayed.newest > 0 ? replayed.newest + lost : 0);
+  if (replayed.gapTo !== undefined || given > replayed.newest) {
+    // Revision numbers that were assigned, but whose changes are lost.
+    const records = replayed.tail.flatMap(({ record }) => record ?? []);
+    if (records.length > 0) await journal.append(records, replayed.written ?? {});
+    await journal.continueAfter(Math.max(given, replayed.gapTo ?? 0));
+    replayed.tail = [];
+    replayed.written = undefined;
+  }
+  const { tail, lineage } = replayed;
+  const { head } = journal;
+  const written = replayed.written ?? (await recordedInFile(mirror, options.scopes)) ?? (await journal.replay());
+  const records = tail.flatMap(({ record }) => record ?? []);
+  const recorded = applyChanges(
+    written,
+    records.flatMap(({ changes }) => changes),
+  );
+  const newest = records.at(-1)?.revision ?? head?.revision ?? 0;
+  const text = head?.textRecord;
+  const position = records.at(-1)?.position ?? head?.position;
+  const isInTree = content.metadata?.inTree === true;
+  // In the home, a file that was only touched or copied is no edit.
+  const isNewest = isInTree ? mirror.isTextRecorded : text?.text === hash;
+  // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one. The index,
+  // and a later record of the text, know that it was replaced.
+  const isIndexed = text !== undefined && text.text === indexed?.text && indexed.revision >= text.of;
+  const isComplete = isIndexed || (text !== undefined && text.text === text.over);
+  const isReplaced = !isNewest && !isComplete && mirror.isReplacedText;
+  const mayBeOlder = options.isCopy && !isInTree && !isNewest && !isReplaced;
+  const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
+  const newestFileRevision = text === undefined ? (head?.revision ?? 0) : isNewest || isComplete ? text.of : text.since;
+  const isKnown = isNewest || isReplaced || earlier !== undefined;
+  // The newest text has all edits that were recorded as missing in the text before it.
+  const unrecorded = isNewest && text?.over !== hash ? replayed.unrecordedSince : replayed.unrecorded;
+  const { scopes, isShared } = options;
+  const newNames = (config: Config) => withNewNames(config, scopes).config;
+  const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
+  const lackingAfter = async (after: number) =>
+    after < newest
+      ? await changesSince(journal, records, { after, byRules: replayed.byRules, isByHand }, recorded)
+      : [];
+  const stateBefore = (lacking: readonly Lacking[]) => applyConfigEdits(recorded, lacking.map(valueBefore));
+  // The newest committed edit by hand whose text the history does not have yet. The file may have had all values of that revision.
+  const handEdited = records.findLast(isByHand)?.revision ?? 0;
+  const isEdited =
+    handEdited > 0 &&
+    content.kind === "good" &&
+    sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))));
+  const isOurs = isKnown || isEdited;
+  const fileRevision = isEdited ? handEdited : (earlier?.of ?? newestFileRevision);
+  const lacking = await lackingAfter(fileRevision);
+  const inFileThen = applyConfigEdits(
+    recorded,
+    lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
+  );
+  const before = { inFile: inFileThen, wanted: applyConfigEdits(recorded, unrecorded) };
+  const known = { written, recorded, newest, tail, lineage, position, unrecorded, before };
+  // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
+  const inFile = content.kind === "good" ? content.config : inFileThen;
+  if (content.kind === "broken") return { ...known, ...before, fileRevision, merged: false };
+  // A file in a work tree may be another branch's. Where it is missing, none is created: the branch may not have it.
+  const isTakenWhole = isNew || (isInTree && (!isKnown || files.values.status.kind === "missing"));
+  if (isTakenWhole) return { ...known, unrecorded: [], inFile, fileRevision, wanted: inFile, merged: false };
+  // A text that the daemon wrote lacks all these changes. Another text lacks those of fields that still have their earlier value. A
+  // value under a field's old name counts as the field's value.
+  const base = isKnown ? applyConfigEdits(inFile, unrecorded) : inFile;
+  const after = applyConfigEdits(inFileThen, lacking);
+  const fields = new Map(
+    lacking.map(({ scope, field }) => {
+      const path = { scope, field: scopes.newName(scope, field) ?? field };
+      return [joinConfigPath(path.scope, path.field), path];
+    }),
+  );
+  const possible = [inFileThen];
+  // It is not known whether the file had the newest recorded text.
+  if (!isOurs && text !== undefined && text.of > fileRevision) possible.push(stateBefore(await lackingAfter(text.of)));
+  // The edit by hand may have been made in another machine's file.
+  if (!isOurs && isShared) possible.push(stateBefore(lacking));
+  const leftAlone = [...fields.values()].flatMap(path => {
+    const present = valueByAnyName(base, path, scopes);
+    const isAsBefore = isKnown || possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
+    return isAsBefore ? { path, present } : [];
+  });
+  const missing = leftAlone.flatMap(({ path, present }) => {
+    const value = valueByAnyName(after, path, scopes);
+    return sameJson(present, value) ? [] : { ...path, value };
+  });
+  const edits = [...(isKnown ? unrecorded : []), ...writingNewNames(missing, base, scopes)];
+  const wanted = edits.length > 0 ? applyConfigEdits(inFile, edits) : inFile;
+  const inFileBefore = applyConfigEdits(
+    inFileThen,
+    leftAlone.map(({ path, present }) => ({ ...path, value: present })),
+  );
+  return {
+    ...known,
+    inFile,
+    fileRevision,
+    wanted,
+    merged: !isOurs && edits.length > 0 && !possible.some(config => sameConfig(newNames(inFile), newNames(config))),
+    before: { ...before, inFile: inFileBefore },
+  };
+}
+
+/**
+ * In a restored backup, the record of a text that is older than the newest one but still within what the log keeps: the file may be from
+ * the moment when it was copied, and the history from a later one. Somebody put back an even older text by hand.
+ */
+async function earlierText(
+  journal: Journal,
+  hash: string,
+  { unmirrored, logId }: RecoveryOptions,
+): Promise<TextRecord | undefined> {
+  const [oldest] = unmirrored;
+  if (oldest === undefined) return undefined;
+  try {
+    for await (const record of journal.backward(journal.head?.revision ?? 0)) {
+      if (record.kind !== "text") continue;
+      if (record.text === hash) return record;
+      // This was the file's text at the oldest entry of the log.
+      if (numberIn(logId, record.through) < oldest.number) return undefined;
+    }
+  } catch (error) {
+    if (!(error instanceof JournalDamageError)) throw error;
+  }
+  return undefined;
+}
+
+/** A changed field: its earlier value, and the one that it is to have. */
+interface Lacking extends ConfigEdit {
+  readonly before: JsonValue | undefined;
+  /** The last value that an edit by hand gave it. */
+  readonly byHand?: { readonly value: JsonValue | undefined };
+}
+
+function valueBefore({ scope, field, before }: Lacking) {
+  return { scope, field, value: before };
+}
+
+/** The log's commits after the journal's end. */
+interface Replayed {
+  tail: readonly MirroredCommit[];
+  /** The journal's values, if they had to be read. */
+  written: Config | undefined;
+  readonly newest: number;
+  readonly lineage: string;
+  /** Edits that the file should have and that no revision records: all of them, and those committed since the newest text. */
+  readonly unrecorded: readonly ConfigEdit[];
+  readonly unrecordedSince: readonly ConfigEdit[];
+  /** Fields that became active or inactive by a schema or by trust, without an edit: the file lacks nothing of them. */
+  readonly byRules: ReadonlySet<string>;
+  /** After a gap: the last revision that was assigned; nothing else is known. */
+  readonly gapTo: number | undefined;
+  /** How many revisions precede the first one of a journal that is still empty. */
+  readonly beginsBehind: number;
+}
+
+/** Replays a lineage without gaps: an entry is applied if it directly follows the last one, and skipped if the journal has it. */
+async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOptions): Promise<Replayed> {
+  const { head } = journal;
+  const unrecorded = new UnrecordedEdits(head?.textRecord?.untold);
+  const unrecordedSince = new UnrecordedEdits();
+  const recordedThrough = numberIn(logId, head?.textRecord?.through);
+  const tail: MirroredCommit[] = [];
+  let written: Config | undefined;
+  let recorded: Config = {};
+  let newest = head?.revision ?? 0;
+  let lineage = head?.segment === undefined ? undefined : head.lineage;
+  let gapTo: number | undefined;
+  let beginsBehind = 0;
+  const byRules = new Set<string>();
+  for (const { number, entry } of unmirrored) {
+    const document = entry.documents.find(one => one.repo === repo);
+    if (document === undefined || number <= recordedThrough) continue;
+    if (document.begins && document.revision > newest) lineage = document.lineage;
+    else if (lineage !== undefined && document.lineage !== lineage) continue;
+    const edited = new Set(document.edits.map(changeKey(document.revision)));
+    for (const key of servedOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
+    // Earlier commits were made by another machine, or are no longer kept.
+    if (document.begins && head?.segment === undefined && tail.length === 0) {
+      newest = Math.max(newest, document.revision - 1);
+      beginsBehind = newest;
+    }
+    // A snapshot includes the commits in between.
+    if (document.isWhole && document.revision > newest) newest = document.revision - 1;
+    if (document.revision > newest + 1) {
+      gapTo = Math.max(gapTo ?? 0, document.revision);
+    } else if (document.revision === newest + 1 && gapTo === undefined) {
+      if (written === undefined) {
+        written = await journal.replay();
+        recorded = written;
+      }
+      const replayed = overValues(document, recorded);
+      const record = { ...recordOf(entry, replayed, recorded), position: positionOf({ number, entry }, logId) };
+      const { edits } = replayed;
+      tail.push({ number, record, edits });
+      unrecorded.commit(edits, record.changes);
+      unrecordedSince.commit(edits, record.changes);
+      recorded = applyChanges(recorded, record.changes);
+      newest = document.revision;
+    } else if (document.revision === newest && document.served?.length === 0) {
+      // The file had a value that could not become active.
+      const { edits } = document;
+      tail.push({ number, record: undefined, edits });
+      unrecorded.commit(edits, []);
+      unrecordedSince.commit(edits, []);
+    } else if (gapTo === undefined) {
+      // The history has the revision, but not the edits that no revision records.
+      unrecorded.commit(document.edits, servedOf(document));
+      unrecordedSince.commit(document.edits, servedOf(document));
+    }
+  }
+  const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list, byRules };
+  return { tail, written, newest, lineage: lineage ?? "", ...edits, gapTo, beginsBehind };
+}
+
+/** A change of a field at a revision. */
+function changeKey(revision: number): (path: ConfigPath) => string {
+  return ({ scope, field }) => `${revision} ${joinConfigPath(scope, field)}`;
+}
+
+/** A commit as a record of the history, without its position. `recorded` are the values before it. */
+export function recordOf(
+  { documents: _, number: __, ...commit }: Commit,
+  document: DocumentCommit,
+  recorded: Config,
+): ChangeRecord {
+  const { kind: ___, ...who } = commit;
+  const changes = servedOf(document).map(({ scope, field, value }) => {
+    const before = configValue(recorded, scope, field);
+    return { scope, field, ...(before !== undefined && { before }), ...(value !== undefined && { after: value }) };
+  });
+  const { lineage, revision } = document;
+  return { kind: "change", revision, ...who, ...(lineage !== "" && { lineage }), changes };
+}
+
+/** The fields that changed after a revision, with their values at that revision and now, as far as known. */
+async function changesSince(
+  journal: Journal,
+  tail: readonly ChangeRecord[],
+  {
+    after,
+    byRules,
+    isByHand,
+  }: { readonly after: number; readonly byRules: ReadonlySet<string>; isByHand(record: ChangeRecord): boolean },
+  recorded: Config,
+): Promise<Lacking[]> {
+  const changed = new Map<string, Lacking>();
+  /** The values of fields before schemas or trust changed them: the file is to keep these. */
+  const ruledOut = new Map<string, JsonValue | undefined>();
+  const add = (record: ChangeRecord) => {
+    const { changes, revision } = record;
+    for (const path of changes.toReversed()) {
+      const { scope, field, before, after: value } = path;
+      const key = joinConfigPath(scope, field);
+      const known = changed.get(key);
+      if (known === undefined && byRules.has(changeKey(revision)(path))) {
+        ruledOut.set(key, before);
+        continue;
+      }
+      const present = ruledOut.has(key) ? ruledOut.get(key) : configValue(recorded, scope, field);
+      const byHand = known?.byHand ?? (isByHand(record) ? { value } : undefined);
+      const newest = known === undefined ? present : known.value;
+      changed.set(key, { scope, field, before, value: newest, ...(byHand !== undefined && { byHand }) });
+    }
+  };
+  for (const record of tail.toReversed()) if (record.revision > after) add(record);
+  try {
+    for await (const record of journal.backward(journal.head?.revision ?? 0)) {
+      if (record.revision <= after) break;
+      if (record.kind === "change") add(record);
+    }
+  } catch (error) {
+    if (!(error instanceof JournalDamageError)) throw error;
+  }
+  // In the order of the changes, so that new fields are written to the file in the same order as without a crash.
+  return [...changed.values()].toReversed();
+}
+
+/** The recorded values without reading the journal's records: those of the file, if its text is the recorded one. */
+async function recordedInFile(mirror: Mirror, scopes: Scopes): Promise<Config | undefined> {
+  const { files, journal } = mirror;
+  const { content } = files;
+  const text = journal.head?.textRecord;
+  const holdsAll = text?.isWhole === true && text.of === journal.head?.revision && text.text === mirror.textHash();
+  if (content.kind === "broken" || !holdsAll) return undefined;
+  // A text recorded as whole had only active values.
+  const rules = { scopes, isTrusted: () => true };
+  const { stored, health } = await runInParts(
+    interpretingConfig(content.config, undefined, rules, { acknowledged: content.config }),
+  );
+  return health.length === 0 ? stored : undefined;
+}

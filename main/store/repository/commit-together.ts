@@ -1,0 +1,64 @@
+import { type Commit, type CommitLog, ConflictError, type DocumentCommit } from "../log/commit-log.ts";
+import { storageFailure } from "../storage-failure.ts";
+import type { Applied, ChangeRequest } from "../store.ts";
+import type { Repository } from "./repository.ts";
+import type { PreparedChanges } from "./repository-changes.ts";
+
+/**
+ * Commits one change of several repositories as one entry of the log, so that all of it becomes active or nothing. The caller must
+ * hold each repository (`exclusive`). If any `decide` refuses, nothing is changed, and the answers say why. Throws RepoconfError
+ * 1102, 1106, 1107 or 1108.
+ */
+export async function commitTogether<Answer>(
+  ...args: Parameters<typeof decideAndCommit<Answer>>
+): Promise<Map<string, Applied<Answer>>> {
+  try {
+    return await decideAndCommit(...args);
+  } finally {
+    for (const repository of args[0]) await repository.dropPrepared();
+  }
+}
+
+async function decideAndCommit<Answer>(
+  repositories: readonly Repository[],
+  requests: ReadonlyMap<string, ChangeRequest<Answer>>,
+  log: CommitLog,
+): Promise<Map<string, Applied<Answer>>> {
+  const answers = new Map<string, Applied<Answer>>();
+  const changes: PreparedChanges[] = [];
+  let isRefused = false;
+  for (const repository of repositories) {
+    const request = requests.get(repository.id);
+    if (request === undefined) continue;
+    const { prepared, applied, refused } = await repository.prepare(request);
+    answers.set(repository.id, applied);
+    changes.push(prepared);
+    isRefused ||= refused;
+  }
+  if (isRefused) return answers;
+  const documents: DocumentCommit[] = changes.flatMap(({ commits }) => commits.flatMap(commit => commit.documents));
+  const first = changes.flatMap(({ commits }) => commits).at(0);
+  if (first === undefined) {
+    for (const prepared of changes) prepared.commit([]);
+    return answers;
+  }
+  const commit: Commit = { ...first, documents };
+  try {
+    await log.append({
+      entries: [commit],
+      after: Math.min(...changes.map(({ after }) => after)),
+      committed: number => {
+        const last = changes.findLast(({ commits }) => commits.length > 0);
+        for (const prepared of changes) prepared.commit([number], prepared !== last);
+      },
+    });
+  } catch (error) {
+    if (error instanceof ConflictError) {
+      await Promise.race(repositories.map(repository => repository.conflictApplied(error)));
+      return decideAndCommit(repositories, requests, log);
+    }
+    throw storageFailure(documents[0]?.repo ?? "", error);
+  }
+  await Promise.all(repositories.map(repository => repository.followInTree()));
+  return answers;
+}

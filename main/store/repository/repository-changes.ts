@@ -1,0 +1,225 @@
+import type { Config } from "../../../shared/config.ts";
+import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
+import { timeText } from "../../time/clock.ts";
+import { runInParts } from "../../time/turns.ts";
+import type { FileIntake } from "../hand-edits/file-intake.ts";
+import { applyChanges, type ChangeRecord } from "../history/record.ts";
+import { type Commit, ConflictError, formatPosition, type LogNumber } from "../log/commit-log.ts";
+import { documentCommit, whyOf } from "../log/document-commits.ts";
+import type { MirroredCommit } from "../mirror/mirror.ts";
+import { foreignEditTime, type MirrorFollower } from "../mirror/mirror-follower.ts";
+import { storageFailure } from "../storage-failure.ts";
+import type { Applied, ChangeRequest } from "../store.ts";
+import { placedAs } from "../values/interpret.ts";
+import { type Decided, decidingBatch, type WaitingChange } from "./decide-batch.ts";
+import type { ServedState } from "./repository-state.ts";
+
+/** Decided changes, ready to be committed. */
+export interface PreparedChanges {
+  readonly decided: readonly Decided[];
+  /** The values that the file is to have after them. */
+  readonly config: Config;
+  /** The last log entry that the decision is based on. */
+  readonly after: LogNumber;
+  /** The commits for the log, one for each change that edits anything. */
+  readonly commits: readonly Commit[];
+  /**
+   * Makes them visible and publishes them; `numbers` are those of their log entries, in order. `isPart`: other repositories
+   * have more of the same entry.
+   */
+  commit(numbers: readonly LogNumber[], isPart?: boolean): void;
+}
+
+/** Decides requested changes on the newest state and appends the result to the log. */
+export class RepositoryChanges {
+  readonly #served: ServedState;
+  readonly #intake: FileIntake;
+  readonly #follower: MirrorFollower;
+
+  constructor(served: ServedState, intake: FileIntake, follower: MirrorFollower) {
+    this.#served = served;
+    this.#intake = intake;
+    this.#follower = follower;
+  }
+
+  /** Decides on the newest state, for the caller to append to the log. Call it inside `exclusive`. Throws RepoconfError 1102, 1106, 1107 or 1108. */
+  async prepare<Answer>(
+    request: ChangeRequest<Answer>,
+  ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    for (;;) {
+      await this.#intake.bringUpToDate();
+      const refusal = this.#intake.refusal;
+      if (refusal !== undefined) throw refusal;
+      const waiting: WaitingChange = { kind: "change", request, settle: () => {} };
+      const prepared = await this.#decide([waiting]);
+      if (this.#served.isCheckedByOldRules) continue;
+      const [decided] = prepared.decided;
+      if (decided === undefined) throw new Error("the change was not processed");
+      if (decided.error !== undefined) throw decided.error;
+      const fits = await this.#fits(prepared);
+      if (await this.#isStale(prepared, end)) continue;
+      if (await this.#isForeign(prepared, end)) continue;
+      if (!fits) throw storageFailure(this.#served.id, new DocumentTooLargeError());
+      const applied = { state: decided.after, answer: decided.answer as Answer };
+      return { prepared, applied, refused: decided.refused };
+    }
+  }
+
+  /** Decides the changes of the batch in order, each on the outcome of the previous one, and appends the result to the log. */
+  async change(batch: readonly WaitingChange[]): Promise<void> {
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    let prepared: PreparedChanges;
+    let fits: boolean;
+    do {
+      await this.#intake.bringUpToDate();
+      const refusal = this.#intake.refusal;
+      if (refusal !== undefined) {
+        for (const { settle } of batch) settle({ error: refusal });
+        return;
+      }
+      prepared = await this.#decide(batch);
+      await this.#served.turn();
+      fits = await this.#fits(prepared);
+      // Repeat if the rules differ from those that the state was checked by.
+    } while (
+      this.#served.isCheckedByOldRules ||
+      (await this.#isStale(prepared, end)) ||
+      (await this.#isForeign(prepared, end))
+    );
+    if (!fits) {
+      // Tried one by one, to find out which of them is too large.
+      const [only, ...others] = batch;
+      if (others.length > 0) for (const waiting of batch) await this.change([waiting]);
+      else only?.settle({ error: storageFailure(this.#served.id, new DocumentTooLargeError()) });
+      return;
+    }
+    const { commits: entries, after } = prepared;
+    try {
+      if (entries.length === 0) prepared.commit([]);
+      else
+        await this.#served.options.log.append({
+          entries,
+          after,
+          committed: first => prepared.commit(entries.map((_, index) => first + index)),
+        });
+    } catch (error) {
+      if (error instanceof ConflictError) {
+        await this.#intake.conflictApplied(error);
+        return this.change(batch);
+      }
+      const failure = storageFailure(this.#served.id, error);
+      // Each change alone may fit into one log entry.
+      if (failure.code === 1107 && batch.length > 1) for (const waiting of batch) await this.change([waiting]);
+      else for (const { settle } of batch) settle({ error: failure });
+      return;
+    }
+    if (entries.length > 0) await this.#follower.followInTree();
+    for (const { waiting, after, answer, error } of prepared.decided)
+      waiting.settle(error === undefined ? { applied: { state: after, answer } } : { error });
+  }
+
+  async #decide(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
+    const after = this.#served.options.log.newest;
+    const { decided, config } = await runInParts(
+      decidingBatch(batch, this.#served.current, this.#served.mirror.wanted, this.#served.rules),
+    );
+    const time = timeText(this.#served.options.clock);
+    const made = decided
+      .filter(({ edits }) => edits.length > 0)
+      .map(one => ({ one, record: this.#recordOf(one, time) }));
+    const commits = made.map(({ one, record }): Commit => {
+      const { actor, source } = one.waiting.request;
+      const place = { repo: this.#served.id, lineage: this.#served.lineage, revision: one.after.revision };
+      const document = documentCommit(place, one.edits, record?.changes ?? []);
+      return {
+        kind: "commit",
+        time,
+        actor,
+        source,
+        ...whyOf(one.waiting.request),
+        ...this.#served.origin,
+        documents: [document],
+      };
+    });
+    const trust = this.#served.trusting(made.flatMap(({ one }) => one.edits));
+    const commit = (numbers: readonly LogNumber[], isPart = false) => {
+      const before = this.#served.current;
+      // Without the states after each: the mirror keeps these until the history is written, and a state has all values.
+      const committed = made.map(({ one, record }, index): MirroredCommit => {
+        const number = numbers[index] ?? 0;
+        const position = formatPosition(this.#served.options.log.id, number);
+        return { number, record: record && { ...record, position }, edits: one.edits };
+      });
+      const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
+      const last = { ...(decided.at(-1)?.after ?? before), position };
+      // Not earlier: until here nobody may see the new values, not even in the history.
+      trust();
+      for (const { one } of made) {
+        const isAll = this.#served.recorded === one.before.stored && one.after.stored !== undefined;
+        this.#served.recorded = isAll ? one.after.stored : applyChanges(this.#served.recorded, one.changes);
+      }
+      // The text is unchanged so far; the places are updated when it is rewritten.
+      if (made.length > 0) {
+        this.#served.mirror.commit(committed, config);
+        this.#served.setState(last, placedAs(last.health, before.health));
+      }
+      for (const [index, { record }] of committed.entries()) {
+        const state = made[index]?.one.after;
+        if (record !== undefined && state !== undefined)
+          this.#served.options.publish({ kind: "changed", state, change: record, isPart });
+      }
+      this.#served.publishDifferences(before, this.#served.current, false);
+      if (made.length > 0) this.#served.options.onBehind();
+    };
+    return { decided, config, after, commits, commit };
+  }
+
+  /** Whether the files changed since the decision. A set of a value that is already there must be decided again then. */
+  async #isStale({ decided }: PreparedChanges, end: number): Promise<boolean> {
+    const isClaimed = decided.some(({ wanted }) => wanted) && decided.every(({ edits }) => edits.length === 0);
+    return isClaimed && this.#served.options.clock.monotonic() < end && (await this.#intake.refresh());
+  }
+
+  /**
+   * In a work tree the new text is written to a temporary file before the commit, to keep the time between the check of the file and its
+   * replacement short: a checkout by git comes either before the change or, as a whole, after it. Throws ForeignEditError if
+   * another program keeps changing the file.
+   */
+  async #isForeign({ commits, config }: PreparedChanges, end: number): Promise<boolean> {
+    if (!this.#served.current.inTree || commits.length === 0) return false;
+    try {
+      await this.#served.mirror.prepare(config, this.#served.options.scopes);
+      return false;
+    } catch (error) {
+      // If the disk refuses, the set is still committed, and `health` reports the file.
+      if (!(error instanceof ForeignEditError)) return false;
+      if (this.#served.options.clock.monotonic() > end) throw storageFailure(this.#served.id, error);
+      return this.#intake.refresh();
+    }
+  }
+
+  #fits({ decided, config }: PreparedChanges): Promise<boolean> {
+    return this.#served.mirror.fits(
+      decided.flatMap(({ edits }) => edits),
+      config,
+    );
+  }
+
+  /** Undefined if no active value changes. */
+  #recordOf({ waiting, before, after, changes }: Decided, time: string): ChangeRecord | undefined {
+    if (before.revision === after.revision) return undefined;
+    const { actor, source } = waiting.request;
+    return {
+      kind: "change",
+      revision: after.revision,
+      time,
+      actor,
+      source,
+      ...whyOf(waiting.request),
+      ...this.#served.origin,
+      ...(this.#served.lineage !== "" && { lineage: this.#served.lineage }),
+      changes,
+    };
+  }
+}

@@ -1,0 +1,278 @@
+import { lstatSync, type Stats } from "node:fs";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import type { Config } from "../../../shared/config.ts";
+import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
+import { type FileStamp, foreignStampOf, sameStamp } from "../../files/durable-text-file.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import { JsonDocument } from "../../files/json-document.ts";
+import { isRemote } from "../../git/git-remote.ts";
+import { gitFolderBeside, inTreeFileName } from "../../git/work-tree.ts";
+import type { Clock } from "../../time/clock.ts";
+import { type RecordedFolder, WorkTreeFolder } from "./work-tree-folder.ts";
+
+/** The folders of the home that the store uses. */
+export interface StoreFolders {
+  readonly repositories: string;
+  readonly journal: string;
+  readonly log: string;
+  readonly temporary: string;
+  readonly removed: string;
+}
+
+export interface RepositoryMetadata {
+  readonly name: string;
+  readonly path?: string;
+  /** Of a log that several machines share: what it is a clone of, as HOST/PATH. */
+  readonly remote?: string;
+  readonly inTree: boolean;
+}
+
+/** What the files of a repository hold now, or why they cannot be used. */
+export type RepositoryContent =
+  | { readonly kind: "good"; readonly metadata: RepositoryMetadata; readonly config: Config }
+  | { readonly kind: "broken"; readonly metadata?: RepositoryMetadata; readonly problem: HealthProblem };
+
+/** The versions of a repository's files that were last read or written. */
+export interface FileStamps {
+  readonly home?: FileStamp | undefined;
+  readonly tree?: FileStamp | undefined;
+}
+
+export function sameStamps(one: FileStamps, other: FileStamps): boolean {
+  return sameStamp(one.home, other.home) && sameStamp(one.tree, other.tree);
+}
+
+export interface IndexedTree {
+  readonly path?: string;
+  readonly folder?: RecordedFolder;
+}
+
+export interface RepositoryFilesOptions {
+  /** The file was there a while ago, so one that is broken or missing may be in the middle of a save. */
+  readonly isExpected?: boolean;
+  /** The repository has just been added. */
+  readonly isNew?: boolean;
+  readonly indexed?: IndexedTree | undefined;
+}
+
+/**
+ * The one or two files of a repository: `repos/<id>.json` in the home, which holds name, path and values, or, in-tree,
+ * points to `<path>/.repoconf.json`, which holds the values.
+ */
+export class RepositoryFiles {
+  readonly home: JsonDocument;
+  #tree: JsonDocument | undefined;
+  #treeFolder: WorkTreeFolder | undefined;
+  /** Why the file is not there, if it is not that the work tree has none. */
+  #folderProblem: string | undefined;
+  readonly #id: string;
+  readonly #fileSystem: FileSystem;
+  readonly #clock: Clock;
+  /** The work tree that the index knows. */
+  readonly #indexed: IndexedTree | undefined;
+  /** Whether a person has just named the folder of the work tree. */
+  #isFolderChosen: boolean;
+
+  constructor(
+    id: string,
+    folders: StoreFolders,
+    fileSystem: FileSystem,
+    clock: Clock,
+    { isExpected = false, isNew = false, indexed }: RepositoryFilesOptions = {},
+  ) {
+    this.#id = id;
+    this.#fileSystem = fileSystem;
+    this.#clock = clock;
+    this.#indexed = indexed;
+    this.#isFolderChosen = isNew;
+    this.home = new JsonDocument({
+      path: join(folders.repositories, `${id}.json`),
+      temporaryFolder: folders.temporary,
+      mode: 0o600,
+      maximumBytes: limits.repositoryFileBytes,
+      keepsReplaced: true,
+      isExpected,
+      fileSystem,
+      clock,
+    });
+  }
+
+  /** The file that holds the values. */
+  get values(): JsonDocument {
+    return this.#tree ?? this.home;
+  }
+
+  /** The file that a person has to edit: the one that holds the values, or the pointer to it while that is broken. */
+  get edited(): JsonDocument {
+    return this.home.status.kind === "good" ? this.values : this.home;
+  }
+
+  get tree(): JsonDocument | undefined {
+    return this.#tree;
+  }
+
+  get stamps(): FileStamps {
+    return { home: this.home.stamp, tree: this.#tree?.stamp };
+  }
+
+  /** Reads the files and returns whether any of them changed. */
+  async refresh(): Promise<boolean> {
+    const homeChanged = await this.home.refresh();
+    this.follow();
+    const tree = this.#tree;
+    let treeChanged = false;
+    const problem = this.#folderProblem;
+    this.#folderProblem = await this.#treeFolder?.read(async () => {
+      treeChanged = (await tree?.refresh()) ?? false;
+      return tree?.status.kind !== "missing";
+    });
+    return homeChanged || treeChanged || this.#folderProblem !== problem;
+  }
+
+  /** Identifies the work tree's folder for a later start. */
+  get treeFolder(): RecordedFolder | undefined {
+    return this.#treeFolder?.recorded;
+  }
+
+  /** Call when a person has named the folder: it is the right one, whatever it was before. */
+  chooseFolder(): void {
+    this.#isFolderChosen = true;
+    void this.#tree?.dropReplaced().catch(() => {});
+    this.#tree = undefined;
+    this.follow();
+  }
+
+  /**
+   * Whether a file may be another one than was last read or written, by its stamp: a refresh tells. Costs some microseconds for
+   * the file of the home; a work tree may be on a slower disk, and is not waited for by others.
+   */
+  async isTouched(): Promise<boolean> {
+    if (!sameStamp(stampNow(this.home.path), this.home.stamp)) return true;
+    const tree = this.#tree;
+    if (tree === undefined) return false;
+    // Without the file nothing but a look tells a work tree from a folder whose disk is away.
+    return tree.status.kind === "missing" || !sameStamp(await foreignStampOf(tree.path, this.#clock), tree.stamp);
+  }
+
+  /** What was found at the last refresh, or written since. */
+  get content(): RepositoryContent {
+    const { status } = this.home;
+    if (status.kind !== "good") return { kind: "broken", problem: fileProblem(this.home) };
+    const metadata = readMetadata(this.#id, this.home.value);
+    if (this.home.value["inTree"] === true && !metadata.inTree) {
+      return {
+        kind: "broken",
+        metadata,
+        problem: shapeProblem(this.home, "path", "must be the absolute path of the work tree"),
+      };
+    }
+    if (this.#folderProblem !== undefined)
+      return { kind: "broken", metadata, problem: { code: 1106, message: this.#folderProblem } };
+    // A branch without the in-tree file has no stored values.
+    if (this.#tree?.status.kind === "missing") return { kind: "good", metadata, config: {} };
+    if (this.values.status.kind !== "good") return { kind: "broken", metadata, problem: fileProblem(this.values) };
+    const { config = {} } = this.values.value;
+    if (isConfig(config)) return { kind: "good", metadata, config };
+    const scope = isJsonObject(config) ? Object.keys(config).find(name => !isJsonObject(config[name])) : undefined;
+    const problem = shapeProblem(this.values, scope === undefined ? "config" : `config.${scope}`);
+    return { kind: "broken", metadata, problem };
+  }
+
+  /** Opens the file that the pointer names now, or none. While the pointer is broken the one it named last stays. */
+  follow(): void {
+    if (this.home.status.kind !== "good") return;
+    const metadata = readMetadata(this.#id, this.home.value);
+    const path = metadata.inTree && metadata.path !== undefined ? join(metadata.path, inTreeFileName) : undefined;
+    if (this.#tree?.path === path) return;
+    void this.#tree?.dropReplaced().catch(() => {});
+    this.#treeFolder =
+      path === undefined
+        ? undefined
+        : new WorkTreeFolder({
+            id: this.#id,
+            path: dirname(path),
+            pointer: this.home.path,
+            fileSystem: this.#fileSystem,
+            recorded: this.#indexed?.path === dirname(path) ? this.#indexed.folder : undefined,
+            isChosen: this.#isFolderChosen,
+          });
+    const folder = this.#treeFolder;
+    // Later, only a person changes the path.
+    this.#isFolderChosen = true;
+    // Looked for at a write, until there is one. Should it go, the write falls back.
+    let gitFolder: string | undefined;
+    this.#tree =
+      path === undefined
+        ? undefined
+        : new JsonDocument({
+            path,
+            // Beside it, as a rename cannot cross file systems; but there git would show, commit or stash it.
+            temporaryFolder: dirname(path),
+            betterTemporaryFolder: async () => {
+              gitFolder ??= await gitFolderBeside(dirname(path));
+              return gitFolder;
+            },
+            mayCreate: () => folder?.isThere() ?? true,
+            mode: 0o644,
+            maximumBytes: limits.repositoryFileBytes,
+            isForeign: true,
+            keepsReplaced: true,
+            fileSystem: this.#fileSystem,
+            clock: this.#clock,
+          });
+  }
+}
+
+/** Known to be configurations: nothing of them ever changes, and it is asked again at each step of a change. */
+const configs = new WeakSet<object>();
+
+/** Whether it is scopes with fields, whatever the fields say. */
+export function isConfig(value: unknown): value is Config {
+  if (!isJsonObject(value)) return false;
+  if (configs.has(value)) return true;
+  if (!Object.values(value).every(isJsonObject)) return false;
+  configs.add(value);
+  return true;
+}
+
+/** Undefined if there is no file, or if its stamp cannot be read. */
+function stampNow(path: string): FileStamp | undefined {
+  let stats: Stats | undefined;
+  try {
+    stats = lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+  return stats && { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
+}
+
+function fileProblem(document: JsonDocument): HealthProblem {
+  const { status } = document;
+  const name = basename(document.path);
+  if (status.kind !== "broken") return { code: 1106, message: `${name} is missing` };
+  const { message, line, column } = status;
+  return {
+    code: 1106,
+    message: `${name}: ${message}`,
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  };
+}
+
+function shapeProblem(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
+  const place = document.status.kind === "good" ? document.status.json.locate([path.split(".")])[0] : undefined;
+  return { code: 1106, message: `${basename(document.path)}: "${path}" ${rule}`, ...place };
+}
+
+/** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */
+function readMetadata(id: string, value: JsonObject): RepositoryMetadata {
+  const { name, path, remote, inTree } = value;
+  return {
+    name: typeof name === "string" && name !== "" ? name : id,
+    ...(typeof path === "string" && isAbsolute(path) && { path }),
+    ...(isRemote(remote) && { remote }),
+    inTree: inTree === true && typeof path === "string" && isAbsolute(path),
+  };
+}

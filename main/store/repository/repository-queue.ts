@@ -1,0 +1,101 @@
+import type { Applied, ChangeRequest } from "../store.ts";
+import type { Outcome, WaitingChange } from "./decide-batch.ts";
+
+type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
+
+/** Callbacks of the queue, never two at the same time. */
+export interface QueueHost {
+  /** Whether the files were not read yet. */
+  readonly isToBeRead: boolean;
+  /** Does not throw. */
+  refresh(): Promise<void>;
+  change(batch: readonly WaitingChange[]): Promise<void>;
+  /** Called at the end of a change. */
+  dropPrepared(): Promise<void>;
+}
+
+/** A repository's queue: runs one task at a time, refreshes of the files first. Waiting changes are combined into one batch. */
+export class RepositoryQueue {
+  readonly #host: QueueHost;
+  readonly #waiting: Waiting[] = [];
+  #refreshes: (() => void)[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(host: QueueHost) {
+    this.#host = host;
+  }
+
+  /** Whether anything waits or runs. */
+  get isBusy(): boolean {
+    return this.#running !== undefined || this.#waiting.length > 0 || this.#refreshes.length > 0;
+  }
+
+  /** Requests a refresh of the files, which runs before other waiting tasks. Resolves after it. */
+  refresh(): Promise<void> {
+    const refreshed = new Promise<void>(resolve => this.#refreshes.push(resolve));
+    this.#wake();
+    return refreshed;
+  }
+
+  change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: Outcome) =>
+        "error" in outcome ? reject(outcome.error) : resolve(outcome.applied as Applied<Answer>);
+      this.#waiting.push({ kind: "change", request, settle });
+      this.#wake();
+    });
+  }
+
+  /** Runs `task` while nothing else changes this repository. */
+  exclusive<Result>(task: () => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const run = () => task().then(resolve, reject);
+      this.#waiting.push({ kind: "exclusive", run });
+      this.#wake();
+    });
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  #wake(): void {
+    if (this.#running !== undefined) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#waiting.length > 0 || this.#refreshes.length > 0) this.#wake();
+    });
+  }
+
+  async #run(): Promise<void> {
+    // Requests of one turn of the event loop become one batch.
+    await Promise.resolve();
+    for (;;) {
+      const head = this.#waiting[0];
+      if (this.#host.isToBeRead || this.#refreshes.length > 0) {
+        const refreshes = this.#refreshes;
+        this.#refreshes = [];
+        await this.#host.refresh();
+        for (const resolve of refreshes) resolve();
+      } else if (head === undefined) {
+        return;
+      } else if (head.kind === "exclusive") {
+        this.#waiting.shift();
+        await head.run();
+      } else {
+        const end = this.#waiting.findIndex(waiting => waiting.kind === "exclusive");
+        const batch = this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
+        const changes = batch.filter(waiting => waiting.kind === "change");
+        try {
+          await this.#host.change(changes);
+        } catch (error) {
+          // After a bug, callers must still get an answer, and the queue must go on.
+          for (const { settle } of changes) settle({ error });
+        } finally {
+          await this.#host.dropPrepared();
+        }
+      }
+    }
+  }
+}

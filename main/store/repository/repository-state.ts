@@ -1,0 +1,260 @@
+import { type Config, type ConfigEdit, configEntries, filterConfig } from "../../../shared/config.ts";
+import { diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
+import { describeProblem } from "../../../shared/health.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import type { Clock } from "../../time/clock.ts";
+import { nextTurn, runInParts } from "../../time/turns.ts";
+import type { Journal } from "../history/journal.ts";
+import type { Commit, CommitLog, Committed } from "../log/commit-log.ts";
+import { Mirror } from "../mirror/mirror.ts";
+import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "../store.ts";
+import {
+  type Interpretation,
+  interpretingConfig,
+  type Locate,
+  placed,
+  type Rules,
+  trustedByNewRules,
+} from "../values/interpret.ts";
+import { type TrustedValues, trustHash } from "../values/trusted-values.ts";
+import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
+import type { RecordedFolder } from "./work-tree-folder.ts";
+
+/** The index's entry of a repository, used until its files are read. */
+export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {
+  readonly stamps: FileStamps;
+  /** Hash of the values file's text, if it had every commit; absent if it lacked one. */
+  readonly text?: string;
+  /** Identifies the folder of an in-tree repository. */
+  readonly folder?: RecordedFolder;
+}
+
+export interface RepositoryOptions {
+  readonly id: string;
+  /** Called when first needed, like the journal: of ten thousand repositories most are never opened. */
+  files(): RepositoryFiles;
+  journal(): Journal;
+  readonly log: CommitLog;
+  readonly scopes: Scopes;
+  readonly trust: TrustedValues;
+  readonly clock: Clock;
+  readonly indexed: IndexedRepository | undefined;
+  /** The repository's log commits that its history may lack. */
+  readonly unmirrored: readonly Committed<Commit>[];
+  /** The number of log entries that cannot be read. */
+  readonly lost: number;
+  /** See `RecoveryOptions`. */
+  readonly isCopy: boolean;
+  /** Who has just added it; undefined if it existed before. */
+  readonly addedBy: Actor | undefined;
+  publish(event: StoreEvent): void;
+  /** Called with name and path in the file, whenever it was read. */
+  onMetadata(state: RepositoryState): void;
+  /** Called when the history or the file lacks a commit. */
+  onBehind(): void;
+  /** Called when both have every commit. */
+  onLevel(): void;
+  /** Keeps a text that somebody saved at the moment of a write and that is not JSON. */
+  keepText(id: string, path: string): Promise<void>;
+  /** Called for failures that no caller learns of. */
+  onProblem(message: string, error: unknown): void;
+}
+
+/** From this many characters on, a file's text is processed in parts. */
+const largeText = 64 * 1024;
+
+/** The active values of one repository, the rules they were checked by, and the problems. Publishes changes. */
+export class ServedState {
+  readonly id: string;
+  readonly options: RepositoryOptions;
+  /** The newest durable state; until the files are read, the one in the index. */
+  current: RepositoryState;
+  /** The values in the log: the active ones, and the last ones of scopes that are missing now. */
+  recorded: Config = {};
+  /** The stamps of the files that `current` was made from. */
+  stamps: FileStamps = {};
+  /** The defaults of the rules that `current` was checked by: a new object whenever a rule changes. */
+  checkedBy: Config | undefined;
+  /** Distinguishes this repository from earlier ones with the same id. */
+  lineage = "";
+  /** The machine that commits are made on, if the log is shared. */
+  readonly origin: { readonly machine?: string };
+  #mirror: Mirror | undefined;
+  /** `visible`, made from the state `of` by the scopes with the defaults `by`. */
+  #visible: { readonly of: RepositoryState; readonly by: Config; readonly state: RepositoryState } | undefined;
+  /** Why the file cannot be written. */
+  #mirrorProblem: HealthProblem | undefined;
+
+  constructor(options: RepositoryOptions) {
+    const { id, indexed } = options;
+    this.id = id;
+    this.options = options;
+    this.origin = options.log.shared ?? {};
+    const { name = id, path, remote, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
+    const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
+    const metadata = { id, name, ...place, inTree };
+    this.current = { ...metadata, revision, position, health, stored: undefined };
+  }
+
+  /** Created on first use. */
+  get mirror(): Mirror {
+    const { files, journal, log, clock } = this.options;
+    this.#mirror ??= new Mirror(files(), journal(), log, clock);
+    return this.#mirror;
+  }
+
+  /**
+   * The state for everyone outside of the repository. New schemas are in use at once, but the values are interpreted by them only when
+   * that is in the log: until then, what they make a command of is not active.
+   */
+  get visible(): RepositoryState {
+    const { stored } = this.current;
+    const { scopes } = this.options;
+    if (this.#visible?.of === this.current && this.#visible.by === scopes.defaults) return this.#visible.state;
+    const trusted = stored && trustedByNewRules(stored, this.rules);
+    const state = trusted === stored ? this.current : { ...this.current, stored: trusted };
+    this.#visible = { of: this.current, by: scopes.defaults, state };
+    return state;
+  }
+
+  /** Undefined if it was not created yet. */
+  get madeMirror(): Mirror | undefined {
+    return this.#mirror;
+  }
+
+  get files(): RepositoryFiles {
+    return this.mirror.files;
+  }
+
+  /** The problems of the values, without the one that the file cannot be written. */
+  get problems(): readonly HealthProblem[] {
+    return this.current.health.filter(problem => problem !== this.#mirrorProblem);
+  }
+
+  /** Yields to the event loop if the file is large. */
+  async turn(): Promise<void> {
+    if (this.#isLarge) await nextTurn();
+  }
+
+  get #isLarge(): boolean {
+    return (this.files.values.text?.length ?? 0) > largeText;
+  }
+
+  get rules(): Rules {
+    return this.rulesOf(this.options.scopes);
+  }
+
+  /** The rules that would apply with these scopes. */
+  rulesOf(scopes: Scopes): Rules {
+    const { trust } = this.options;
+    const isTrusted = (path: ConfigPath, value: JsonValue) =>
+      !this.#isOfWorkTree || trust.has(this.id, scopes, path, value);
+    return { scopes, isTrusted };
+  }
+
+  /** Whether git may change the values. A file of the home is the person's own. */
+  get #isOfWorkTree(): boolean {
+    return this.files.tree !== undefined;
+  }
+
+  /**
+   * Returns a function that trusts the commands among values that are set by somebody with the right to. They are trusted as what they
+   * are now: until a set is committed, a new schema may make a command of what was set as a text.
+   */
+  trusting(edits: readonly ConfigEdit[]): () => void {
+    const { scopes, trust } = this.options;
+    if (!this.#isOfWorkTree) return () => {};
+    const commands = edits.flatMap(({ scope, field, value }) =>
+      value !== undefined && scopes.isCommand(scope, field)
+        ? { path: { scope, field }, hash: trustHash(scopes, { scope, field }, value) }
+        : [],
+    );
+    return () => {
+      for (const { path, hash } of commands) trust.add(this.id, path, hash);
+    };
+  }
+
+  /**
+   * Trusts the commands of the built-in scope among values that are or were active. Those of other scopes may have become active as
+   * plain texts, before their schema made commands of them.
+   */
+  trustBuiltIn(config: Config): void {
+    this.trusting([...configEntries({ svc: config["svc"] ?? {} })])();
+  }
+
+  /** The configuration without the values of unknown scopes and fields. */
+  known(config: Config): Config {
+    const { scopes } = this.options;
+    return filterConfig(
+      config,
+      (scope, field) => scopes.field(scope, field) !== undefined || scopes.newName(scope, field) !== undefined,
+    );
+  }
+
+  setState(state: RepositoryState, health: readonly HealthProblem[]): void {
+    const problem = state.broken === undefined ? this.#mirrorProblem : undefined;
+    this.current = { ...state, health: problem === undefined ? health : [...health, problem] };
+    this.stamps = this.files.stamps;
+  }
+
+  publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
+    const { publish } = this.options;
+    const isSameMetadata = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
+    // Others know the state in the index.
+    if (!isSameMetadata && (!first || this.options.indexed !== undefined)) publish({ kind: "updated", state: after });
+    if (first ? after.health.length > 0 : !sameJson(before.health, after.health))
+      publish({ kind: "health", state: after, before: before.health });
+  }
+
+  /** Call after the file was written: updates the places of problems. */
+  findPlaces(): void {
+    const before = this.current;
+    if (before.broken !== undefined || before.health.length === 0) return;
+    this.setState(before, placed(this.problems, this.locate));
+    this.publishDifferences(before, this.current, false);
+  }
+
+  reportMirrorProblem(problem: HealthProblem | undefined): void {
+    const known = this.#mirrorProblem;
+    if (known?.message === problem?.message) return;
+    const before = this.current;
+    this.#mirrorProblem = problem;
+    if (before.broken !== undefined) return;
+    this.setState(
+      before,
+      before.health.filter(one => one !== known),
+    );
+    this.publishDifferences(before, this.current, false);
+  }
+
+  get fileProblem(): string | undefined {
+    return this.current.broken === undefined ? undefined : describeProblem(this.current.broken);
+  }
+
+  get isCheckedByOldRules(): boolean {
+    return this.checkedBy !== this.options.scopes.defaults;
+  }
+
+  /** Interprets the values by the scopes at its end, and compares them with those in the log. */
+  async interpret(
+    wanted: Config,
+    lastGood: Config | undefined,
+  ): Promise<Interpretation & { readonly changes: readonly StoredDifference[] }> {
+    for (;;) {
+      this.checkedBy = this.options.scopes.defaults;
+      const checks = { locate: this.locate, acknowledged: this.known(this.recorded) };
+      const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.rules, checks));
+      await this.turn();
+      const changes = await runInParts(diffingConfigs(this.known(this.recorded), interpretation.stored));
+      if (!this.isCheckedByOldRules) return { ...interpretation, changes };
+    }
+  }
+
+  readonly locate: Locate = paths => {
+    const { status } = this.files.values;
+    return status.kind === "good" ? status.json.locate(paths.map(path => ["config", ...path])) : [];
+  };
+}

@@ -1,0 +1,349 @@
+import { applyConfigEdits, type Config, configValue, countConfigFields } from "../../../shared/config.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
+import { sameJson } from "../../../shared/json.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import { FileIntake } from "../hand-edits/file-intake.ts";
+import type { Journal } from "../history/journal.ts";
+import { applyChanges } from "../history/record.ts";
+import {
+  type Commit,
+  type Committed,
+  type ConflictError,
+  type DocumentCommit,
+  type LogNumber,
+  numberIn,
+  positionOf,
+} from "../log/commit-log.ts";
+import { overValues } from "../log/document-commits.ts";
+import type { Mirror } from "../mirror/mirror.ts";
+import { MirrorFollower } from "../mirror/mirror-follower.ts";
+import { recordOf } from "../mirror/recovery.ts";
+import { unreadableJournal } from "../storage-failure.ts";
+import type {
+  Applied,
+  ChangeRequest,
+  Mirrored,
+  RepositoryState,
+  RepositorySummary,
+  ValueSource,
+  WaitingValue,
+} from "../store.ts";
+import { valueByAnyName } from "../values/renamed-fields.ts";
+import { type PreviewedValue, previewScope } from "../values/scope-preview.ts";
+import { acceptValue, waitingValues } from "../values/waiting-values.ts";
+import { type PreparedChanges, RepositoryChanges } from "./repository-changes.ts";
+import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
+import { RepositoryQueue } from "./repository-queue.ts";
+import { type IndexedRepository, type RepositoryOptions, ServedState } from "./repository-state.ts";
+import { TextOperations } from "./text-operations.ts";
+
+/** Milliseconds after the last write during which an edit by hand may still be based on an older text. */
+const restTime = 10_000;
+
+/**
+ * One repository. Operations (`RepositoryChanges`) and edits by hand (`FileIntake`) change its state in the same way, one at a time
+ * (`RepositoryQueue`): they are compared with the present state (`ServedState`), appended to the log, and then made visible and
+ * published. History and file follow (`MirrorFollower`).
+ */
+export class Repository {
+  readonly #served: ServedState;
+  readonly #intake: FileIntake;
+  readonly #follower: MirrorFollower;
+  readonly #changes: RepositoryChanges;
+  readonly #queue: RepositoryQueue;
+
+  constructor(options: RepositoryOptions) {
+    this.#served = new ServedState(options);
+    const intake = new FileIntake(
+      this.#served,
+      () => this.refresh(),
+      (committed, document) => this.takeOver(committed, document, false),
+    );
+    this.#intake = intake;
+    this.#follower = new MirrorFollower(this.#served, intake);
+    const changes = new RepositoryChanges(this.#served, intake, this.#follower);
+    this.#changes = changes;
+    this.#queue = new RepositoryQueue({
+      // Another machine may remove a repository that was not read yet.
+      get isToBeRead() {
+        return !intake.isRead && !intake.isRemoved;
+      },
+      refresh: async () => {
+        await intake.refresh().catch(error => intake.giveUpLoading(error));
+      },
+      change: batch => changes.change(batch),
+      dropPrepared: () => this.dropPrepared(),
+    });
+  }
+
+  get id(): string {
+    return this.#served.id;
+  }
+
+  get mirror(): Mirror {
+    return this.#served.mirror;
+  }
+
+  get files(): RepositoryFiles {
+    return this.mirror.files;
+  }
+
+  get journal(): Journal {
+    return this.mirror.journal;
+  }
+
+  /** The newest durable state; until `loaded`, the one in the index. */
+  get state(): RepositoryState {
+    return this.#served.visible;
+  }
+
+  /** The oldest revision after which all revisions are kept. */
+  get oldest(): number {
+    return this.journal.oldest(this.#served.current.revision);
+  }
+
+  /** Distinguishes this repository from earlier ones with the same id; known once it is loaded. */
+  get lineage(): string {
+    return this.#served.lineage;
+  }
+
+  /** The values in the log that belong to `state`. */
+  get recorded(): Config {
+    return this.#served.recorded;
+  }
+
+  /** The versions of the files that `state` was made from. */
+  get stamps(): FileStamps {
+    return this.#served.stamps;
+  }
+
+  /** When the daemon last wrote the file of the values, by the clock's `monotonic()`. */
+  get wroteAt(): number {
+    return this.#served.madeMirror?.wroteAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** The first entry that the log must keep for this repository; undefined if none. */
+  get keptFrom(): LogNumber | undefined {
+    return this.#intake.keptFrom ?? this.#served.madeMirror?.keptFrom;
+  }
+
+  /** Whether files and journal have been read. A journal that cannot be opened is retried at every refresh. */
+  get loaded(): boolean {
+    return this.#intake.loaded;
+  }
+
+  /** Whether it was tried to read them, successfully or not. */
+  get isRead(): boolean {
+    return this.#intake.isRead;
+  }
+
+  /** Whether this object can be evicted: nothing is waiting or running, and the files have everything that another object needs. */
+  get isAtRest(): boolean {
+    // Only this object knows which disk a work tree was on.
+    if (this.#queue.isBusy || this.#served.current.inTree || !this.loaded || this.journal.isCompacting) return false;
+    if (this.#intake.unrecorded !== undefined || this.#served.isCheckedByOldRules) return false;
+    const isWell = this.#served.current.broken === undefined && this.#served.current.health.length === 0;
+    const isOver = this.wroteAt + restTime < this.#served.options.clock.monotonic();
+    return isWell && isOver && !this.mirror.isBehind && this.keptFrom === undefined;
+  }
+
+  get summary(): RepositorySummary {
+    const { stored, broken: _, position: __, ...info } = this.#served.current;
+    const modified = stored === undefined ? (this.#served.options.indexed?.modified ?? 0) : countConfigFields(stored);
+    return { ...info, modified };
+  }
+
+  /** The index entry for a later start or another object. The repository must be loaded. */
+  get indexEntry(): IndexedRepository {
+    const isLevel = !this.mirror.isBehind && this.files.content.kind === "good";
+    const text = isLevel ? { text: this.mirror.textHash() } : {};
+    const { treeFolder } = this.files;
+    const folder = treeFolder === undefined ? {} : { folder: treeFolder };
+    const known = { ...this.summary, position: this.#served.current.position, stamps: this.stamps, ...text, ...folder };
+    // With a shared log, a start has the history's revisions and reads later ones from the log again.
+    const revision = this.#served.options.log.shared && this.mirror.historyRevision;
+    return revision === undefined ? known : { ...known, revision, position: undefined };
+  }
+
+  /** Reads files and journal unless they have been read. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
+  async load(): Promise<void> {
+    if (!this.loaded) await this.refresh();
+    if (!this.loaded) throw this.#intake.isRemoved ? this.#intake.notWritable() : this.#intake.unrecorded;
+  }
+
+  /** The file with the values. */
+  get file(): string {
+    return this.files.values.path;
+  }
+
+  /** The place of a field's value in the file. */
+  source(scope: string, field: string): ValueSource {
+    const names = this.#served.options.scopes.namesOf({ scope, field });
+    return { file: this.file, ...this.#served.locate(names.map(name => [name.scope, name.field])).find(Boolean) };
+  }
+
+  /** Whether a field's active value is the file's; also true if both have none. */
+  isFromFile(scope: string, field: string): boolean {
+    const { stored, broken } = this.#served.current;
+    const served = configValue(stored ?? {}, scope, field);
+    const said = valueByAnyName(this.mirror.wanted, { scope, field }, this.#served.options.scopes);
+    return broken === undefined && sameJson(served, said);
+  }
+
+  /**
+   * Applies another machine's commit as it is, without deciding it again. Runs within one turn of the event loop, in the order of the
+   * log. `isPart`: other repositories have more of the same entry. Until `loaded`, the commit is kept for the next load.
+   */
+  takeOver({ number, entry }: Committed<Commit>, appended: DocumentCommit, isPart: boolean): void {
+    if (!this.loaded) {
+      this.#intake.keep({ number, entry });
+      return;
+    }
+    const before = this.#served.current;
+    const { log } = this.#served.options;
+    const document = overValues(appended, this.#served.recorded);
+    const { revision, edits } = document;
+    const isRevision = revision > before.revision;
+    // After a start, entries that the history already has are read again.
+    const recordedThrough = numberIn(log.id, this.journal.head?.textRecord?.through);
+    if (!isRevision && (revision < before.revision || document.served?.length !== 0 || number <= recordedThrough))
+      return;
+    this.#intake.takenAt = number;
+    if (document.begins) {
+      this.#served.lineage = document.lineage;
+      this.mirror.beginLineage(document.lineage);
+    }
+    const position = positionOf({ number, entry }, log.id);
+    const record = isRevision ? { ...recordOf(entry, document, this.#served.recorded), position } : undefined;
+    const changes = record?.changes ?? [];
+    const wanted = applyConfigEdits(this.mirror.wanted, edits);
+    const isKnown = edits.every(({ scope, field }) => this.#served.options.scopes.field(scope, field) !== undefined);
+    // While all values of the file are active, both are the same object, and the next set need not be checked with the rest.
+    const isWhole = before.stored === this.mirror.wanted && document.served === undefined && isKnown;
+    const stored = isWhole ? wanted : this.#served.known(applyChanges(before.stored ?? {}, changes));
+    this.#served.recorded =
+      isWhole && this.#served.recorded === before.stored ? wanted : applyChanges(this.#served.recorded, changes);
+    this.mirror.commit([{ number, record, edits }], wanted);
+    const health = this.#served.problems;
+    this.#served.setState({ ...before, stored, ...(isRevision && { revision, position }) }, health);
+    if (record !== undefined)
+      this.#served.options.publish({ kind: "changed", state: this.#served.current, change: record, isPart });
+    this.#served.publishDifferences(before, this.#served.current, false);
+    this.#served.options.onBehind();
+    // Problems of the values may have changed, so check all of them again.
+    if ((health.length > 0 || document.served !== undefined) && !this.#served.isCheckedByOldRules) {
+      this.#served.checkedBy = undefined;
+      this.#intake.isHealthDue = true;
+      void this.refresh();
+    }
+  }
+
+  /** Call when the log can be reached again: retries an edit by hand that is not recorded yet. */
+  retry(): void {
+    if (this.#intake.unrecorded !== undefined) void this.refresh();
+  }
+
+  /** Call when the rules for values have changed: checks the files' values again. */
+  async reinterpret(): Promise<void> {
+    this.#intake.isHealthDue = false;
+    if (this.isRead) await this.refresh();
+  }
+
+  /** Reads the files in the queue; an edit of them becomes a change. */
+  refresh(): Promise<void> {
+    this.#intake.noticedAt ??= this.#served.options.clock.monotonic();
+    return this.#queue.refresh();
+  }
+
+  change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
+    return this.#queue.change(request);
+  }
+
+  /** Runs `task` while nothing else changes this repository. */
+  exclusive<Result>(task: () => Promise<Result>): Promise<Result> {
+    return this.#queue.exclusive(task);
+  }
+
+  /** See `RepositoryChanges.prepare`. Call it inside `exclusive`. */
+  prepare<Answer>(
+    request: ChangeRequest<Answer>,
+  ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
+    return this.#changes.prepare(request);
+  }
+
+  /** See `MirrorFollower.follow`. `isScheduled`: no caller is waiting. */
+  follow(options?: { readonly isScheduled?: boolean }): Promise<Mirrored> {
+    return this.#follower.follow(options);
+  }
+
+  /** As `follow`, but waits while another program changes the file. */
+  flush(): Promise<Mirrored> {
+    return this.#follower.flush();
+  }
+
+  /** Writes an in-tree file right after a commit, in the queue, so that git sees the change when the caller gets the reply. */
+  followInTree(): Promise<void> {
+    return this.#follower.followInTree();
+  }
+
+  /** The present values of the work tree's file that are not trusted yet. */
+  async waiting(): Promise<readonly WaitingValue[]> {
+    await this.refresh();
+    return waitingValues(this.#served);
+  }
+
+  /** See `previewScope`, of the present values. */
+  async previewScope(scopes: Scopes, name: string): Promise<readonly PreviewedValue[]> {
+    await this.refresh();
+    return previewScope(this.#served, scopes, name);
+  }
+
+  /** Call at the end of a change: drops a prepared text that was not written to the file. */
+  async dropPrepared(): Promise<void> {
+    if (this.#served.current.inTree) await this.mirror.dropPrepared();
+  }
+
+  /** Appends commits to the history, for its readers. Throws RepoconfError 1108. */
+  async writeHistory(): Promise<void> {
+    try {
+      await this.mirror.writeHistory(true);
+    } catch (error) {
+      throw unreadableJournal(this.id, error);
+    }
+  }
+
+  /** See `acceptValue`. Call it inside `exclusive`. */
+  accept(path: ConfigPath, hash: string): Promise<number> {
+    return acceptValue(this.#served, this.#intake, path, hash);
+  }
+
+  /** Operations on the file's text. Use them inside `exclusive`. */
+  get text(): TextOperations {
+    return new TextOperations(this.#served, this.#intake, this.#follower);
+  }
+
+  /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
+  endReplaced(): Promise<void> {
+    return this.#intake.lateEdits.end();
+  }
+
+  /** Marks the repository as removed: waiting and later requests fail. */
+  markRemoved(): void {
+    this.#intake.markRemoved();
+  }
+
+  /** Throws RepoconfError 1102 if the repository has been removed. */
+  assertPresent(): void {
+    if (this.#intake.isRemoved) throw this.#intake.notWritable();
+  }
+
+  /** Resolves when a change can be decided again. See `FileIntake.conflictApplied`. */
+  conflictApplied(conflict: ConflictError): Promise<void> {
+    return this.#intake.conflictApplied(conflict);
+  }
+
+  /** Resolves when nothing is waiting or running. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+}

@@ -1,0 +1,103 @@
+import { filterConfig } from "../../../shared/config.ts";
+import { ForeignEditError } from "../../files/json-document.ts";
+import { formatJsonText } from "../../files/json-text.ts";
+import type { FileIntake } from "../hand-edits/file-intake.ts";
+import { foreignEditTime, type MirrorFollower } from "../mirror/mirror-follower.ts";
+import { storageFailure } from "../storage-failure.ts";
+import type { ServedState } from "./repository-state.ts";
+
+/** Operations on the text of a repository's file. Call each inside the queue's `exclusive`. */
+export class TextOperations {
+  readonly #served: ServedState;
+  readonly #intake: FileIntake;
+  readonly #follower: MirrorFollower;
+
+  constructor(served: ServedState, intake: FileIntake, follower: MirrorFollower) {
+    this.#served = served;
+    this.#intake = intake;
+    this.#follower = follower;
+  }
+
+  /**
+   * Rewrites name and path in the file of the home. Only that file must be valid: if an in-tree repository's folder was moved, the path
+   * is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
+   */
+  async changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
+    const { home } = this.#served.files;
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    await this.#follower.follow();
+    await this.#served.mirror.inTurn(async () => {
+      for (;;) {
+        if (this.#intake.isRemoved || home.status.kind !== "good") throw this.#intake.notWritable();
+        try {
+          if (this.#served.files.values === home) await this.#served.mirror.beginReplacing();
+          await home.write({ ...home.value, ...changes });
+          if (this.#served.files.values === home) this.#intake.lateEdits.endLater();
+          else await home.dropReplaced().catch(() => {});
+          break;
+        } catch (error) {
+          if (!(error instanceof ForeignEditError) || this.#served.options.clock.monotonic() > end)
+            throw storageFailure(this.#served.id, error);
+          await this.#intake.refreshInTurn();
+        }
+      }
+      // The path of an in-tree repository determines the file of its values.
+      if (changes.path === undefined) this.#served.files.follow();
+      else this.#served.files.chooseFolder();
+      await this.#served.files.refresh();
+      await this.#intake.applyExternalEdit();
+    });
+  }
+
+  /**
+   * Replaces the file that people edit, and applies the text like an edit by hand. Returns false if the file is not `expected` any
+   * more. Throws RepoconfError 1102 or 1108.
+   */
+  async replace(text: string, expected: string | null): Promise<boolean> {
+    if (this.#intake.isRemoved) throw this.#intake.notWritable();
+    await this.#intake.refresh();
+    await this.#follower.follow();
+    return this.#served.mirror.inTurn(async () => {
+      const document = this.#served.files.edited;
+      if (document.text !== expected) return false;
+      try {
+        await this.#served.mirror.beginReplacing();
+        await document.replaceText(text);
+      } catch (error) {
+        if (error instanceof ForeignEditError) return false;
+        throw storageFailure(this.#served.id, error);
+      }
+      // The author knew the replaced text, and with it every set.
+      this.#served.mirror.forgetRecentWrites();
+      this.#intake.lateEdits.endLater();
+      await this.#intake.refreshInTurn();
+      return true;
+    });
+  }
+
+  /**
+   * Rewrites the file that people edit from the active values; `keep` moves the present file away right before. Throws RepoconfError 1102, 1106 or 1108.
+   */
+  async restore(schemaReference: string, keep: (path: string) => Promise<void>): Promise<void> {
+    if (this.#intake.isRemoved) throw this.#intake.notWritable();
+    await this.#intake.refresh();
+    await this.#served.mirror.inTurn(async () => {
+      const { stored, name, path, remote, inTree } = this.#served.current;
+      const document = this.#served.files.edited;
+      if (stored === undefined) throw this.#intake.notWritable();
+      const config = filterConfig(stored, () => true);
+      const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
+      const metadata = { name, ...place };
+      const whole = inTree ? { ...metadata, inTree: true } : { $schema: schemaReference, ...metadata, config };
+      const value = document === this.#served.files.tree ? { config } : whole;
+      try {
+        await document.dropReplaced();
+        await document.overwriteText(formatJsonText(value), () => keep(document.path));
+      } catch (error) {
+        throw storageFailure(this.#served.id, error);
+      }
+      this.#served.mirror.forgetRecentWrites();
+      await this.#intake.refreshInTurn();
+    });
+  }
+}

@@ -1,0 +1,248 @@
+import { applyConfigEdits } from "../../../shared/config.ts";
+import type { JsonObject } from "../../../shared/json.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import { isRemote } from "../../git/git-remote.ts";
+import type { Clock } from "../../time/clock.ts";
+import type { Forgettings } from "../history/forgettings.ts";
+import type { Journal, Segment } from "../history/journal.ts";
+import {
+  type Commit,
+  type CommitLog,
+  type Committed,
+  type DocumentCommit,
+  type FollowedEntry,
+  type KeptHistory,
+  type LogNumber,
+  numberIn,
+} from "../log/commit-log.ts";
+import type { RemovedFiles } from "../repository/removed-files.ts";
+import type { Repositories } from "../repository/repositories.ts";
+import type { Repository } from "../repository/repository.ts";
+import { RepositoryFiles, type StoreFolders } from "../repository/repository-files.ts";
+import type { StoreEvent } from "../store.ts";
+import type { TrustedValues } from "../values/trusted-values.ts";
+import type { SharedScopes } from "./shared-scopes.ts";
+
+export interface ForeignChangesOptions {
+  readonly log: CommitLog;
+  readonly repositories: Repositories;
+  /** Repositories for which the log must keep entries. */
+  readonly kept: Set<Repository>;
+  /** Log commits that histories may lack, for repositories that were not opened yet. */
+  readonly unmirrored: Map<string, Committed<Commit>[]>;
+  readonly forgettings: Forgettings;
+  readonly removedFiles: RemovedFiles;
+  readonly scopes: SharedScopes | undefined;
+  readonly folders: StoreFolders;
+  readonly fileSystem: FileSystem;
+  readonly clock: Clock;
+  readonly trust: TrustedValues;
+  /** The value of `$schema` in a new repository's file. */
+  readonly schemaReference: string;
+  openJournal(id: string): Journal;
+  keepSegments(id: string, segments: readonly Segment[]): void;
+  publish(event: StoreEvent): void;
+  /** Removes a repository from those that are served. */
+  dropRepository(repository: Repository): void;
+  saveIndex(): Promise<void>;
+  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+}
+
+/** Applies the entries that other machines append to a shared log. */
+export class ForeignChanges {
+  readonly #options: ForeignChangesOptions;
+  /** Repositories that another machine removed and whose files still exist: the entry, and when the file has been moved away. */
+  readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
+  /** Entries with a new name that is not in the file yet. */
+  readonly #renamings = new Set<{ readonly number: LogNumber }>();
+
+  constructor(options: ForeignChangesOptions) {
+    this.#options = options;
+  }
+
+  /** The numbers of entries that are not in files yet: the log must keep them. */
+  get numbers(): Iterable<LogNumber> {
+    return [...this.#leaving.values(), ...this.#renamings].map(({ number }) => number);
+  }
+
+  /** Whether another machine removed the repository and its file still exists. */
+  isLeaving(id: string): boolean {
+    return this.#leaving.has(id);
+  }
+
+  /** Prepares another machine's entry. The returned function makes it visible. */
+  async prepare({ number, entry }: Committed<FollowedEntry>): Promise<() => void> {
+    switch (entry.kind) {
+      case "commit":
+        return this.#prepareCommit({ number, entry });
+      case "kept":
+        return this.#prepareKept(number, entry);
+      case "forget":
+        await this.#options.forgettings.takeOver(number, entry);
+        return () => {};
+      case "rename":
+        return () => this.#rename(number, entry.repo, entry.name);
+      case "remove":
+        return this.#prepareRemovals([entry.repo], number);
+      case "scope":
+        await this.#options.scopes?.applyChange(number, entry);
+        return () => {};
+      case "remaining":
+        await this.#options.scopes?.applyRemaining(number, entry.scopes);
+        return this.#prepareRemovals(
+          [...this.#options.repositories.ids()].filter(id => !entry.repos.has(id)),
+          number,
+        );
+    }
+  }
+
+  async #prepareCommit({ number, entry }: Committed<Commit>): Promise<() => void> {
+    const shown: ((isPart: boolean) => void)[] = [];
+    for (const document of entry.documents) {
+      const show = await this.#prepareDocument({ number, entry }, document);
+      if (show !== undefined) shown.push(show);
+    }
+    return () => {
+      for (const [index, show] of shown.entries()) show(index < shown.length - 1);
+    };
+  }
+
+  async #prepareRemovals(ids: readonly string[], number: LogNumber): Promise<() => void> {
+    for (const id of ids) {
+      const repository = this.#options.repositories.get(id);
+      if (repository?.isRead === false) await repository.refresh();
+    }
+    return () => {
+      for (const id of ids) this.#leave(id, number);
+    };
+  }
+
+  /** Prepares a repository of a snapshot, for a machine that missed earlier entries; those that it has are skipped. */
+  async #prepareKept(number: LogNumber, { repo: id, commits }: KeptHistory): Promise<() => void> {
+    const kept = commits.flatMap(entry =>
+      entry.documents.map(document => ({ committed: { number, entry }, document })),
+    );
+    const [first] = kept;
+    if (first === undefined) return () => {};
+    const known = this.#options.repositories.get(id);
+    if (known?.isRead === false) await known.refresh();
+    // The earlier repository was removed, and this one added, in the meantime.
+    if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);
+    const added = this.#options.repositories.has(id)
+      ? undefined
+      : await this.#addElsewhere(first.committed, first.document);
+    const repository = this.#options.repositories.require(id);
+    return () => {
+      if (added !== undefined) this.#options.publish({ kind: "added", state: added.state });
+      this.#options.kept.add(repository);
+      for (const { committed, document } of kept) repository.takeOver(committed, document, false);
+      this.#rename(number, id, first.document.name ?? id);
+    };
+  }
+
+  /** Writes another machine's new name of a repository to its file, as soon as nothing else writes to it. */
+  #rename(number: LogNumber, id: string, name: string): void {
+    const repository = this.#options.repositories.get(id);
+    if (repository === undefined || repository.state.name === name) return;
+    const renaming = { number };
+    this.#renamings.add(renaming);
+    void repository
+      .exclusive(() => repository.text.changeMetadata({ name }))
+      .catch(error =>
+        this.#options.onProblem("cannot write the new name of a repository into its file", {
+          repo: id,
+          error: String(error),
+        }),
+      )
+      .finally(() => this.#renamings.delete(renaming));
+  }
+
+  async #prepareDocument(
+    committed: Committed<Commit>,
+    document: DocumentCommit,
+  ): Promise<((isPart: boolean) => void) | undefined> {
+    const id = document.repo;
+    const added = this.#options.repositories.has(id) ? undefined : await this.#addElsewhere(committed, document);
+    if (added !== undefined) return () => this.#options.publish({ kind: "added", state: added.state });
+    // The repository could not be added here, which has been reported.
+    if (!this.#options.repositories.has(id)) return undefined;
+    const repository = this.#options.repositories.require(id);
+    // The event needs the values before the change.
+    if (!repository.isRead) await repository.refresh();
+    return isPart => {
+      this.#options.kept.add(repository);
+      repository.takeOver(committed, document, isPart);
+    };
+  }
+
+  /** Adds a repository that another machine added: with a file of its values, but without a folder. */
+  async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<Repository | undefined> {
+    const { repo: id, begins, name = id, remote, edits } = document;
+    const { folders, clock, onProblem, schemaReference, trust } = this.#options;
+    if (!begins) {
+      onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
+      return undefined;
+    }
+    // The removed repository's file must have been moved away.
+    await this.#leaving.get(id)?.left;
+    trust.drop(id);
+    const { home } = new RepositoryFiles(id, folders, this.#options.fileSystem, clock);
+    await home.refresh();
+    if (this.#options.repositories.has(id)) return undefined;
+    await this.#clearHistory(id, document.revision);
+    // Known before its file exists, so that the file does not count as a new repository.
+    this.#options.unmirrored.set(id, [committed]);
+    this.#options.repositories.add(id);
+    const added = this.#options.repositories.require(id);
+    this.#options.unmirrored.delete(id);
+    this.#options.kept.add(added);
+    const metadata: JsonObject = {
+      $schema: schemaReference,
+      name,
+      ...(isRemote(remote) && { remote }),
+      config: applyConfigEdits({}, edits),
+    };
+    const write = async () => {
+      if (home.status.kind === "missing") await home.write(metadata);
+    };
+    // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
+    const written = added.mirror.inTurn(write).catch(error => {
+      onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
+    });
+    await Promise.all([written, added.refresh()]);
+    return added;
+  }
+
+  /** Deletes the history of an earlier repository, unless the new one continues it. */
+  async #clearHistory(id: string, revision: number): Promise<void> {
+    const journal = this.#options.openJournal(id);
+    await journal.open(undefined, 0);
+    if ((journal.head?.revision ?? 0) < revision) this.#options.keepSegments(id, journal.segments);
+    else for (const { path } of journal.segments) await this.#options.fileSystem.unlink(path);
+  }
+
+  /** Removes a repository that another machine removed, and moves its file away as soon as nothing else writes to it. */
+  #leave(id: string, number: LogNumber): void {
+    const repository = this.#options.repositories.get(id);
+    // Entries replayed after a start may belong to an earlier repository with this id.
+    if (repository === undefined || numberIn(this.#options.log.id, repository.state.position) > number) return;
+    this.#options.dropRepository(repository);
+    this.#options.publish({ kind: "removed", state: repository.state });
+    const putAside = async () => {
+      await repository.mirror.dropReplaced();
+      if (repository.loaded) await repository.mirror.recordText();
+      await this.#options.removedFiles.putAside(repository);
+    };
+    const left = repository
+      .exclusive(() => repository.mirror.inTurn(putAside))
+      .then(() => this.#options.saveIndex())
+      .catch(error =>
+        this.#options.onProblem("the file of a repository that was removed cannot be put aside", {
+          repo: id,
+          error: String(error),
+        }),
+      )
+      .finally(() => this.#leaving.delete(id));
+    this.#leaving.set(id, { number, left });
+  }
+}

@@ -1,0 +1,105 @@
+import {
+  applyConfigEdits,
+  type Config,
+  type ConfigEdit,
+  configEntries,
+  countConfigFields,
+} from "../../../shared/config.ts";
+import { readRemote } from "../../git/git-remote.ts";
+import { JournalDamageError } from "../history/segment.ts";
+import { type Commit, type Forgetting, numberIn } from "../log/commit-log.ts";
+import { editsOf, whoOf } from "../log/document-commits.ts";
+import type { Repository } from "../repository/repository.ts";
+
+/** The maximum of bytes of values in one commit, except for a single larger value. */
+const pieceBytes = 64 * 1024;
+
+/** The state at the beginning of a repository's kept history. */
+export interface Beginning {
+  readonly revision: number;
+  readonly values: Config;
+  /** The remote that the repository is a clone of, as HOST/PATH. */
+  readonly remote: string | undefined;
+  /** The approximate time of that state. */
+  readonly time: string;
+  /** The later requests to forget values, oldest first. */
+  readonly forgettings: readonly Forgetting[];
+}
+
+/** The beginning, as far back as revisions are without gaps. The repository must be loaded. Throws the system's error. */
+export async function beginningOf(repository: Repository): Promise<Beginning> {
+  const { id, journal, state, recorded, oldest } = repository;
+  await repository.writeHistory();
+  let { revision } = state;
+  let time = "";
+  let isCut = false;
+  const undone: (readonly ConfigEdit[])[] = [];
+  const forgettings: Forgetting[] = [];
+  try {
+    for await (const record of journal.backward(revision)) {
+      if (record.kind === "forget") forgettings.push({ ...record, repo: id });
+      if (record.kind !== "change") continue;
+      if (revision <= oldest) break;
+      isCut = record.revision !== revision;
+      if (isCut) break;
+      undone.push(record.changes.map(({ scope, field, before }) => ({ scope, field, value: before })));
+      ({ time } = record);
+      revision -= 1;
+    }
+  } catch (error) {
+    // Revisions before the damage cannot be read.
+    if (!(error instanceof JournalDamageError)) throw error;
+  }
+  const values = applyConfigEdits(recorded, undone.flat());
+  const isKnown = !isCut && (revision === 0 || countConfigFields(values) > 0);
+  // In a home that was copied into a shared log, the remote can only be read from the folder.
+  const remote = state.remote ?? (state.path && (await readRemote(state.path)));
+  const known = { remote, time, forgettings: forgettings.reverse() };
+  if (isKnown || undone.length === 0) return { ...known, revision, values };
+  // The oldest record stands for everything before it: this machine joined there, or was offline until then.
+  undone.pop();
+  return { ...known, revision: revision + 1, values: applyConfigEdits(recorded, undone.flat()) };
+}
+
+/**
+ * The commits after a revision, up to the newest one. Without a revision: everything that is kept, preceded by commits with all values
+ * of the beginning. Throws the system's error, JournalDamageError or SegmentMissingError.
+ */
+export async function* commitsSince(
+  repository: Repository,
+  beginning: Beginning,
+  after: number | undefined,
+  logId: string,
+): AsyncGenerator<Commit> {
+  const { id: repo, journal, lineage, state } = repository;
+  await repository.writeHistory();
+  const { revision: from, values, remote, time } = beginning;
+  const known = { name: state.name, ...(remote !== undefined && { remote }) };
+  const begins = { begins: true, isWhole: true, ...known } as const;
+  if (after === undefined && from > 0)
+    for (const edits of piecesOf(values)) {
+      const document = { repo, lineage, ...begins, revision: from, edits };
+      yield { kind: "commit", time, actor: { kind: "file" }, source: "file", documents: [document] };
+    }
+  for await (const change of journal.forward(after ?? from, state.revision)) {
+    const { revision } = change;
+    const document = { repo, lineage, ...(revision === 1 && begins), revision, edits: editsOf(change.changes) };
+    yield { kind: "commit", ...whoOf(change), number: numberIn(logId, change.position) || 1, documents: [document] };
+  }
+}
+
+/** Splits values into pieces, at least one. */
+function* piecesOf(values: Config): Generator<ConfigEdit[]> {
+  let edits: ConfigEdit[] = [];
+  let bytes = 0;
+  for (const { scope, field, value } of configEntries(values)) {
+    const more = Buffer.byteLength(JSON.stringify(value)) + field.length;
+    if (bytes > 0 && bytes + more > pieceBytes) {
+      yield edits;
+      [edits, bytes] = [[], 0];
+    }
+    edits.push({ scope, field, value });
+    bytes += more;
+  }
+  yield edits;
+}

@@ -1,0 +1,66 @@
+import { access, readdir } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Home } from "../../home/home.ts";
+import { HomeError } from "../../home/prepare-home.ts";
+import type { SettingsValues } from "../../home/settings.ts";
+import type { OpenedLog } from "../log/commit-log.ts";
+import type { FileLogOptions } from "../log/file-log.ts";
+import { parseStreamAddress, type StreamAddress } from "./stream-address.ts";
+import { positionFileName } from "./stream-position.ts";
+
+/**
+ * Returns the function that opens the shared log, if the home is to use one: at the requested address, else at the one in the
+ * settings. Undefined: the home has its own log. Throws HomeError if that contradicts what the home used until now.
+ */
+export async function sharedLog(
+  home: Home,
+  asked: string | undefined,
+  { log: settings }: SettingsValues,
+): Promise<((options: FileLogOptions) => Promise<OpenedLog>) | undefined> {
+  const { address: preferred, machine = hostname(), bytes: _, ...files } = settings ?? {};
+  const text = asked ?? preferred;
+  const isBound = await exists(join(home.log, positionFileName));
+  if (text === undefined) {
+    if (!isBound) return undefined;
+    throw new HomeError(
+      `The home ${home.folder} uses a shared log. Start with --log ADDRESS, or add "log": {"address": ADDRESS} to ${home.settingsFile}.`,
+    );
+  }
+  if (!isBound && (await hasRepositories(home)))
+    throw new HomeError(
+      `The home ${home.folder} already has repositories in its own log. To use a shared log, start with an empty home (--home DIR), or copy them: repoconf log copy.`,
+    );
+  const address = addressOf(text, files);
+  // Only loaded in a home with a shared log.
+  const { StreamLog } = await import("./stream-log.ts");
+  return async options => {
+    try {
+      return await StreamLog.open({ ...options, address, machine, temporaryFolder: home.temporary });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new HomeError(`The shared log ${text} cannot be used: ${why}`, { cause: error });
+    }
+  };
+}
+
+function addressOf(text: string, files: Parameters<typeof parseStreamAddress>[1]): StreamAddress {
+  try {
+    return parseStreamAddress(text, files);
+  } catch (error) {
+    throw new HomeError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function hasRepositories(home: Home): Promise<boolean> {
+  for (const folder of [home.repositories, home.journal])
+    if ((await readdir(folder).catch(() => [])).length > 0) return true;
+  return false;
+}

@@ -1,0 +1,81 @@
+import { isOwnScopeName } from "../../../shared/config-path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
+import { isRepositoryId } from "../../../shared/repository-id.ts";
+import type { LogEntry, LogNumber } from "../log/commit-log.ts";
+import type { StreamMessage } from "./stream-session.ts";
+
+/** The content of a message. */
+export interface Content {
+  /** The number of its first entry. */
+  readonly first: LogNumber;
+  /** The id of the message that it follows. A server that was cut off from its cluster may have another one at that sequence. */
+  readonly previous: string;
+  readonly entries: readonly LogEntry[];
+}
+
+/** The text of a message. Each of `entries` is JSON. */
+export function formatContent({ first, previous }: Omit<Content, "entries">, entries: readonly string[]): string {
+  return `{"first":${first},"previous":"${previous}","entries":[${entries.join(",")}]}`;
+}
+
+/** The content of a message. If no daemon published it, the content is empty and follows no message, so it is never applied. */
+export function contentOf({ data }: StreamMessage): Content {
+  const nothing = { first: 0, previous: "", entries: [] };
+  try {
+    const content: unknown = JSON.parse(Buffer.from(data).toString("utf8"));
+    return isContent(content) ? content : nothing;
+  } catch {
+    return nothing;
+  }
+}
+
+/** Also checks ids and names of scopes, because they become file names. */
+function isContent(value: unknown): value is Content {
+  if (!isJsonObject(value) || !Number.isSafeInteger(value["first"]) || !Array.isArray(value["entries"])) return false;
+  if (typeof value["previous"] !== "string") return false;
+  return value["entries"].every((entry: unknown) => {
+    if (!isJsonObject(entry)) return false;
+    switch (entry["kind"]) {
+      case "commit":
+        return isCommit(entry);
+      case "remove":
+      case "forget":
+        return isRepositoryId(String(entry["repo"]));
+      case "rename":
+        return isRepositoryId(String(entry["repo"])) && typeof entry["name"] === "string";
+      case "part":
+        return isPart(entry);
+      case "scope":
+        return isScope(entry);
+      default:
+        return entry["kind"] === "snapshot" || entry["kind"] === "end";
+    }
+  });
+}
+
+function isPart({ repo, commits, forgettings }: JsonObject): boolean {
+  const isValid = (entry: JsonValue) =>
+    isJsonObject(entry) && (entry["kind"] === "commit" ? isCommit(entry) : entry["repo"] === repo);
+  return (
+    [commits, forgettings].every(list => Array.isArray(list) && list.every(isValid)) && isRepositoryId(String(repo))
+  );
+}
+
+function isScope({ name, text }: JsonObject): boolean {
+  if (typeof name !== "string" || !isOwnScopeName(name)) return false;
+  return text === null || (typeof text === "string" && Buffer.byteLength(text) <= limits.scopeBytes);
+}
+
+function isCommit({ documents }: JsonObject): boolean {
+  return Array.isArray(documents) && documents.every(isDocument);
+}
+
+function isDocument(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { repo, revision, edits, served = [] } = value;
+  const isEdits = (list: unknown) =>
+    Array.isArray(list) &&
+    list.every(edit => isJsonObject(edit) && typeof edit["scope"] === "string" && typeof edit["field"] === "string");
+  return isRepositoryId(String(repo)) && Number.isSafeInteger(revision) && isEdits(edits) && isEdits(served);
+}

@@ -1,0 +1,467 @@
+import { mkdir } from "node:fs/promises";
+import type { FileSystem } from "../../files/file-system.ts";
+import type { Clock } from "../../time/clock.ts";
+import {
+  AppendError,
+  type AppendRequest,
+  type CommitLog,
+  type Committed,
+  type Follower,
+  type LogNumber,
+  type OpenedLog,
+  type Snapshots,
+} from "../log/commit-log.ts";
+import type { StreamAddress } from "./stream-address.ts";
+import { StreamConflicts } from "./stream-conflicts.ts";
+import { type Content, contentOf } from "./stream-content.ts";
+import { type InFlight, StreamOutbox, unreachable } from "./stream-outbox.ts";
+import { type StreamPosition, StreamPositionFile } from "./stream-position.ts";
+import { type StreamMessage, StreamSession } from "./stream-session.ts";
+import { StreamSnapshots } from "./stream-snapshots.ts";
+
+export interface StreamLogOptions {
+  readonly address: StreamAddress;
+  /** The name of this machine in the shared log. */
+  readonly machine: string;
+  /** The folder of the file with this home's position in the stream. */
+  readonly folder: string;
+  readonly temporaryFolder: string;
+  readonly fileSystem: FileSystem;
+  readonly clock: Clock;
+  /** Called before each append; throws if the home is no longer this daemon's. */
+  assertHeld(): void;
+  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+}
+
+/**
+ * Milliseconds until an append fails if the server does not answer, counted from the loss of the connection if that came first. A cluster
+ * takes 4 to 8 seconds to elect a new leader, and a client waits 10 seconds for its reply.
+ */
+const appendTimeout = 9_000;
+/** Milliseconds that a start waits for the server before it serves the last known values. */
+const startTimeout = 3_000;
+/** Milliseconds between two attempts to connect; the delay doubles after each. */
+const minRetryDelay = 50;
+const maxRetryDelay = 1_000;
+/** Milliseconds between two checks that the stream has a leader. */
+const leaderCheckInterval = 2_000;
+/** The maximum size of a snapshot part, except for a single larger entry. */
+const partBytes = 256 * 1024;
+/** With more received messages than this, reading the stream pauses until they are applied. */
+const maxReceived = 1_000;
+
+interface ReceivedMessage {
+  readonly message: StreamMessage;
+  readonly content: Content;
+}
+
+/**
+ * The log as a stream on a NATS server, shared by several daemons. Each message is a group of entries and is published with the
+ * sequence of the message that it must follow. If another machine published there first, the server rejects it, and that machine's
+ * entries are applied before it is published again. A received message with the id of our own is committed; the entries of all other
+ * messages go to the follower.
+ */
+export class StreamLog implements CommitLog {
+  readonly shared: { readonly machine: string };
+  readonly #options: StreamLogOptions;
+  readonly #positionFile: StreamPositionFile;
+  #id: string | undefined;
+  /** The last message that was applied, and the number of the last applied entry. */
+  #applied: StreamPosition = { sequence: 0, number: 0, message: "" };
+  #follower: Follower | undefined;
+  #session: StreamSession | undefined;
+  /** Messages that were received and are not applied yet. */
+  #received: ReceivedMessage[] = [];
+  #receivedSequence = 0;
+  readonly #snapshots: StreamSnapshots;
+  #bytes = 0;
+  #hasFailedEntries = false;
+  readonly #conflicts = new StreamConflicts();
+  readonly #outbox: StreamOutbox;
+  /** Everything that the stream contained when the connection was made is applied. Nothing is appended before. */
+  #isCaughtUp = false;
+  /** When `#isCaughtUp` became false, by the clock's `monotonic()`. */
+  #disconnectedSince: number;
+  #problem: string | undefined;
+  /** Why this home can never continue with the stream, even if it can be reached. */
+  #divergence: string | undefined;
+  #running: Promise<void> | undefined;
+  #connectionLoop: Promise<void> | undefined;
+  /** Lets `follow` return: the log is caught up, or has diverged. */
+  #settleFollow: () => void = () => {};
+  #isClosed = false;
+  readonly #closed = Promise.withResolvers<void>();
+
+  private constructor(options: StreamLogOptions) {
+    const { machine, clock, assertHeld } = options;
+    this.#options = options;
+    this.shared = { machine };
+    this.#snapshots = new StreamSnapshots(clock);
+    this.#positionFile = new StreamPositionFile(options);
+    this.#disconnectedSince = clock.monotonic();
+    this.#outbox = new StreamOutbox({
+      clock,
+      conflicts: this.#conflicts,
+      assertHeld,
+      hasReceived: () => this.#received.length > 0,
+      wake: () => this.#wake(),
+    });
+  }
+
+  /** Needs the server only if the home has no stored position yet. Throws an Error that says why the log cannot be opened. */
+  static async open(options: StreamLogOptions): Promise<OpenedLog> {
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    const log = new StreamLog(options);
+    const stored = await log.#positionFile.read();
+    if (stored === undefined) {
+      const session = await StreamSession.open(options.address, true);
+      log.#id = session.id;
+      await session.close();
+      await log.#savePosition();
+    } else {
+      const { id, stream, sequence, number, message } = stored;
+      if (stream !== options.address.name)
+        throw new Error(`This home uses the shared log ${stream}, not ${options.address.name}.`);
+      log.#id = id;
+      log.#applied = { sequence, number, message };
+    }
+    return { log, entries: [], lost: 0, isCopy: false };
+  }
+
+  get id(): string {
+    return this.#id ?? "";
+  }
+
+  get newest(): LogNumber {
+    return this.#applied.number;
+  }
+
+  get snapshots(): Snapshots {
+    const { begun, ended, progressedAt, forgetting } = this.#snapshots;
+    const limit = Math.floor((this.#session?.maxPayload ?? partBytes) / 2);
+    const known = {
+      begun,
+      ended,
+      progressedAt,
+      forgetting,
+      hasFailedEntries: this.#hasFailedEntries,
+      bytes: this.#bytes,
+    };
+    return { ...known, partBytes: Math.min(partBytes, limit) };
+  }
+
+  get problem(): string | undefined {
+    if (this.#isCaughtUp) return undefined;
+    return this.#divergence ?? this.#problem ?? this.#describe("not connected yet");
+  }
+
+  async follow(follower: Follower): Promise<void> {
+    this.#follower = follower;
+    const settled = new Promise<void>(resolve => {
+      this.#settleFollow = resolve;
+    });
+    this.#connectionLoop = this.#keepConnected();
+    const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.schedule(startTimeout, resolve);
+    await Promise.race([settled, timedOut]);
+    cancel();
+  }
+
+  append(request: AppendRequest): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new AppendError(new Error("the log is closed"), false));
+    if (this.#divergence !== undefined) return Promise.reject(new AppendError(new Error(this.#divergence), false));
+    const conflict = this.#conflicts.find(request, this.newest);
+    if (conflict !== undefined) return Promise.reject(conflict);
+    const { clock } = this.#options;
+    const timeout = this.#isCaughtUp ? appendTimeout : this.#disconnectedSince + appendTimeout - clock.monotonic();
+    return timeout > 0 ? this.#outbox.append(request, timeout) : Promise.reject(unreachable(false));
+  }
+
+  /** Nothing to do: every message is sealed. */
+  async seal(): Promise<void> {}
+
+  get hasSealed(): boolean {
+    return this.#positionFile.canRelease;
+  }
+
+  async release(through: LogNumber): Promise<void> {
+    const limit = Math.min(through, (this.#snapshots.replayFrom ?? Number.POSITIVE_INFINITY) - 1);
+    if (this.#positionFile.release(limit)) await this.#savePosition();
+  }
+
+  async erase(through: LogNumber): Promise<void> {
+    if (this.#snapshots.ended <= through) throw new Error("there is no snapshot behind what is to be erased");
+    await this.#purge();
+  }
+
+  /** Deletes the messages before the newest complete snapshot. Every machine does this, because the snapshot's writer may have died. */
+  async #purge(): Promise<void> {
+    const sequence = this.#snapshots.purgeTo;
+    if (sequence === undefined) return;
+    const session = this.#session;
+    if (session === undefined) throw new Error("cannot reach the server of the shared log");
+    this.#bytes = await session.purge(sequence);
+    this.#snapshots.purged(sequence);
+  }
+
+  #trackSnapshot(committed: Committed, sequence: number): void {
+    this.#snapshots.track(committed, sequence);
+    if (committed.entry.kind === "end") this.#purgeInBackground();
+  }
+
+  #purgeInBackground(): void {
+    this.#purge().catch(error =>
+      this.#options.onProblem("cannot remove old messages from the shared log", {
+        error: String(error),
+      }),
+    );
+  }
+
+  renew(): Promise<void> {
+    return Promise.reject(new Error("a shared log cannot be restarted by one of its machines"));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#outbox.settled();
+    await this.#running;
+    this.#closed.resolve();
+    await this.#session?.close();
+    await this.#connectionLoop;
+    const { onProblem } = this.#options;
+    // Without this position, the next start only reads more entries and skips those that the histories contain.
+    if (this.#positionFile.isUnsaved)
+      await this.#savePosition().catch(error =>
+        onProblem("the position in the shared log cannot be saved", { error: String(error) }),
+      );
+    this.#conflicts.applied(Number.POSITIVE_INFINITY);
+  }
+
+  #savePosition(): Promise<void> {
+    return this.#positionFile.save({ id: this.id, stream: this.#options.address.name }, this.#applied);
+  }
+
+  /** Connects, follows the stream, and reconnects, until the log is closed or has diverged. */
+  async #keepConnected(): Promise<void> {
+    let delay = minRetryDelay;
+    while (!this.#isClosed && this.#divergence === undefined) {
+      try {
+        const session = await StreamSession.open(this.#options.address, this.#applied.sequence === 0);
+        this.#session = session;
+        this.#bytes = session.bytes;
+        if (!this.#isClosed) await this.#assertSameStream(session);
+        delay = minRetryDelay;
+        await this.#followSession(session);
+      } catch (error) {
+        this.#reportProblem(error);
+      }
+      this.#onDisconnected();
+      await this.#session?.close();
+      this.#session = undefined;
+      if (this.#divergence !== undefined) this.#settleFollow();
+      if (this.#isClosed) return;
+      await Promise.race([this.#options.clock.delay(delay * (0.5 + Math.random() / 2)), this.#closed.promise]);
+      delay = Math.min(2 * delay, maxRetryDelay);
+    }
+  }
+
+  /** Throws, and marks the log as diverged, if the stream was created again or lost messages that this home applied. */
+  async #assertSameStream(session: StreamSession): Promise<void> {
+    const { sequence, message } = this.#applied;
+    const { name } = this.#options.address;
+    const known = sequence > 0 && sequence >= session.first ? await session.messageAt(sequence) : undefined;
+    if (session.id !== this.id)
+      this.#divergence = `The shared log ${name} is not the one that this home uses: it was deleted and created again.`;
+    else if (session.last < sequence || (known !== undefined && known.id !== message))
+      this.#divergence = `The server has lost changes of the shared log ${name} that this home has.`;
+    if (this.#divergence === undefined) return;
+    this.#divergence +=
+      " The last known values are served, and changes are refused. See docs/scaling.md for what to do.";
+    throw new Error(this.#divergence);
+  }
+
+  async #followSession(session: StreamSession): Promise<void> {
+    this.#received = [];
+    this.#receivedSequence = this.#applied.sequence;
+    const target = session.last;
+    const checkCaughtUp = () => {
+      if (this.#isCaughtUp || this.#applied.sequence < target || this.#session !== session) return;
+      this.#isCaughtUp = true;
+      this.#problem = undefined;
+      this.#settleFollow();
+      this.#follower?.onReachable();
+      this.#purgeInBackground();
+      this.#wake();
+    };
+    this.#onApplied = checkCaughtUp;
+    checkCaughtUp();
+    if (this.#isClosed) return;
+    void this.#watchLeader(session);
+    await session.follow(this.#applied.sequence, message => this.#receive(message));
+  }
+
+  #onApplied: () => void = () => {};
+
+  /** Closes the session after two failed checks in a row: another server of the cluster may know a leader. */
+  async #watchLeader(session: StreamSession): Promise<void> {
+    for (let failures = 0; failures < 2; ) {
+      await Promise.race([this.#options.clock.delay(leaderCheckInterval), session.ended]);
+      if (this.#session !== session) return;
+      failures = await session.assertLeader().then(
+        () => 0,
+        () => failures + 1,
+      );
+    }
+    await session.close();
+  }
+
+  async #receive(message: StreamMessage): Promise<void> {
+    if (message.sequence <= this.#receivedSequence || message.sequence <= this.#applied.sequence) return;
+    this.#receivedSequence = message.sequence;
+    const content = contentOf(message);
+    this.#received.push({ message, content });
+    if (message.id !== this.#outbox.inFlight?.id) this.#rejectConflicting(content);
+    this.#wake();
+    // Bounds the memory of a machine that was offline for long and receives many messages.
+    if (this.#received.length > maxReceived) await this.#running;
+  }
+
+  /** Rejects waiting appends that were decided before another machine changed the same repositories. */
+  #rejectConflicting(content: Content): void {
+    this.#conflicts.recordForeign(content);
+    this.#outbox.rejectConflicting(this.newest);
+  }
+
+  #wake(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#hasWork) this.#wake();
+    });
+  }
+
+  get #hasWork(): boolean {
+    if (this.#received.length > 0) return true;
+    return this.#outbox.hasWork && this.#isCaughtUp && this.#session !== undefined;
+  }
+
+  async #run(): Promise<void> {
+    // Batches the appends of one turn of the event loop into one message.
+    await Promise.resolve();
+    while (this.#hasWork) {
+      const received = this.#received.shift();
+      if (received !== undefined) await this.#apply(received);
+      else await this.#send();
+    }
+  }
+
+  async #apply({ message, content }: ReceivedMessage): Promise<void> {
+    if (message.sequence <= this.#applied.sequence) return;
+    const resumesAtSnapshot = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
+    const follows = content.first === this.newest + 1 && content.previous === this.#applied.message;
+    if (!follows && !resumesAtSnapshot) {
+      this.#divergence = `Message ${message.sequence} of the shared log does not follow the last one that this home has.`;
+      this.#reportProblem(new Error(this.#divergence));
+      await this.#session?.close();
+      return;
+    }
+    if (resumesAtSnapshot) this.#skipTo(content.first);
+    const { inFlight } = this.#outbox;
+    if (message.id === inFlight?.id) return this.#commitOwn(inFlight, message.sequence);
+    // This message took the position of our own, which is not in the stream. Its callers must decide again before the follower is
+    // called, because the follower may wait for them.
+    this.#outbox.requeue();
+    // `#receive` did not do this if the message was our own then. Its callers may have timed out since.
+    this.#rejectConflicting(content);
+    for (const [index, entry] of content.entries.entries())
+      await this.#applyEntry({ number: content.first + index, entry }, message.sequence);
+    this.#bytes += message.data.length;
+    this.#advance({ sequence: message.sequence, number: this.newest, message: message.id });
+    this.#onApplied();
+  }
+
+  /** Continues at a snapshot: the messages before it were purged, and the snapshot replaces them. */
+  #skipTo(first: LogNumber): void {
+    this.#snapshots.skipTo(first);
+    this.#applied = { ...this.#applied, number: first - 1 };
+    // Our own message may have been among the purged ones, so its outcome stays unknown.
+    this.#outbox.failInFlight();
+  }
+
+  async #applyEntry(committed: Committed, sequence: number): Promise<void> {
+    const { onProblem } = this.#options;
+    this.#trackSnapshot(committed, sequence);
+    for (const followed of this.#snapshots.followedEntries(committed)) {
+      let publish = () => {};
+      try {
+        publish = (await this.#follower?.prepare(followed)) ?? publish;
+      } catch (error) {
+        // Requests to forget values are retried by the store.
+        this.#hasFailedEntries ||= followed.entry.kind !== "forget";
+        onProblem("a change from another machine could not be applied", {
+          number: committed.number,
+          error: String(error),
+        });
+      }
+      this.#applied = { ...this.#applied, number: committed.number };
+      try {
+        publish();
+      } catch (error) {
+        onProblem("a change could not be published to all watchers", { error: String(error) });
+      }
+    }
+    this.#applied = { ...this.#applied, number: committed.number };
+    this.#conflicts.applied(this.newest);
+  }
+
+  /** All entries of a message are applied. */
+  #advance(position: StreamPosition): void {
+    this.#applied = position;
+    // A start cannot continue in the middle of a snapshot.
+    if (!this.#snapshots.isReading) this.#positionFile.advance(position);
+  }
+
+  /** Commits our own message, which is in the stream now. */
+  #commitOwn(inFlight: InFlight, sequence: number): void {
+    this.#outbox.commit(this.newest + 1, ({ entries, committed }, first) => {
+      this.#applied = { ...this.#applied, number: first + entries.length - 1 };
+      try {
+        committed(first);
+      } catch (error) {
+        this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
+      }
+      for (const [index, entry] of entries.entries()) this.#trackSnapshot({ number: first + index, entry }, sequence);
+    });
+    this.#bytes += inFlight.data.length;
+    this.#advance({ sequence, number: this.newest, message: inFlight.id });
+    this.#onApplied();
+  }
+
+  async #send(): Promise<void> {
+    const session = this.#session;
+    if (session === undefined) return;
+    const { sequence } = this.#applied;
+    const stored = await this.#outbox.send(session, this.#applied, () => this.#session === session);
+    if (stored !== undefined) this.#commitOwn(stored, sequence + 1);
+  }
+
+  /** The connection has ended: received messages will be received again, and the message in flight is sent again. */
+  #onDisconnected(): void {
+    if (this.#isCaughtUp) this.#disconnectedSince = this.#options.clock.monotonic();
+    this.#isCaughtUp = false;
+    this.#received = [];
+    this.#outbox.allowRetry();
+    if (this.#divergence !== undefined) this.#outbox.rejectAll();
+  }
+
+  #reportProblem(error: unknown): void {
+    const cause = error instanceof Error ? error.message : String(error);
+    const problem = this.#divergence ?? this.#describe(cause);
+    if (this.#problem === undefined) this.#options.onProblem(problem, {});
+    this.#problem = problem;
+  }
+
+  #describe(cause: string): string {
+    const { name, servers } = this.#options.address;
+    return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): the last known values are served, and changes are refused. Repoconf keeps retrying.`;
+  }
+}

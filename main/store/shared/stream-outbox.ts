@@ -1,0 +1,230 @@
+import { randomUUID } from "node:crypto";
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { Clock } from "../../time/clock.ts";
+import { AppendError, type AppendRequest, type LogNumber } from "../log/commit-log.ts";
+import type { StreamConflicts } from "./stream-conflicts.ts";
+import { formatContent } from "./stream-content.ts";
+import type { StreamPosition } from "./stream-position.ts";
+import type { Published, StreamSession } from "./stream-session.ts";
+
+/** Milliseconds before a message is sent again whose outcome is unknown. */
+const retryDelay = 100;
+/** Milliseconds after a conflict to receive the conflicting message; after that, the connection is replaced. */
+const receiveTimeout = 1_000;
+/** The maximum size of a message, except for a single larger append. */
+const maxGroupBytes = 512 * 1024;
+/** Bytes that a snapshot part adds to a commit. Every commit must leave room for them, or no later snapshot could contain it. */
+const partOverhead = 1024;
+/** The maximum of bytes in a message besides its entries; the limit of the server includes them. */
+const envelopeBytes = 512;
+
+export interface StreamOutboxOptions {
+  readonly clock: Clock;
+  readonly conflicts: StreamConflicts;
+  /** Throws if the home is no longer this daemon's. */
+  assertHeld(): void;
+  /** Whether there are received messages that are not applied yet. */
+  hasReceived(): boolean;
+  /** Called when there may be something to send. */
+  wake(): void;
+}
+
+interface PendingAppend extends AppendRequest {
+  readonly json: string;
+  /** Cancels its timeout. */
+  cancel(): void;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+/** A message that is being published and whose outcome is not known yet. */
+export interface InFlight {
+  readonly id: string;
+  readonly data: Uint8Array;
+  readonly group: readonly PendingAppend[];
+  /** The server reported a conflict: another message took its position, and has not been received yet. */
+  isSuperseded: boolean;
+}
+
+/**
+ * Publishes appends. One message is in flight at a time; appends in the meantime become the next one. A message is sent with the same
+ * id until its outcome is known, or until its callers time out.
+ */
+export class StreamOutbox {
+  readonly #options: StreamOutboxOptions;
+  #queue: PendingAppend[] = [];
+  #inFlight: InFlight | undefined;
+  /** Appends that are not settled yet. */
+  readonly #pending = new Set<Promise<void>>();
+
+  constructor(options: StreamOutboxOptions) {
+    this.#options = options;
+  }
+
+  get inFlight(): InFlight | undefined {
+    return this.#inFlight;
+  }
+
+  /** Whether there is anything to send now. */
+  get hasWork(): boolean {
+    return this.#inFlight === undefined ? this.#queue.length > 0 : !this.#inFlight.isSuperseded;
+  }
+
+  /** Resolves when the entries are in the stream; rejects after `timeout` milliseconds. */
+  append(request: AppendRequest, timeout: number): Promise<void> {
+    const appended = new Promise<void>((resolve, reject) => {
+      const pending: PendingAppend = {
+        ...request,
+        json: JSON.stringify(request.entries).slice(1, -1),
+        cancel: this.#options.clock.schedule(timeout, () => this.#expire(pending)),
+        resolve,
+        reject,
+      };
+      this.#queue.push(pending);
+      this.#options.wake();
+    });
+    this.#pending.add(appended);
+    const settled = () => void this.#pending.delete(appended);
+    appended.then(settled, settled);
+    return appended;
+  }
+
+  /** Resolves when every append is settled, at the latest after its timeout. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#pending);
+  }
+
+  /** Rejects queued appends that conflict with others' entries at once: applying these may have to wait for the callers. */
+  rejectConflicting(applied: LogNumber): void {
+    const queued = this.#queue;
+    this.#queue = [];
+    for (const pending of queued) {
+      const conflict = this.#options.conflicts.find(pending, applied);
+      if (conflict === undefined) this.#queue.push(pending);
+      else reject(pending, conflict);
+    }
+  }
+
+  /** Another message took the position of the one in flight, which will never be in the stream: its appends are queued again. */
+  requeue(): void {
+    this.#queue.unshift(...this.#clearInFlight());
+  }
+
+  /** Rejects the appends of the message in flight as having an unknown outcome. */
+  failInFlight(): void {
+    for (const pending of this.#clearInFlight()) reject(pending, unreachable(true));
+  }
+
+  /** Rejects all appends, because nothing can be appended any more. */
+  rejectAll(): void {
+    this.failInFlight();
+    for (const pending of this.#queue.splice(0)) reject(pending, unreachable(false));
+  }
+
+  /** Lets the message in flight be sent again after a reconnect, right after the last applied message. */
+  allowRetry(): void {
+    if (this.#inFlight !== undefined) this.#inFlight.isSuperseded = false;
+  }
+
+  /** The message in flight is in the stream: calls `committed` for each of its appends, in order, with the number of its first entry. */
+  commit(first: LogNumber, committed: (request: AppendRequest, first: LogNumber) => void): void {
+    let number = first;
+    for (const pending of this.#clearInFlight()) {
+      committed(pending, number);
+      number += pending.entries.length;
+      pending.cancel();
+      pending.resolve();
+    }
+  }
+
+  /** Publishes a message right after a position; returns it if it was stored there. `isCurrent`: the session is still in use. */
+  async send(
+    session: StreamSession,
+    position: StreamPosition,
+    isCurrent: () => boolean,
+  ): Promise<InFlight | undefined> {
+    const inFlight = this.#inFlight ?? this.#buildMessage(position, session.maxPayload);
+    if (inFlight === undefined) return undefined;
+    this.#inFlight = inFlight;
+    const { assertHeld, hasReceived, clock } = this.#options;
+    let published: Published;
+    try {
+      assertHeld();
+      published = await session.publish(inFlight.id, inFlight.data, position.sequence);
+    } catch (error) {
+      if (this.#inFlight === inFlight)
+        for (const pending of this.#clearInFlight()) reject(pending, new AppendError(error, false));
+      return undefined;
+    }
+    // Its callers timed out. If it is in the stream, it is received like the messages of others.
+    if (this.#inFlight !== inFlight) return undefined;
+    if (published === "stored") return inFlight;
+    if (published === "conflict") {
+      inFlight.isSuperseded = !hasReceived();
+      // The consumer that delivers messages may be lost with a server of the cluster.
+      if (inFlight.isSuperseded) clock.schedule(receiveTimeout, () => this.#reconnectUnlessReceived(inFlight, session));
+    } else if (isCurrent()) await clock.delay(retryDelay);
+    return undefined;
+  }
+
+  #reconnectUnlessReceived(inFlight: InFlight, session: StreamSession): void {
+    if (this.#inFlight === inFlight && inFlight.isSuperseded && !this.#options.hasReceived()) void session.close();
+  }
+
+  #buildMessage({ number, message }: StreamPosition, maxPayload: number): InFlight | undefined {
+    const group: PendingAppend[] = [];
+    let bytes = 0;
+    const limit = maxPayload - envelopeBytes;
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      const size = Buffer.byteLength(next.json) + 64;
+      const isBegin = next.entries[0]?.kind === "snapshot";
+      // A purge deletes the messages before the one that begins a snapshot, so nothing may precede it in the same message.
+      if (group.length > 0 && (isBegin || bytes + size > Math.min(maxGroupBytes, limit))) break;
+      this.#queue.shift();
+      const isPart = next.entries[0]?.kind === "part";
+      if (size + (isPart ? 0 : partOverhead) > limit) {
+        reject(next, new AppendError(tooLarge(size, limit), false));
+        continue;
+      }
+      bytes += size;
+      group.push(next);
+    }
+    if (group.length === 0) return undefined;
+    const position = { first: number + 1, previous: message };
+    const texts = group.map(({ json }) => json);
+    return { id: randomUUID(), data: Buffer.from(formatContent(position, texts)), group, isSuperseded: false };
+  }
+
+  #expire(pending: PendingAppend): void {
+    if (this.#inFlight?.group.includes(pending)) {
+      // If the message is in the stream all the same, it is received and applied like those of others.
+      this.failInFlight();
+      this.#options.wake();
+      return;
+    }
+    const index = this.#queue.indexOf(pending);
+    if (index === -1) return;
+    this.#queue.splice(index, 1);
+    reject(pending, unreachable(false));
+  }
+
+  #clearInFlight(): readonly PendingAppend[] {
+    const { group = [] } = this.#inFlight ?? {};
+    this.#inFlight = undefined;
+    return group;
+  }
+}
+
+function reject(pending: PendingAppend, error: Error): void {
+  pending.cancel();
+  pending.reject(error);
+}
+
+export function unreachable(isOutcomeUnknown: boolean): AppendError {
+  return new AppendError(new Error("cannot reach the server of the shared log"), isOutcomeUnknown);
+}
+
+function tooLarge(given: number, limit: number): RepoconfError {
+  const message = `The change takes ${given} bytes in the shared log, and one message of its server at most ${limit}; nothing was changed. Change fewer repositories or smaller values at once, or raise max_payload of the server.`;
+  return new RepoconfError(1107, message, { details: { given, limit } });
+}

@@ -1,0 +1,189 @@
+import { createHash } from "node:crypto";
+import { Low } from "lowdb";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { canonicalJson, isJsonObject, type JsonValue } from "../../../shared/json.ts";
+import { effectOf } from "../../../shared/scopes/scope-schema.ts";
+import type { DurableTextFile } from "../../files/durable-text-file.ts";
+import { JsonFile } from "../../files/json-file.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+
+interface TrustData {
+  /** Repositories that had no history when this file was created: the values at the first read of their files were active before. */
+  readonly unread: readonly string[];
+  /** `<repo> <scope>.<field>`: the hashes of the values that may become active there, the newest last. */
+  readonly trusted: { readonly [place: string]: readonly string[] };
+}
+
+/** The maximum of remembered values for one field; older ones need to be accepted again. */
+const mostValues = 1_000;
+
+/** A cache, because a large value is checked at each refresh of its file. Values are never mutated. */
+const hashes = new WeakMap<object, string>();
+
+/** The SHA-256 of a value's canonical JSON. */
+export function hashOfValue(value: JsonValue): string {
+  const isPart = typeof value === "object" && value !== null;
+  const known = isPart ? hashes.get(value) : undefined;
+  if (known !== undefined) return known;
+  const hash = createHash("sha256").update(canonicalJson(value)).digest("hex");
+  if (isPart) hashes.set(value, hash);
+  return hash;
+}
+
+/**
+ * The hash by which a value is listed, accepted and trusted: of the value together with what the field's schema makes of it. So trust in
+ * a value as one variable, or as a command, is none in the same value as another variable. The built-in fields never change, so theirs
+ * is the hash of the value alone, as it was for all fields before.
+ */
+export function trustHash(scopes: Scopes, { scope, field }: ConfigPath, value: JsonValue): string {
+  const hash = hashOfValue(value);
+  if (scope === "svc") return hash;
+  const { command, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});
+  return createHash("sha256")
+    .update(`${JSON.stringify([command, variable])} ${hash}`)
+    .digest("hex");
+}
+
+/**
+ * The values in work trees' files that run as commands and may become active: those that a person accepted, or that were set through
+ * the daemon while the field had the same effect. Stored by repository, field, effect and value, so that switching branches does not
+ * ask twice. `trust.json` contains hashes, not values.
+ */
+export class TrustedValues {
+  readonly #low: Low<TrustData>;
+  readonly #onProblem: (message: string, error: unknown) => void;
+  readonly #unread: Set<string>;
+  readonly #trusted: Map<string, readonly string[]>;
+  /** Whether there was no file: this home is from before trust was required, or new. */
+  readonly isNew: boolean;
+  /** The version in memory, and the one on the disk. */
+  #version = 0;
+  #written = 0;
+  #saving: Promise<unknown> = Promise.resolve();
+
+  private constructor(low: Low<TrustData>, isNew: boolean, onProblem: (message: string, error: unknown) => void) {
+    this.#low = low;
+    this.isNew = isNew;
+    this.#onProblem = onProblem;
+    this.#unread = new Set(low.data.unread);
+    this.#trusted = new Map(Object.entries(low.data.trusted));
+  }
+
+  /** An invalid file trusts nothing: active values stay active, and others need to be accepted again. */
+  static async open(
+    file: DurableTextFile,
+    onProblem: (message: string, error: unknown) => void,
+  ): Promise<TrustedValues> {
+    const none: TrustData = { unread: [], trusted: {} };
+    const low = new Low<TrustData | null>(new JsonFile<TrustData | null>(file, parseTrust), null);
+    let isDamaged = false;
+    try {
+      await low.read();
+    } catch (error) {
+      isDamaged = true;
+      onProblem("trust.json is invalid: untrusted values must be trusted again", error);
+    }
+    await file.makePrivate().catch(error => onProblem("cannot restrict access to trust.json", error));
+    const isNew = low.data === null && !isDamaged;
+    low.data ??= none;
+    return new TrustedValues(low as Low<TrustData>, isNew, onProblem);
+  }
+
+  /** Creates the file; `unread` are the repositories without a history. */
+  begin(unread: Iterable<string>): Promise<void> {
+    for (const id of unread) this.#unread.add(id);
+    this.#version += 1;
+    return this.saved();
+  }
+
+  /** Whether a value is trusted as what the field's schema makes of it, under any name of the field. */
+  has(repo: string, scopes: Scopes, path: ConfigPath, value: JsonValue): boolean {
+    const hash = trustHash(scopes, path, value);
+    return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));
+  }
+
+  /** Trusts the value with this `trustHash` immediately; `saved` waits for the disk. */
+  add(repo: string, path: ConfigPath, hash: string): void {
+    const known = this.#at(repo, path);
+    if (!known.includes(hash)) this.#put(repo, path, [...known, hash].slice(-mostValues));
+  }
+
+  /** Trusts a value that a person accepted, once it is on the disk. Throws the system's error; then it is not trusted. */
+  async accept(repo: string, path: ConfigPath, hash: string): Promise<void> {
+    const before = this.#at(repo, path);
+    this.add(repo, path, hash);
+    try {
+      await this.#save();
+    } catch (error) {
+      this.#put(repo, path, before);
+      throw error;
+    }
+  }
+
+  /** Whether the file's present values were active before trust was required. True only once. */
+  removeUnread(repo: string): boolean {
+    if (!this.#unread.delete(repo)) return false;
+    this.#saveSoon();
+    return true;
+  }
+
+  /** Stops trusting every other value of a field. */
+  keepOnly(repo: string, path: ConfigPath, hash: string | undefined): void {
+    const kept = this.#at(repo, path).filter(one => one === hash);
+    if (this.#at(repo, path).length !== kept.length) this.#put(repo, path, kept);
+  }
+
+  /** Stops trusting all values of a repository, because its id may be used for another one. */
+  drop(repo: string): void {
+    const places = [...this.#trusted.keys()].filter(place => place.startsWith(`${repo} `));
+    for (const place of places) this.#trusted.delete(place);
+    if (this.#unread.delete(repo) || places.length > 0) this.#saveSoon();
+  }
+
+  /** Resolves when everything is on the disk. Does not throw: a failed write is reported and retried with the next one. */
+  saved(): Promise<void> {
+    return this.#save().catch(error => this.#onProblem("cannot write trust.json", error));
+  }
+
+  /** Writes one after the other, each with all additions so far. Throws the system's error. */
+  async #save(): Promise<void> {
+    const wanted = this.#version;
+    const write = this.#saving.then(async () => {
+      if (this.#written >= wanted) return;
+      const version = this.#version;
+      this.#low.data = { unread: [...this.#unread], trusted: Object.fromEntries(this.#trusted) };
+      await this.#low.write();
+      this.#written = version;
+    });
+    this.#saving = write.catch(() => {});
+    await write;
+  }
+
+  #at(repo: string, path: ConfigPath): readonly string[] {
+    return this.#trusted.get(placeOf(repo, path)) ?? [];
+  }
+
+  #put(repo: string, path: ConfigPath, hashes: readonly string[]): void {
+    if (hashes.length === 0) this.#trusted.delete(placeOf(repo, path));
+    else this.#trusted.set(placeOf(repo, path), hashes);
+    this.#saveSoon();
+  }
+
+  #saveSoon(): void {
+    this.#version += 1;
+    void this.saved();
+  }
+}
+
+function placeOf(repo: string, { scope, field }: ConfigPath): string {
+  return `${repo} ${joinConfigPath(scope, field)}`;
+}
+
+function parseTrust(value: unknown): TrustData {
+  const areTexts = (list: unknown) => Array.isArray(list) && list.every(one => typeof one === "string");
+  const { unread, trusted } = isJsonObject(value) ? value : {};
+  if (!areTexts(unread) || !isJsonObject(trusted) || !Object.values(trusted).every(areTexts))
+    throw new SyntaxError(`it is not { "unread": [...], "trusted": { ... } }`);
+  // Every member that is used has been checked.
+  return value as unknown as TrustData;
+}

@@ -1,0 +1,64 @@
+import { configEntries, configValue } from "../../../shared/config.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { effectOf } from "../../../shared/scopes/scope-schema.ts";
+import type { FileIntake } from "../hand-edits/file-intake.ts";
+import type { ServedState } from "../repository/repository-state.ts";
+import { storageFailure } from "../storage-failure.ts";
+import type { WaitingValue } from "../store.ts";
+import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
+import { trustHash } from "./trusted-values.ts";
+
+/** The values of a work tree's file, as last read, that are not trusted yet. */
+export function waitingValues(served: ServedState): readonly WaitingValue[] {
+  const { stored, health, broken } = served.current;
+  const { scopes } = served.options;
+  if (broken !== undefined) return [];
+  const untrusted = new Set(health.filter(({ code }) => code === 1114).map(({ field }) => field));
+  return [...configEntries(withNewNames(served.mirror.wanted, scopes).config)]
+    .filter(({ scope, field }) => untrusted.has(joinConfigPath(scope, field)))
+    .map(({ scope, field, value }) => {
+      const serving = configValue(stored ?? {}, scope, field);
+      const effect = effectOf(scopes.field(scope, field)?.schema ?? {});
+      const hash = trustHash(scopes, { scope, field }, value);
+      return { scope, field, value, effect, hash, ...(serving !== undefined && { serving }) };
+    });
+}
+
+/**
+ * Trusts the waiting value of a field, identified by its hash (of the value and what it would do), and makes it active. Returns the revision. Call it inside `exclusive`.
+ * Throws RepoconfError 1102, 1104 if the file has another value or the schema another effect by now, 1106 or 1108.
+ */
+export async function acceptValue(
+  served: ServedState,
+  intake: FileIntake,
+  path: ConfigPath,
+  hash: string,
+): Promise<number> {
+  await intake.bringUpToDate();
+  const refusal = intake.refusal;
+  if (refusal !== undefined) throw refusal;
+  const { trust } = served.options;
+  const waiting = waitingValues(served).find(({ scope, field }) => scope === path.scope && field === path.field);
+  if (waiting?.hash !== hash) {
+    const value = valueByAnyName(served.mirror.wanted, path, served.options.scopes);
+    // It has been accepted already.
+    if (waiting === undefined && value !== undefined && trustHash(served.options.scopes, path, value) === hash)
+      return served.current.revision;
+    throw anotherValue(served.id, path);
+  }
+  try {
+    await trust.accept(served.id, path, hash);
+  } catch (error) {
+    throw storageFailure(served.id, error);
+  }
+  await served.mirror.inTurn(() => intake.reconcile(served.mirror.wanted, "file"));
+  if (intake.unrecorded !== undefined) throw storageFailure(served.id, intake.unrecorded);
+  return served.current.revision;
+}
+
+function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {
+  const path = joinConfigPath(scope, field);
+  const message = `The value of ${path} that you reviewed is no longer waiting for trust: the file or the field's schema may have changed. Review it again.`;
+  return new RepoconfError(1104, message, { repo, field: path });
+}

@@ -1,0 +1,176 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { comparedPattern, textsFor } from "../../../main/scopes/compared-pattern.ts";
+import { linearPattern } from "../../../shared/schema/linear-pattern.ts";
+import { OutOfStepsError, SpareSteps, StepBudget } from "../../../shared/schema/step-budget.ts";
+import { translatePattern } from "../../../shared/schema/translate-pattern.ts";
+import { randomNumbers } from "../../helpers/random.ts";
+
+function stepsOf(source: string, text: string): { readonly matches: boolean; readonly steps: number } {
+  const budget = new StepBudget(1, new SpareSteps());
+  const matches = comparedPattern(source).test(text, budget);
+  return { matches, steps: budget.taken };
+}
+
+test.each([
+  ["^v[0-9]+(\\.[0-9]+){2}$", ["v1.2.3"], ["v1.2", "v1.2.3\n"]],
+  ["\\d", ["5"], ["\u0661", ""]],
+  ["^\\w+$", ["a_1"], ["\u00e9", "\u017f"]],
+  ["^\\s$", ["\u00a0", "\ufeff", "\u2028", "\v"], ["\u180e", "\u0085"]],
+  ["^[^\\s\\d]$", ["a", "\u{1f600}"], ["1", "\u3000"]],
+  ["^.$", ["a", "\u{1f600}", "\ud800"], ["\n", "\u2028", "ab"]],
+  ["^[]$|^[^]$", ["\n", "x"], ["", "xy"]],
+  ["\\bfoo\\b", ["a foo", "foo"], ["food"]],
+  ["^(?<year>\\d{4})-(?:0[1-9]|1[0-2])$", ["2026-11"], ["2026-13"]],
+  ["^\\/\\u0061\\u{62}\\x63\\cJ\\0[\\b\\-]$", ["/abc\n\0\b", "/abc\n\0-"], ["/abc"]],
+  ["^\\ud83d\\ude00$", ["\u{1f600}"], ["\ud83d"]],
+  ["^a{2,}b{0,3}?c*?$", ["aa", "aabbbcc"], ["a", "aabbbb"]],
+  ["^\\p{Lu}[\\p{L}\\d]*$", ["\u00c9t\u00e91"], ["a", "A-"]],
+  ["^\\p{Script=Greek}+$", ["\u03b1\u03b2"], ["a"]],
+  ["a|", ["", "b"], []],
+])("%s means the same to the non-backtracking engine", (source, matching, others) => {
+  for (const text of matching) expect([text, stepsOf(source, text).matches]).toEqual([text, true]);
+  for (const text of others) expect([text, stepsOf(source, text).matches]).toEqual([text, false]);
+});
+
+test.each([
+  ["(", /it is not a valid regular expression \(/],
+  ["^(?=a)b", /lookahead and lookbehind/],
+  ["(?!a)b", /lookahead and lookbehind/],
+  ["(?<=a)b", /lookahead and lookbehind/],
+  ["(?<!a)b", /lookahead and lookbehind/],
+  ["(a)\\1", /backreferences/],
+  ["(?<n>a)\\k<n>", /backreferences/],
+  ["a{1,2048}", /more than 1,000 times/],
+  ["(?:a{100}){100}", /too large/],
+  ["\\ud800", /half of a character/],
+  ["(?i:a)", /inline flags/],
+  ["\\p{IDS_Binary_Operator}", /is not accepted/],
+])("%s is rejected with the reason", (source, reason) => {
+  expect(() => comparedPattern(source)).toThrow(reason);
+});
+
+test("a pattern prone to backtracking takes steps in proportion to the length of the text", () => {
+  const weak = "^(([a-z0-9]+)+\\.?)+$";
+  const [short, long] = [stepsOf(weak, `${"a".repeat(24)}!`), stepsOf(weak, `${"a".repeat(24_000)}!`)];
+  expect([short.matches, long.matches]).toEqual([false, false]);
+  // Every character was counted.
+  expect(short.steps).toBeGreaterThan(24);
+  expect(long.steps / short.steps).toBeLessThan(1_001);
+});
+
+test("states computed for the first time count at their real cost, and cached states cost little", () => {
+  const hosts = linearPattern("^([a-z0-9-]+\\.)+[a-z]{2,63}$");
+  const take = (text: string) => {
+    const budget = new StepBudget(1, new SpareSteps());
+    expect(hosts.test(text, budget)).toBe(true);
+    return budget.taken;
+  };
+  const [first, again] = [take("machine-1.example.com"), take("machine-1.example.com")];
+  expect(first).toBeGreaterThan(10 * 35);
+  expect(again).toBeLessThan(40);
+  // A thousand names of the same form: their common states are computed once.
+  let all = 0;
+  for (let index = 0; index < 1_000; index++) all += take(`machine-${index}.example.com`);
+  expect(all / 1_000).toBeLessThan(60);
+
+  // Each character leads to a new state, because the preceding characters matter.
+  const always = linearPattern("(?:a[ab]{300}b)$");
+  const random = randomNumbers(1);
+  const text = Array.from({ length: 50_000 }, () => (random(2) === 0 ? "a" : "b")).join("");
+  expect(() => always.test(text, new StepBudget(1, new SpareSteps()))).toThrow(OutOfStepsError);
+  // Each new state checks about 150 instructions; one takes twice as long as a character with a cached state.
+  const budget = new StepBudget(1, new SpareSteps());
+  always.test(text.slice(-2_000), budget);
+  expect(budget.taken / 2_000).toBeGreaterThan(250);
+});
+
+test("nested repeats are read quickly: the texts generated for them do not multiply", () => {
+  const source = `${"(?:".repeat(60)}a${"+)".repeat(60)}+`;
+  const texts = textsFor(source);
+  expect(texts.length).toBeGreaterThan(100);
+  expect(Math.max(...texts.map(text => text.length))).toBeLessThan(100);
+});
+
+test.each([
+  "(?:a{1000}){1000}",
+  "(?:(?:(?:a{0,99}){0,99}){0,99}){0,99}",
+  `(?:${"(?:ab|c)?".repeat(200)}){50}`,
+  "a".repeat(20_000),
+])("a pattern that needs too many instructions is rejected before it is compiled: %.40s", source => {
+  expect(() => translatePattern(source)).toThrow("it is too large");
+  expect(() => comparedPattern(source)).toThrow("it is too large");
+});
+
+test("some of the texts generated for a pattern match it, and the texts are always the same", () => {
+  for (const source of ["^v[0-9]+(\\.[0-9]+){2}$", "^[A-Z]{3}-\\d{4}$", "^(?:https?://)[^/]+/.*$"]) {
+    const texts = textsFor(source);
+    const pattern = new RegExp(source, "u");
+    expect(texts.filter(text => pattern.test(text)).length).toBeGreaterThan(10);
+    expect(textsFor(source)).toEqual(texts);
+  }
+});
+
+/** Without nested repeats, on which a native engine could take very long. */
+const atom = fc.constantFrom(
+  "a",
+  "b",
+  ".",
+  "\\d",
+  "\\D",
+  "\\w",
+  "\\W",
+  "\\s",
+  "\\S",
+  "[a-f]",
+  "[^a-f\\d]",
+  "[\\s_]",
+  "\\/",
+  "\\u{1f600}",
+  "\u00e9",
+  "^",
+  "$",
+  "\\b",
+  "\\B",
+);
+const quantifier = fc.constantFrom("", "", "*", "+", "?", "{2}", "{1,3}", "{2,}?");
+const isRepeatable = (text: string) => !["^", "$", "\\b", "\\B"].includes(text);
+const term = fc.tuple(atom, quantifier).map(([text, times]) => (isRepeatable(text) ? text + times : text));
+const sequence = fc.array(term, { maxLength: 4 }).map(terms => terms.join(""));
+const anyPattern = fc
+  .array(
+    fc.oneof(
+      sequence,
+      sequence.map(text => `(${text})`),
+      sequence.map(text => `(?:${text})`),
+    ),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map(parts => parts.join("|"));
+
+test("any pattern of ordinary parts agrees with the native engine on any short text", () => {
+  const letters = fc.constantFrom(
+    "a",
+    "b",
+    "f",
+    "g",
+    "1",
+    "_",
+    " ",
+    "\n",
+    "/",
+    "\u00e9",
+    "\u2028",
+    "\u{1f600}",
+    "\ud800",
+    "\u017f",
+  );
+  const text = fc.array(letters, { maxLength: 12 }).map(parts => parts.join(""));
+  const property = fc.property(anyPattern, fc.array(text, { minLength: 20, maxLength: 20 }), (source, texts) => {
+    const native = new RegExp(source, "u");
+    const pattern = comparedPattern(source);
+    const test = (one: string) => pattern.test(one, new StepBudget(1, new SpareSteps()));
+    for (const one of texts) expect([one, test(one)]).toEqual([one, native.test(one)]);
+  });
+  fc.assert(property, { seed: 20_261_121, numRuns: 100 });
+});

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { compileScope } from "../../../main/scopes/scopes.ts";
+import { svcSchema } from "../../../shared/scopes/svc.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
+
+const described = { description: "v and digits.", pattern: "^v[0-9]+$" };
+
+test.each([
+  ["an enumeration names its choices", { enum: ["red", "green", 3] }, "blue", `must be "red", "green" or 3`],
+  ["an enumeration of a single choice names it", { enum: ["red"] }, "blue", `must be "red"`],
+  [
+    "a long enumeration counts the rest",
+    { enum: Array.from({ length: 25 }, (_, n) => n) },
+    -1,
+    /^must be one of 0, 1, .*, 19 and 5 more$/,
+  ],
+  ["a constant is named", { const: "x" }, "y", `must be "x"`],
+  ["a pattern's description replaces it", described, "x", "does not have the right form: v and digits"],
+  ["also deep in a value", { items: described }, ["v1", "x"], "at /1 does not have the right form: v and digits"],
+  ["also behind a reference", { $ref: "#/$defs/tag" }, "x", "does not have the right form: v and digits"],
+  ["a pattern without a description is quoted", { pattern: "^v" }, "x", "must match the pattern ^v"],
+  ["a text that must not be empty", { minLength: 1 }, "", "must not be empty"],
+  ["a text that is too long", { maxLength: 2 }, "abc", "must have at most 2 characters"],
+  ["a number that is too small", { minimum: 0 }, -1, "must be at least 0"],
+  ["a number that is too large", { maximum: 23 }, 24, "must be at most 23"],
+  ["a number below its limit", { exclusiveMinimum: -1 }, -1, "must be more than -1"],
+  ["a number beyond its limit", { exclusiveMaximum: 23 }, 23, "must be less than 23"],
+  ["a number between two steps", { multipleOf: 5 }, 7, "must be a multiple of 5"],
+  ["too few items", { minItems: 2 }, [1], "must have at least 2 items"],
+  ["too many members", { maxProperties: 1 }, { a: 1, b: 2 }, "must have at most 1 members"],
+  [
+    "a member's name",
+    { propertyNames: { minLength: 1 } },
+    { "": 1 },
+    `has a member called "", a name that must not be empty`,
+  ],
+])("an error says what is expected: %s", (_, field, value, message) => {
+  const { enum: [first] = [], const: only } = field as { enum?: readonly unknown[]; const?: unknown };
+  const properties = { field: { ...field, default: first ?? only ?? 0 } };
+  const schema = { type: "object", $defs: { tag: described }, properties };
+  const { fields } = compileScope("test", schema);
+  expect(fields.get("field")?.validate(value)?.message).toEqual(
+    typeof message === "string" ? message : expect.stringMatching(message),
+  );
+});
+
+test("no field of svc quotes a pattern", () => {
+  const { fields } = compileScope("svc", svcSchema);
+  expect(fields.get("default_port")?.validate("99999")?.message).toContain("1 to 65535");
+  expect(fields.get("envvars")?.validate([{ name: "1a", value: "" }])?.message).toContain("Letters, digits and _");
+});
+
+test("errors in an operation's arguments use the same wording", async () => {
+  await using t = await startTestDaemon();
+  const grants = [{ repos: "*", fields: ["%%"], right: "read" }];
+  const { errors } = await t.owner.call("key/create", { name: "tool", grants });
+  expect(errors[0]?.message).toContain("a field such as svc.timeout");
+  expect(errors[0]?.message).not.toContain("^");
+});
+
+test("a path with unreadably long names is shortened in the message, and complete for programs", () => {
+  const scope = compileScope("a", {
+    type: "object",
+    properties: { a: { additionalProperties: { type: "object" }, default: {} } },
+  });
+  const name = "n".repeat(1_000_000);
+  const problem = scope.fields.get("a")?.validate({ [name]: 1 });
+  expect(problem?.path).toBe(`/${name}`);
+  expect(problem?.message).toBe(`at /${"n".repeat(80)}… must be an object, not a number`);
+});

@@ -1,0 +1,135 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { until } from "../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { healthOf, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
+
+describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
+  test("is retried until the other program releases the file, and sets on other repositories continue meanwhile", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    await shop.t.addRepository("cellar");
+    let blocked = true;
+    let tries = 0;
+    fileSystem.before = ({ operation, path }) => {
+      if (operation !== "rename" || !path.endsWith("shop.json")) return;
+      tries++;
+      if (blocked) throw systemError(code);
+    };
+    const set = shop.set({ "svc.timeout": 31 });
+    await until(() => tries >= 2, "a second try");
+    const other = await shop.t.owner.call("config/set", { repo: "cellar", "svc.timeout": 5 });
+    expect(other.errors).toEqual([]);
+    // Durable in the log and therefore active; the file is written later.
+    expect(await shop.value("timeout")).toBe(31);
+    blocked = false;
+    expect(await set).toMatchObject({ result: [{ mirrored: true }], errors: [] });
+    expect(await shop.read()).toBe(shopText.replace("30", "31"));
+  });
+});
+
+test("1108 names the cause, and a set queued behind a failing one is written", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  let failures = 1;
+  const behind = Promise.withResolvers<Awaited<ReturnType<typeof shop.set>>>();
+  fileSystem.before = async ({ operation, path }) => {
+    if (operation === "write" && path.includes("/log/") && failures-- > 0) {
+      behind.resolve(shop.set({ "svc.refresh_day": 5 }));
+      // Messages of one socket are processed in order: once this one is answered, that set is queued.
+      await shop.t.owner.call("daemon/status");
+      throw systemError("ENOSPC");
+    }
+  };
+  const [first, second] = await Promise.all([shop.set({ "svc.timeout": 31 }), behind.promise]);
+  expect(first.errors).toMatchObject([{ code: 1108, repo: "shop", details: { cause: "ENOSPC" } }]);
+  expect(second.errors).toEqual([]);
+  expect(await shop.read()).toBe(shopText.replace(`"refresh_day": 2`, `"refresh_day": 5`));
+});
+
+describe("an atomic set on several repositories", () => {
+  const text = shopText.replace("30,", `30,\n      "proxy_aliases": [ "a" /* the old one */, "b" ],`);
+  const args = { repo: ["shop", "zoo"], atomic: true, flush: true, "svc.timeout": 31, "svc.proxy_aliases": ["c"] };
+
+  test("leaves every file byte for byte and serves none of its values if it cannot be written to the log", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(text, { fileSystem });
+    await shop.t.addRepository("zoo");
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "datasync" && path.includes("/log/")) throw systemError("ENOSPC");
+    };
+    const { result, errors } = await shop.t.owner.call("config/set", args);
+    fileSystem.before = () => {};
+    expect(result).toEqual([]);
+    expect(errors).toMatchObject([{ code: 1108 }]);
+    expect(await shop.read()).toBe(text);
+    expect(await shop.value("timeout")).toBe(30);
+    expect(await shop.revision()).toBe(1);
+    expect(shop.sources()).toEqual([]);
+    await shop.t.restart();
+    expect(await shop.value("timeout")).toBe(30);
+  });
+
+  test("is served as a whole if one file cannot be written; health reports that file until it can be", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(text, { fileSystem });
+    await shop.t.addRepository("zoo");
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "rename" && path.endsWith("zoo.json")) throw systemError("ENOSPC");
+    };
+    const { result, errors } = await shop.t.owner.call("config/set", args);
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([
+      { repo: "shop", mirrored: true },
+      { repo: "zoo", mirrored: false, mirrorProblem: "ENOSPC" },
+    ]);
+    expect(await healthOf(shop.t, "zoo")).toMatchObject([{ code: 1108 }]);
+    expect(await shop.t.owner.call("config/list", { repo: "zoo", field: "svc.timeout" })).toMatchObject({
+      result: { svc: { timeout: 31 } },
+    });
+    fileSystem.before = () => {};
+    await until(async () => (await healthOf(shop.t, "zoo")).length === 0, "the file to be written");
+    expect(await shop.t.readRepository("zoo")).toContain(`"timeout": 31`);
+  });
+});
+
+test("repo/add on a full disk fails with 1108 and adds nothing", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.before = ({ operation }) => {
+    if (operation === "sync") throw systemError("ENOSPC");
+  };
+  expect((await shop.t.owner.call("repo/add", { id: "zoo", name: "zoo" })).errors).toMatchObject([{ code: 1108 }]);
+  fileSystem.before = () => {};
+  expect((await shop.t.owner.call("repo/list")).result.map(({ id }) => id)).toEqual(["shop"]);
+  expect(await readdir(join(shop.t.homeFolder, "repos"))).toEqual(["shop.json"]);
+  expect((await shop.t.owner.call("repo/add", { id: "zoo", name: "zoo" })).errors).toEqual([]);
+});
+
+test.each([
+  ["EMFILE", "no file handles are left"],
+  ["EIO", "the disk cannot be read"],
+])(
+  "a hand edit made while every read of the file fails with %s (%s) is noticed once the file can be read",
+  async code => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem, rescanInterval: 20 });
+    let tries = 0;
+    let failing = true;
+    fileSystem.before = ({ operation, path }) => {
+      if (!failing || operation !== "open" || path !== shop.file) return;
+      tries++;
+      throw systemError(code);
+    };
+    await saveByRename(shop.file, shopText.replace("30", "31"));
+    const isReported = async () => code === "EMFILE" || (await shop.health()).length > 0;
+    await until(async () => tries >= 2 && (await isReported()), "the failure to be noticed");
+    const noticed = tries;
+    await until(() => tries >= noticed + 3, "a few rescans that find the edit and cannot read it either");
+    expect(await shop.value("timeout")).toBe(30);
+    failing = false;
+    await until(async () => (await shop.value("timeout")) === 31, "the edit");
+    expect(await shop.health()).toEqual([]);
+  },
+);

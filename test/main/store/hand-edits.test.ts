@@ -1,0 +1,164 @@
+import { describe, expect, test } from "vitest";
+import { until } from "../../helpers/daemon.ts";
+import { placeIn, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
+import { savingStyles } from "../../helpers/ways-of-saving.ts";
+
+describe.concurrent("a hand edit reaches a watching client as one change, saved as", () => {
+  test.each(savingStyles)("%s", async (_style, save) => {
+    await using shop = await startShop();
+    const edited = shopText.replace("30", "45");
+    await save(shop.file, edited);
+    expect(await shop.t.owner.nextChange()).toMatchObject({
+      repo: "shop",
+      revision: 2,
+      actor: "file",
+      source: "file",
+      changes: { svc: { timeout: { value: 45, previous: 30, stored: true } } },
+    });
+    // The set's event is the next one, with the next revision: the edit was reported neither twice nor in parts.
+    await shop.set({ "svc.timeout": 46 });
+    expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 3, source: "set" });
+    expect(await shop.read()).toBe(edited.replace("45", "46"));
+    expect(await shop.health()).toEqual([]);
+  });
+});
+
+test("an edit of comments only is applied without a change", async () => {
+  await using shop = await startShop();
+  const edited = shopText.replace(`"timeout"`, `// the CI machine is slow\n      "timeout"`);
+  await saveByRename(shop.file, edited);
+  // The daemon has read the edit once it reports the new line of the value.
+  const { line } = placeIn(edited, `"timeout"`);
+  const explain = () => shop.t.owner.call("config/explain", { repo: "shop", field: "svc.timeout" });
+  await until(async () => (await explain()).result.line === line, "the edit to be applied");
+  expect(await shop.revision()).toBe(1);
+  await shop.set({ "svc.timeout": 46 });
+  expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 2, source: "set" });
+  expect(await shop.read()).toBe(edited.replace("30", "46"));
+});
+
+test("several fields changed by one save make one change", async () => {
+  await using shop = await startShop();
+  await saveByRename(shop.file, shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_hour": 5`));
+  const change = await shop.t.owner.nextChange();
+  expect(change.revision).toBe(2);
+  expect(change.changes).toEqual({
+    svc: {
+      timeout: { value: 45, previous: 30, stored: true },
+      refresh_hour: { value: 5, previous: 4, stored: true },
+      refresh_day: { value: 0, previous: 2, stored: false },
+    },
+  });
+});
+
+describe("a value that its schema rejects", () => {
+  const bad = shopText.replace("30", `"soon"`).replace("2\n", "6\n");
+
+  test("leaves the last valid value active and is reported by health with its position, and the rest of the edit takes effect", async () => {
+    await using shop = await startShop();
+    await saveByRename(shop.file, bad);
+    const { changes } = await shop.t.owner.nextChange();
+    expect(changes).toEqual({ svc: { refresh_day: { value: 6, previous: 2, stored: true } } });
+    expect(await shop.value("timeout")).toBe(30);
+    expect(await shop.health()).toEqual([
+      { code: 1103, field: "svc.timeout", message: expect.stringContaining("integer"), ...placeIn(bad, `"soon"`) },
+    ]);
+    expect(await shop.read()).toBe(bad);
+  });
+
+  test("stays in the file when other fields are set, and its reported position is updated", async () => {
+    await using shop = await startShop();
+    const above = bad.replace(`"timeout"`, `"services": {},\n      "timeout"`);
+    await saveByRename(shop.file, above);
+    await shop.t.owner.nextChange();
+    const { errors } = await shop.set({ "svc.services": { web: { ready: "true", image: "web:1" } } });
+    expect(errors).toEqual([]);
+    const text = await shop.read();
+    expect(text).toContain(`"timeout": "soon", // half a minute`);
+    expect(text).not.toContain(`"timeout": 30`);
+    expect(await shop.health()).toMatchObject([{ field: "svc.timeout", ...placeIn(text, `"soon"`) }]);
+    expect(await shop.value("timeout")).toBe(30);
+  });
+
+  test("is corrected by setting the active value, which makes no new revision", async () => {
+    await using shop = await startShop();
+    await saveByRename(shop.file, bad);
+    await shop.t.owner.nextChange();
+    const { result, errors } = await shop.set({ "svc.timeout": 30 });
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([{ revision: 2 }]);
+    expect(await shop.read()).toBe(bad.replace(`"soon"`, "30"));
+    expect(await shop.health()).toEqual([]);
+  });
+
+  test("is served once it is fixed by hand, which clears health", async () => {
+    await using shop = await startShop();
+    await shop.t.owner.call("config/watch");
+    await saveByRename(shop.file, bad);
+    await shop.t.owner.nextChange();
+    await saveByRename(shop.file, bad.replace(`"soon"`, "50"));
+    expect((await shop.t.owner.nextChange()).changes).toMatchObject({ svc: { timeout: { value: 50, previous: 30 } } });
+    expect(await shop.health()).toEqual([]);
+    const reported = shop.t.owner.events.flatMap(([, event, payload]) => (event === "health" ? [payload.health] : []));
+    expect(reported).toMatchObject([[{ field: "svc.timeout" }], []]);
+  });
+
+  test("leaves the default active if there never was a valid value", async () => {
+    await using shop = await startShop(bad);
+    expect(await shop.value("timeout")).toBe(900);
+    expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.timeout", ...placeIn(bad, `"soon"`) }]);
+  });
+});
+
+test.each([
+  ["field", `"timeoute": 31,`, "svc.timeoute", `31`],
+  ["scope", `"x": 1 }, "backup": { "at": 3 }, "other": {`, "backup", `{ "at"`],
+])("an unknown %s is kept, not used, and reported with its position", async (_kind, members, field, part) => {
+  await using shop = await startShop();
+  const edited = shopText.replace(`"timeout": 30,`, `"timeout": 40,\n      ${members}`);
+  await saveByRename(shop.file, edited);
+  expect((await shop.t.owner.nextChange()).changes).toMatchObject({ svc: { timeout: { value: 40 } } });
+  expect(await shop.health()).toContainEqual({
+    code: 1011,
+    field,
+    message: expect.stringContaining(`"${field}"`),
+    ...placeIn(edited, part),
+  });
+  await shop.set({ "svc.timeout": 41 });
+  expect(await shop.read()).toBe(edited.replace("40", "41"));
+});
+
+test("a field that names a service removed by hand has its default until the service is back", async () => {
+  const named = `{ "config": { "svc": {
+    "services": { "web": { "ready": "true", "image": "web:1" }, "db": { "ready": "true", "image": "db:1" } },
+    "default": "web"
+  } } }\n`;
+  await using shop = await startShop(named);
+  const without = named.replace(`"web": { "ready": "true", "image": "web:1" }, `, "");
+  await saveByRename(shop.file, without);
+  expect((await shop.t.owner.nextChange()).changes["svc"]).toMatchObject({
+    default: { value: "", previous: "web", stored: false },
+  });
+  expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.default", ...placeIn(without, `"web"`) }]);
+  expect(await shop.read()).toBe(without);
+  await saveByRename(shop.file, named);
+  expect((await shop.t.owner.nextChange()).changes["svc"]).toMatchObject({ default: { value: "web", previous: "" } });
+  expect(await shop.health()).toEqual([]);
+});
+
+test("a new file named by a valid id becomes a repository, and one with any other name does not", async () => {
+  await using shop = await startShop();
+  await shop.t.owner.call("config/watch");
+  for (const name of ["-bad", "a b", ".hidden", "x".repeat(65)]) await shop.t.writeRepository(name, shopText);
+  await shop.t.writeRepository("cellar", shopText.replace("shop", "the cellar"));
+  await until(() => shop.t.owner.events.some(([, event]) => event === "added"), "the event");
+  const names = async () => (await shop.t.owner.call("repo/list")).result.map(({ id, name }) => [id, name]);
+  // On a slow machine, the file is found before its text is written.
+  await until(async () => (await names())[0]?.[1] === "the cellar", "the name");
+  expect(await names()).toEqual([
+    ["cellar", "the cellar"],
+    ["shop", "shop"],
+  ]);
+  const list = await shop.t.owner.call("config/list", { repo: "cellar", field: "svc.timeout" });
+  expect(list.result).toEqual({ svc: { timeout: 30 } });
+});

@@ -1,0 +1,140 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon } from "../../../helpers/daemon.ts";
+import { watchFileSystem } from "../../../helpers/file-system.ts";
+import { freezeHome } from "../../../helpers/frozen-home.ts";
+import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
+
+type FrozenHome = Awaited<ReturnType<typeof freezeHome>>;
+
+/** The state of a home that was left by a crash, which two starts must agree on. */
+async function settled(home: string) {
+  const states: unknown[] = [];
+  for (const _ of [1, 2]) {
+    await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
+    const { result, revision, errors } = await t.owner.call("config/list", { repo: "shop" });
+    expect(errors).toEqual([]);
+    const history = await t.owner.call("history/list", { repo: "shop" });
+    expect(history.errors).toEqual([]);
+    expect(t.log.filter(line => line.includes("damaged"))).toEqual([]);
+    const [newest] = history.result;
+    // File and journal agree, and every revision exists once.
+    expect(newest?.revision).toBe(revision);
+    expect(history.result.map(entry => entry.revision)).toEqual(
+      Array.from({ length: revision ?? 0 }, (_, index) => (revision ?? 0) - index),
+    );
+    const timeout = result["svc"]?.["timeout"];
+    expect(await t.readRepository("shop")).toContain(`"timeout": ${timeout}`);
+    const changes = history.result.map(entry => [entry.source, entry.changes["svc"]?.["timeout"]?.value]);
+    states.push({ timeout, revision, changes });
+  }
+  expect(states[1]).toEqual(states[0]);
+  return states[0];
+}
+
+/** A shop with the timeouts 30 (its file), 31 and 32, whose home is frozen before each call of a set to 33. */
+async function freezeAtEachCall(settings: string) {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  await writeFile(join(shop.t.homeFolder, "settings.json"), settings);
+  await shop.t.restart();
+  await shop.t.owner.call("config/watch", { repo: "shop" });
+  for (const timeout of [31, 32]) expect((await shop.set({ "svc.timeout": timeout })).errors).toEqual([]);
+  const frozen: { step: string; home: FrozenHome }[] = [];
+  let waiting: Promise<void> = Promise.resolve();
+  fileSystem.before = ({ operation, path }) => {
+    // One at a time, because two calls can run in parallel.
+    waiting = waiting.then(async () => {
+      const step = `${frozen.length}: ${operation} ${path.replace(shop.t.homeFolder, "")}`;
+      frozen.push({ step, home: await freezeHome(shop.t.homeFolder) });
+    });
+    return waiting;
+  };
+  expect((await shop.set({ "svc.timeout": 33 })).errors).toEqual([]);
+  fileSystem.before = () => {};
+  frozen.push({ step: "the reply", home: await freezeHome(shop.t.homeFolder) });
+  return frozen;
+}
+
+const before = [
+  ["set", 32],
+  ["set", 31],
+  ["file", 30],
+];
+const segments = [
+  { segment: "in a segment", settings: "{}" },
+  { segment: "that begins a segment", settings: `{ "history": { "revisions": 20 } }` },
+];
+
+describe.each(segments)("a crash at each step of a write $segment", ({ settings }) => {
+  test("loses nothing acknowledged, invents nothing, and leaves file and journal in agreement", async () => {
+    const frozen = await freezeAtEachCall(settings);
+    const outcomes: (readonly [step: string, timeout: unknown])[] = [];
+    try {
+      for (const { step, home } of frozen) {
+        const state = await settled(home.path);
+        const done = { timeout: 33, revision: 4, changes: [["set", 33], ...before] };
+        const undone = { timeout: 32, revision: 3, changes: before };
+        expect([done, undone], step).toContainEqual(state);
+        outcomes.push([step, JSON.stringify(state) === JSON.stringify(done) ? 33 : 32]);
+      }
+    } finally {
+      for (const { home } of frozen) await home[Symbol.asyncDispose]();
+    }
+    // Missing until the log has it, present from then on, whatever happened to journal and file.
+    const logged = outcomes.findIndex(([step]) => /: write .*\/log\//.test(step));
+    expect(logged).toBeGreaterThanOrEqual(0);
+    expect(outcomes.length - logged).toBeGreaterThan(10);
+    expect(outcomes.map(([, timeout]) => timeout)).toEqual(outcomes.map((_, index) => (index <= logged ? 32 : 33)));
+  });
+});
+
+test("a crash at each step of recording a hand edit leaves it as one revision of source file", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  for (const timeout of [31, 32]) await shop.set({ "svc.timeout": timeout });
+  const frozen: FrozenHome[] = [];
+  let armed = false;
+  fileSystem.before = async () => {
+    if (armed) frozen.push(await freezeHome(shop.t.homeFolder));
+  };
+  await shop.t.owner.nextChange();
+  await shop.t.owner.nextChange();
+  armed = true;
+  await saveByRename(shop.file, shopText.replace("30", "44"));
+  expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 4, source: "file" });
+  await shop.read();
+  armed = false;
+  expect(frozen.length).toBeGreaterThan(5);
+  try {
+    for (const home of frozen)
+      expect(await settled(home.path)).toEqual({ timeout: 44, revision: 4, changes: [["file", 44], ...before] });
+  } finally {
+    for (const home of frozen) await home[Symbol.asyncDispose]();
+  }
+});
+
+test("a crash at each step of a first start leaves the file's values as revision 1", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop();
+  await shop.t.daemon.close();
+  await using copy = await freezeHome(shop.t.homeFolder);
+  await rm(join(copy.path, "journal"), { recursive: true });
+  await rm(join(copy.path, "index.json"));
+  const frozen: FrozenHome[] = [];
+  fileSystem.before = async () => {
+    frozen.push(await freezeHome(copy.path));
+  };
+  {
+    await using t = await startTestDaemon({ home: copy.path, fileSystem });
+    await t.owner.call("config/list", { repo: "shop" });
+  }
+  expect(frozen.length).toBeGreaterThan(5);
+  try {
+    for (const home of frozen)
+      expect(await settled(home.path)).toEqual({ timeout: 30, revision: 1, changes: [["file", 30]] });
+  } finally {
+    for (const home of frozen) await home[Symbol.asyncDispose]();
+  }
+});

@@ -1,0 +1,191 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { HistoryEntry } from "../../../../shared/protocol.ts";
+import { until } from "../../../helpers/daemon.ts";
+import { type Shop, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
+
+/*
+ * One shop for the tests that only read. Revision 1 is its file (timeout 30, refresh_day 2), 2 and 3 are sets by the owner,
+ * 4 is a hand edit, 5 a set by a tool, 6 an unset.
+ */
+let shop: Shop;
+let toolKey: string;
+
+beforeAll(async () => {
+  shop = await startShop();
+  const { owner } = shop.t;
+  await owner.call("config/set", { repo: "shop", "svc.timeout": 31, "svc.domain": "a.test", reason: "slow machine" });
+  await owner.call("config/set", { repo: "shop", "svc.domain": "b.test" });
+  await saveByRename(shop.file, (await shop.read()).replace("31", "45"));
+  await until(async () => (await shop.revision()) === 4, "the hand edit");
+  const grants = [{ repos: "*", fields: ["svc.timeout"], right: "write" }];
+  ({ key: toolKey } = (await owner.call("key/create", { name: "tool", grants })).result);
+  const tool = await shop.t.connect(toolKey);
+  expect((await tool.call("config/set", { repo: "shop", "svc.timeout": 46 })).errors).toEqual([]);
+  await owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
+});
+afterAll(() => shop[Symbol.asyncDispose]());
+
+const revisions = (entries: readonly HistoryEntry[]) => entries.map(({ revision }) => revision);
+const list = (args: { readonly [name: string]: unknown }) =>
+  shop.t.owner.call("history/list", { repo: "shop", ...args });
+
+describe("history/list", () => {
+  test("returns each revision with its actor, source, reason and changes, newest first", async () => {
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const field = (value: unknown, previous: unknown, stored = true) => ({ value, previous, stored });
+    const owner = { time, actor: "owner" };
+    const file = { time, actor: "file", source: "file" };
+    const svc = (fields: object) => ({ changes: { svc: fields } });
+    const { result, errors } = await list({});
+    expect(errors).toEqual([]);
+    expect(result).toEqual([
+      { revision: 6, ...owner, source: "unset", ...svc({ domain: field("", "b.test", false) }) },
+      { revision: 5, time, actor: "tool", source: "set", ...svc({ timeout: field(46, 45) }) },
+      { revision: 4, ...file, ...svc({ timeout: field(45, 31) }) },
+      { revision: 3, ...owner, source: "set", ...svc({ domain: field("b.test", "a.test") }) },
+      {
+        revision: 2,
+        ...owner,
+        source: "set",
+        reason: "slow machine",
+        ...svc({ timeout: field(31, 30), domain: field("a.test", "") }),
+      },
+      { revision: 1, ...file, ...svc({ timeout: field(30, 900), refresh_day: field(2, 0) }) },
+    ]);
+    expect(result.map(({ time: when }) => when)).toEqual(
+      result
+        .map(({ time: when }) => when)
+        .sort()
+        .reverse(),
+    );
+  });
+
+  test("pages with limit and after, with each revision on one page", async () => {
+    for (const limit of [1, 2, 3, 5, 6, 7]) {
+      const seen: number[] = [];
+      let after: string | undefined;
+      do {
+        const { result, next } = await list({ limit, ...(after !== undefined && { after }) });
+        expect(result.length).toBeLessThanOrEqual(limit);
+        seen.push(...revisions(result));
+        after = next;
+      } while (after !== undefined);
+      expect(seen).toEqual([6, 5, 4, 3, 2, 1]);
+    }
+  });
+
+  test("returns only the revisions and changes of a field that is given", async () => {
+    const { result } = await list({ field: "svc.domain" });
+    expect(revisions(result)).toEqual([6, 3, 2]);
+    for (const { changes } of result) expect(Object.keys(changes["svc"] ?? {})).toEqual(["domain"]);
+    expect(revisions((await list({ field: "svc.domain", limit: 1, after: "6" })).result)).toEqual([3]);
+    expect(revisions((await list({ field: "svc.proxy_url" })).result)).toEqual([]);
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
+    ["without a repository", { repo: "" }, 1006],
+    ["of an unknown repository", { repo: "nowhere" }, 1102],
+    ["of an unknown field", { field: "svc.nothing" }, 1011],
+    ["of a field without a scope", { field: "timeout" }, 1011],
+    ["after something that is not a revision", { after: "abc" }, 1101],
+    ["with a limit of 0", { limit: 0 }, 1101],
+    ["with a limit too large", { limit: 1001 }, 1101],
+  ])("%s is refused", async (_title, args, code) => {
+    expect(await list(args)).toMatchObject({ result: null, errors: [{ code }] });
+  });
+});
+
+describe("a key with limited rights", () => {
+  test("receives no revision, value or reason that it may not read, and no names of actors", async () => {
+    const tool = await shop.t.connect(toolKey);
+    const reply = await tool.call("history/list", { repo: "shop" });
+    expect(reply.errors).toEqual([]);
+    expect(reply.result.map(({ revision, actor }) => [revision, actor])).toEqual([
+      [5, "this key"],
+      [4, "file"],
+      [2, "owner"],
+      [1, "file"],
+    ]);
+    expect(JSON.stringify(reply)).not.toMatch(/domain|test|refresh_day/);
+    const other = await shop.t.connectWith([{ repos: ["shop"], fields: ["svc.timeout"], right: "read" }], "other");
+    const [newest] = (await other.call("history/list", { repo: "shop" })).result;
+    expect(newest).toMatchObject({ revision: 5, actor: "another key" });
+    const blind = await shop.t.connectWith([{ repos: ["shop"], fields: ["svc.proxy_url"], right: "read" }]);
+    expect((await blind.call("history/list", { repo: "shop" })).result).toEqual([]);
+    const stranger = await shop.t.connectWith([{ repos: ["another"], fields: ["*"], right: "read" }]);
+    expect((await stranger.call("history/list", { repo: "shop" })).errors).toMatchObject([{ code: 1102 }]);
+    expect((await tool.call("history/list", { repo: "shop", field: "svc.domain" })).errors).toMatchObject([
+      { code: 1011 },
+    ]);
+  });
+
+  test("pages only through what it may read", async () => {
+    const tool = await shop.t.connect(toolKey);
+    const first = await tool.call("history/list", { repo: "shop", limit: 3 });
+    expect([revisions(first.result), first.next]).toEqual([[5, 4, 2], "2"]);
+    const last = await tool.call("history/list", { repo: "shop", limit: 3, after: first.next });
+    expect([revisions(last.result), last.next]).toEqual([[1], undefined]);
+  });
+
+  test("sees only what it may read of an older revision", async () => {
+    const tool = await shop.t.connect(toolKey);
+    for (const [revision, timeout] of [
+      [1, 30],
+      [3, 31],
+      [4, 45],
+      [6, 46],
+    ])
+      expect((await tool.call("config/list", { repo: "shop", revision })).result).toEqual({ svc: { timeout } });
+    const domain = await tool.call("config/list", { repo: "shop", revision: 3, field: "svc.domain" });
+    expect(domain).toMatchObject({ result: {}, errors: [{ code: 1011 }] });
+  });
+});
+
+test("config/list of each revision returns the values at that time, stored or effective", async () => {
+  const then = [{}, { domain: "" }, { domain: "a.test" }, { domain: "b.test" }, { domain: "b.test" }];
+  for (const [revision, { domain }] of then.entries()) {
+    if (domain === undefined) continue;
+    const args = { repo: "shop", revision };
+    const reply = await shop.t.owner.call("config/list", { ...args, field: "svc.domain" });
+    expect(reply).toEqual({ result: { svc: { domain } }, errors: [], revision });
+    const { result } = await shop.t.owner.call("config/list", { ...args, stored: true });
+    expect(result["svc"]).toEqual({
+      timeout: [0, 30, 31, 31, 45][revision],
+      refresh_day: 2,
+      ...(domain !== "" && { domain }),
+    });
+  }
+});
+
+test("config/explain returns the last change of a field, also if it is no longer stored", async () => {
+  const explain = async (field: string) => (await shop.t.owner.call("config/explain", { repo: "shop", field })).result;
+  const tool = { revision: 5, actor: "tool", source: "set" };
+  expect(await explain("svc.timeout")).toMatchObject({ value: 46, origin: "stored", ...tool });
+  const unset = { revision: 6, actor: "owner", source: "unset" };
+  expect(await explain("svc.domain")).toMatchObject({ value: "", origin: "default", ...unset });
+  expect(await explain("svc.refresh_day")).toMatchObject({ revision: 1, actor: "file", source: "file" });
+  expect(await explain("svc.proxy_url")).not.toHaveProperty("revision");
+});
+
+test("the setting `history` changes how much is kept, also while the daemon runs", async () => {
+  await using small = await startShop(shopText);
+  for (let timeout = 1; timeout <= 30; timeout++) await small.set({ "svc.timeout": timeout });
+  const listed = async () => revisions((await small.t.owner.call("history/list", { repo: "shop" })).result);
+  expect(await listed()).toHaveLength(31);
+  await writeFile(join(small.t.homeFolder, "settings.json"), `{ "history": { "revisions": 10 } }`);
+  await until(async () => (await listed()).length === 10, "the settings to be read");
+  expect(await listed()).toEqual(Array.from({ length: 10 }, (_, index) => 31 - index));
+  const at = (revision: number) => small.t.owner.call("config/list", { repo: "shop", revision, field: "svc.timeout" });
+  expect((await at(21)).result).toEqual({ svc: { timeout: 20 } });
+  const details = { current: 31, oldest: 21 };
+  expect(await at(20)).toMatchObject({ result: {}, errors: [{ code: 1110, repo: "shop", details }] });
+  expect((await small.t.owner.call("config/watch", { repo: "shop", since: 20 })).errors).toMatchObject([
+    { code: 1110, details },
+  ]);
+  for (let timeout = 31; timeout <= 60; timeout++) await small.set({ "svc.timeout": timeout });
+  expect(await listed()).toEqual(Array.from({ length: 10 }, (_, index) => 61 - index));
+  await small.t.restart();
+  expect(await listed()).toEqual(Array.from({ length: 10 }, (_, index) => 61 - index));
+});

@@ -1,0 +1,216 @@
+import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { JournalDamageError } from "../../../../main/store/history/segment.ts";
+import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { appendUpTo, changeTo, configOf, journalFiles, openJournal, revisionsOf } from "../../../helpers/journal.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+const name = "shop.0-0.jsonl";
+
+describe("a journal", () => {
+  test("is empty before its first record, and creates no file", async () => {
+    await using folder = await temporaryFolder();
+    const { journal, damage } = await openJournal(folder.path);
+    expect(journal.head).toMatchObject({ segment: undefined, revision: 0 });
+    expect(journal.oldest()).toBe(0);
+    expect(await revisionsOf(journal.backward(99))).toEqual([]);
+    expect(await revisionsOf(journal.forward(0, 99))).toEqual([]);
+    expect(await journal.replay()).toEqual({});
+    expect(await journalFiles(folder.path)).toEqual({});
+    expect(damage).toEqual([]);
+  });
+
+  test("returns its records in both directions after it is reopened", async () => {
+    await using folder = await temporaryFolder();
+    await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
+    const { journal, damage } = await openJournal(folder.path);
+    expect(journal.head).toMatchObject({ revision: 5, textRecord: { of: 5, text: "text 5" } });
+    expect(await revisionsOf(journal.forward(0, 5))).toEqual([1, 2, 3, 4, 5]);
+    expect(await revisionsOf(journal.forward(2, 4))).toEqual([3, 4]);
+    expect(await revisionsOf(journal.backward(5))).toEqual([5, 4, 3, 2, 1]);
+    expect(await revisionsOf(journal.backward(3))).toEqual([3, 2, 1]);
+    expect(await journal.replay()).toEqual(configOf(5));
+    expect(damage).toEqual([]);
+  });
+
+  test("accepts several records in one append, and continues after it is reopened", async () => {
+    await using folder = await temporaryFolder();
+    await (await openJournal(folder.path)).journal.append([changeTo(1), changeTo(2)], {});
+    await appendUpTo((await openJournal(folder.path)).journal, 3, 4);
+    const { journal } = await openJournal(folder.path);
+    expect(await revisionsOf(journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
+  });
+
+  test("removes appended records that could not be synced: they are written again, not only synced again", async () => {
+    await using folder = await temporaryFolder();
+    const fileSystem = watchFileSystem();
+    const { journal } = await openJournal(folder.path, { fileSystem });
+    await appendUpTo(journal, 1, 2);
+    const before = await journalFiles(folder.path);
+    await journal.append([changeTo(3), changeTo(4)], configOf(2), false);
+    let isFailing = true;
+    fileSystem.before = ({ operation }) => {
+      if (operation !== "datasync" || !isFailing) return;
+      isFailing = false;
+      throw systemError("EIO");
+    };
+    await expect(journal.sync()).rejects.toThrow("EIO");
+    expect(journal.head).toMatchObject({ revision: 2 });
+    expect(await journalFiles(folder.path)).toEqual(before);
+    await appendUpTo(journal, 3, 4);
+    expect(await revisionsOf((await openJournal(folder.path)).journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
+  });
+
+  test("is unchanged byte for byte after an append that failed at any step, and continues from there", async () => {
+    for (let failing = 1; ; failing++) {
+      await using folder = await temporaryFolder();
+      const fileSystem = watchFileSystem();
+      const { journal } = await openJournal(folder.path, { fileSystem });
+      await appendUpTo(journal, 1, 2);
+      const before = await journalFiles(folder.path);
+      let call = 0;
+      fileSystem.before = () => {
+        if (++call === failing) throw systemError("EIO");
+      };
+      const failed = await journal.append([changeTo(3), changeTo(4)], configOf(2)).then(
+        () => false,
+        () => true,
+      );
+      fileSystem.before = () => {};
+      if (call < failing) break;
+      if (failed) expect(await journalFiles(folder.path)).toEqual(before);
+      await appendUpTo(journal, failed ? 3 : 5, failed ? 3 : 5);
+      const all = failed ? [3, 2, 1] : [5, 4, 3, 2, 1];
+      expect(await revisionsOf(journal.backward(9))).toEqual(all);
+      expect((await openJournal(folder.path)).journal.head?.revision).toBe(all[0]);
+    }
+  });
+
+  test("returns the last record about its file's text, also when new segments have begun since", async () => {
+    await using folder = await temporaryFolder();
+    const { journal } = await openJournal(folder.path, { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } });
+    const { text: _, ...change } = changeTo(1);
+    const text = { kind: "text", revision: 1, of: 1, text: "new", over: "old", since: 0, isWhole: true } as const;
+    await journal.append([change, text], {});
+    for (const revision of [2, 3, 4, 5]) {
+      const { text: _, ...next } = changeTo(revision);
+      await journal.append([next], configOf(revision - 1));
+    }
+    const { journal: again } = await openJournal(folder.path);
+    expect(again.segments.length).toBeGreaterThan(1);
+    expect(again.head).toMatchObject({ revision: 5, textRecord: { of: 1, text: "new", over: "old" } });
+  });
+
+  test("reads the changes after a revision if they are intact, whatever is before them", async () => {
+    await using folder = await temporaryFolder();
+    const { journal } = await openJournal(folder.path, { retention: { revisions: 30, bytes: 64 * 1024 * 1024 } });
+    await appendUpTo(journal, 1, 6);
+    // Revisions 4 to 6.
+    const path = join(folder.path, "shop.0-3.jsonl");
+    const lines = (await readFile(path, "utf8")).split("\n");
+    const lineOf = (revision: number) => lines.findIndex(line => line.includes(`"change","revision":${revision},`));
+    const altered = (revision: number) => lines.with(lineOf(revision), `${lines[lineOf(revision)]} `);
+    const read = async (changed: readonly string[]) => {
+      await writeFile(path, changed.join("\n"));
+      const read: (readonly number[] | "damage")[] = [];
+      for (let after = 3; after <= 6; after++)
+        read.push(
+          await revisionsOf(journal.forward(after, 6)).catch(error => {
+            expect(error).toBeInstanceOf(JournalDamageError);
+            return "damage" as const;
+          }),
+        );
+      return read;
+    };
+    expect(await read(altered(5))).toEqual(["damage", "damage", [6], []]);
+    expect(await read(lines.toSpliced(lineOf(5), 1))).toEqual(["damage", "damage", [6], []]);
+    expect(await read(altered(6))).toEqual(["damage", "damage", "damage", []]);
+  });
+});
+
+describe("opening a journal removes", () => {
+  test("a record torn at any byte, and no others", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, name);
+    const writer = (await openJournal(folder.path)).journal;
+    await appendUpTo(writer, 1, 2);
+    const kept = await readFile(path);
+    await appendUpTo(writer, 3, 3);
+    const whole = await readFile(path);
+    for (let length = kept.length; length < whole.length; length++) {
+      await writeFile(path, whole.subarray(0, length));
+      const { journal, damage } = await openJournal(folder.path);
+      expect(journal.head).toMatchObject({ revision: 2, bytes: kept.length });
+      expect(await readFile(path)).toEqual(kept);
+      expect(damage).toEqual([]);
+    }
+  });
+
+  test("a segment torn in its first record, at any byte", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, name);
+    await (await openJournal(folder.path)).journal.append([changeTo(1)], {});
+    const whole = await readFile(path);
+    for (let length = 0; length <= whole.indexOf("\n"); length++) {
+      await writeFile(path, whole.subarray(0, length));
+      const { journal } = await openJournal(folder.path);
+      expect(journal.head).toMatchObject({ segment: undefined, revision: 0 });
+      expect(await journalFiles(folder.path)).toEqual({});
+    }
+  });
+
+  test("revisions that have not yet replaced their file", async () => {
+    await using folder = await temporaryFolder();
+    const stamp = { size: 10, mtimeMs: 1234.5, ino: 99 };
+    const { journal } = await openJournal(folder.path);
+    await appendUpTo(journal, 1, 2);
+    const before = await journalFiles(folder.path);
+    const records = [3, 4].map(revision => ({ ...changeTo(revision), replaces: stamp }));
+    await journal.append(records, configOf(2));
+    const opened = async (current: typeof stamp | undefined) => {
+      const { journal: again } = await openJournal(folder.path);
+      await again.open(current, 0);
+      return again.head?.revision;
+    };
+    expect(await opened(undefined)).toBe(4);
+    expect(await opened({ ...stamp, mtimeMs: 1234.6 })).toBe(4);
+    expect(await opened(stamp)).toBe(2);
+    expect(await journalFiles(folder.path)).toEqual(before);
+  });
+});
+
+describe("a journal whose end is lost continues after the last revision that was given out", () => {
+  test("when whole records are missing that are known elsewhere", async () => {
+    await using folder = await temporaryFolder();
+    await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
+    const text = await readFile(join(folder.path, name), "utf8");
+    // The checkpoint and two revisions.
+    await truncate(join(folder.path, name), Buffer.byteLength(text.split("\n").slice(0, 3).join("\n")) + 1);
+    const { journal, damage } = await openJournal(folder.path, { known: 5 });
+    expect(journal.head?.revision).toBeGreaterThan(5);
+    expect(damage).toEqual([expect.stringContaining("revisions 3 to 5")]);
+    const next = (journal.head?.revision ?? 0) + 1;
+    await journal.append([changeTo(next)], configOf(2));
+    expect(await revisionsOf(journal.backward(next))).toEqual([next, 2, 1]);
+    const again = await openJournal(folder.path, { known: next });
+    expect(again.journal.head?.revision).toBe(next);
+    expect(again.damage).toEqual([]);
+  });
+
+  test("when more than one torn record follows the last intact one, and keeps a copy of them", async () => {
+    await using folder = await temporaryFolder();
+    await appendUpTo((await openJournal(folder.path)).journal, 1, 2);
+    await appendFile(join(folder.path, name), "noise\nand more\nand");
+    const { journal, damage } = await openJournal(folder.path);
+    expect(journal.head?.revision).toBeGreaterThan(4);
+    expect(damage).not.toEqual([]);
+    expect(await readFile(join(folder.path, `${name}.damaged`), "utf8")).toBe("noise\nand more\nand");
+  });
+
+  test("when all of it is missing", async () => {
+    await using folder = await temporaryFolder();
+    const { journal } = await openJournal(folder.path, { known: 7 });
+    expect(journal.head?.revision).toBeGreaterThan(7);
+  });
+});

@@ -1,0 +1,153 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { halfAFile, untilHealth } from "../../../helpers/broken-file.ts";
+import { startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
+import { journalFiles } from "../../../helpers/journal.ts";
+import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+const noRescans = { rescanInterval: 3_600_000 };
+
+/** A home as a daemon of format 1 left it: revisions were microseconds, and there was no history. */
+async function olderHome(repositories: { readonly [id: string]: string }) {
+  const home = await temporaryFolder();
+  await mkdir(join(home.path, "repos"));
+  await writeFile(join(home.path, "format"), "1\n");
+  const index: { [id: string]: unknown } = {};
+  for (const [id, text] of Object.entries(repositories)) {
+    await writeFile(join(home.path, "repos", `${id}.json`), text);
+    index[id] = { id, name: id, inTree: false, revision: 1_732_000_000_000_000, modified: 2, health: [], stamps: {} };
+  }
+  await writeFile(join(home.path, "index.json"), JSON.stringify({ format: 1, repositories: index }));
+  return home;
+}
+
+function historyOf(t: TestDaemon, repo: string) {
+  return t.owner.call("history/list", { repo });
+}
+
+describe("a home of format 1, without a journal", () => {
+  test("gets revision 1 of source file with its file's values, and format 3", async () => {
+    await using home = await olderHome({ shop: shopText, empty: "{}" });
+    await using t = await startTestDaemon({ ...noRescans, home: home.path });
+    expect(await t.owner.call("config/list", { repo: "shop", stored: true })).toEqual({
+      result: { svc: { timeout: 30, refresh_day: 2 } },
+      errors: [],
+      revision: 1,
+    });
+    const changes = {
+      svc: {
+        timeout: { value: 30, previous: 900, stored: true },
+        refresh_day: { value: 2, previous: 0, stored: true },
+      },
+    };
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const entry = { revision: 1, time, actor: "file", source: "file" };
+    expect(await historyOf(t, "shop")).toEqual({ result: [{ ...entry, changes }], errors: [] });
+    expect(await historyOf(t, "empty")).toEqual({ result: [{ ...entry, changes: {} }], errors: [] });
+    expect(await readFile(join(home.path, "format"), "utf8")).toBe("3\n");
+    expect(await readFile(join(home.path, "repos/shop.json"), "utf8")).toBe(shopText);
+    expect(t.log.filter(line => line.includes("damaged"))).toEqual([]);
+  });
+
+  test("gets private journals, and has the same revisions at the next start", async () => {
+    await using home = await olderHome({ shop: shopText });
+    await using t = await startTestDaemon({ ...noRescans, home: home.path });
+    await historyOf(t, "shop");
+    const before = await journalFiles(join(home.path, "journal"));
+    await t.restart();
+    expect((await historyOf(t, "shop")).result).toMatchObject([{ revision: 1, source: "file" }]);
+    expect(await journalFiles(join(home.path, "journal"))).toEqual(before);
+  });
+
+  test("begins the history of a broken file once the file is fixed", async () => {
+    await using home = await olderHome({ shop: halfAFile });
+    await using t = await startTestDaemon({ ...noRescans, home: home.path });
+    expect((await t.owner.call("config/list", { repo: "shop" })).errors).toMatchObject([{ code: 1106 }]);
+    await t.restart();
+    expect((await t.owner.call("config/list", { repo: "shop" })).errors).toMatchObject([{ code: 1106 }]);
+    await saveByRename(t.repositoryFile("shop"), shopText);
+    await untilHealth(t, "shop", health => health.length === 0);
+    expect((await historyOf(t, "shop")).result).toMatchObject([
+      { revision: 1, source: "file", changes: { svc: { timeout: { value: 30 } } } },
+    ]);
+  });
+});
+
+describe("an edit made while no daemon ran", () => {
+  test("becomes a revision of source file with new and previous values", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
+    const text = await shop.read();
+    await shop.t.daemon.close();
+    await saveByRename(shop.file, text.replace("31", "45").replace(/,\s*"domain": "a.test"/, ""));
+    await shop.t.restart();
+    const { result } = await historyOf(shop.t, "shop");
+    expect(result[0]).toMatchObject({
+      revision: 3,
+      actor: "file",
+      source: "file",
+      changes: {
+        svc: {
+          timeout: { value: 45, previous: 31, stored: true },
+          domain: { value: "", previous: "a.test", stored: false },
+        },
+      },
+    });
+    expect(result.map(({ revision }) => revision)).toEqual([3, 2, 1]);
+    await shop.t.restart();
+    expect((await historyOf(shop.t, "shop")).result).toEqual(result);
+  });
+
+  test("makes no revision if it changes no value", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    await shop.t.daemon.close();
+    await saveByRename(shop.file, (await shop.read()).replace("half a minute", "a comment of another kind"));
+    await shop.t.restart();
+    expect(await shop.revision()).toBe(2);
+    expect((await historyOf(shop.t, "shop")).result).toHaveLength(2);
+  });
+});
+
+describe("the last valid values after a restart", () => {
+  test("come from the journal for a broken file, whose history continues from them once it is fixed", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    const text = await shop.read();
+    await saveByRename(shop.file, halfAFile);
+    await untilHealth(shop.t, "shop", health => health.length > 0);
+    for (const _ of [1, 2]) {
+      await shop.t.restart();
+      const reply = await shop.t.owner.call("config/list", { repo: "shop", stored: true });
+      expect(reply).toEqual({ result: { svc: { timeout: 31, refresh_day: 2 } }, errors: [], revision: 2 });
+      expect((await shop.set({ "svc.timeout": 32 })).errors).toMatchObject([{ code: 1106 }]);
+      expect(await shop.read()).toBe(halfAFile);
+    }
+    await saveByRename(shop.file, text.replace("31", "32"));
+    await untilHealth(shop.t, "shop", health => health.length === 0);
+    expect((await historyOf(shop.t, "shop")).result[0]).toMatchObject({
+      revision: 3,
+      source: "file",
+      changes: { svc: { timeout: { value: 32, previous: 31 } } },
+    });
+  });
+
+  test("come from the journal for an invalid value, and from the file for the other values", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    await shop.t.daemon.close();
+    const refused = (await shop.read()).replace("31", `"soon"`).replace(`"refresh_day": 2`, `"refresh_day": 5`);
+    await saveByRename(shop.file, refused);
+    for (const _ of [1, 2]) {
+      await shop.t.restart();
+      const reply = await shop.t.owner.call("config/list", { repo: "shop", stored: true });
+      expect(reply).toEqual({ result: { svc: { timeout: 31, refresh_day: 5 } }, errors: [], revision: 3 });
+      expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.timeout" }]);
+      const explained = await shop.t.owner.call("config/explain", { repo: "shop", field: "svc.timeout" });
+      expect(explained.result).toMatchObject({ value: 31, origin: "lastGood", revision: 2, source: "set" });
+      expect(await shop.read()).toBe(refused);
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  applyChanges,
+  type ChangeRecord,
+  formatLines,
+  type JournalRecord,
+  noHash,
+  parseLine,
+} from "../../../../main/store/history/record.ts";
+import type { JsonValue } from "../../../../shared/json.ts";
+import { changeTo } from "../../../helpers/journal.ts";
+
+const checkpoint: JournalRecord = {
+  kind: "checkpoint",
+  revision: 0,
+  time: "2025-01-01T00:00:00.000Z",
+  config: {},
+};
+
+const json = fc.jsonValue({ maxDepth: 2 }).map(value => JSON.parse(JSON.stringify(value)) as JsonValue);
+const record: fc.Arbitrary<ChangeRecord> = fc
+  .record({ revision: fc.nat(), reason: fc.string({ unit: "binary" }), before: json, after: json })
+  .map(({ revision, reason, before, after }) => ({
+    ...changeTo(revision + 2),
+    reason,
+    changes: [{ scope: "svc", field: "timeout", before, after }],
+  }));
+
+test("records are read as they were written, each with the hash of the previous one", () => {
+  fc.assert(
+    fc.property(fc.array(record, { minLength: 1, maxLength: 5 }), records => {
+      const { text, hash } = formatLines(records, noHash);
+      expect(text.endsWith("\n")).toBe(true);
+      const lines = text.slice(0, -1).split("\n").map(parseLine);
+      expect(lines.map(line => line?.record)).toEqual(records);
+      expect(lines.map(line => line?.previous)).toEqual([noHash, ...lines.slice(0, -1).map(line => line?.hash)]);
+      expect(lines.at(-1)?.hash).toBe(hash);
+    }),
+  );
+});
+
+test("a chain written in parts equals one written at once", () => {
+  const records = [checkpoint, changeTo(1), changeTo(2)];
+  const whole = formatLines(records, noHash);
+  const first = formatLines(records.slice(0, 1), noHash);
+  const rest = formatLines(records.slice(1), first.hash);
+  expect({ text: first.text + rest.text, hash: rest.hash }).toEqual(whole);
+});
+
+test("any changed byte of a line is detected", () => {
+  fc.assert(
+    fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (written, place, difference) => {
+      const { text } = formatLines([written], noHash);
+      const bytes = Buffer.from(text.slice(0, -1));
+      const at = place % bytes.length;
+      bytes[at] = (bytes[at] ?? 0) ^ difference;
+      expect(parseLine(bytes.toString("utf8"))).toBeUndefined();
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("any flipped bit of a line is detected", () => {
+  const { text } = formatLines([changeTo(2)], noHash);
+  const line = Buffer.from(text.slice(0, -1));
+  for (let at = 0; at < line.length; at++) {
+    for (let bit = 0; bit < 8; bit++) {
+      const bytes = Buffer.from(line);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << bit);
+      expect(parseLine(bytes.toString("utf8"))).toBeUndefined();
+    }
+  }
+});
+
+test("invalid UTF-8 is not mistaken for the replacement character that it decodes to", () => {
+  const { text } = formatLines([{ ...changeTo(1), reason: "\ufffd" }], noHash);
+  expect(text).not.toContain("\ufffd");
+  expect(parseLine(text.slice(0, -1))?.record).toMatchObject({ reason: "\ufffd" });
+});
+
+test.each(["", " ", "  ", "-", "{}", "a {}", "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"])(
+  "%j is not a line",
+  line => void expect(parseLine(line)).toBeUndefined(),
+);
+
+test("applying changes to a configuration sets values, and removes those without a new value", () => {
+  const changes = [
+    { scope: "svc", field: "timeout", before: 1, after: 2 },
+    { scope: "svc", field: "domain", before: "a.test" },
+  ];
+  expect(applyChanges({ svc: { timeout: 1, domain: "a.test" } }, changes)).toEqual({ svc: { timeout: 2 } });
+});

@@ -1,0 +1,224 @@
+import { lstat, mkdir, readFile, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { healthOf, placeIn, saveByRename } from "../../helpers/shop.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
+
+interface WorkTree extends AsyncDisposable {
+  readonly t: TestDaemon;
+  readonly folder: string;
+  /** Its `.repoconf.json`. */
+  readonly file: string;
+  timeout(): Promise<unknown>;
+  set(timeout: number): Promise<readonly { readonly code: number }[]>;
+}
+
+const treeText = `{\n  // ours\n  "config": { "svc": { "timeout": 30 } }\n}\n`;
+
+/** A daemon with the in-tree repository `site`, watched by the owner. Null: its work tree has no file. */
+async function startWorkTree(text: string | null, options: TestDaemonOptions = {}): Promise<WorkTree> {
+  const above = await temporaryFolder();
+  const folder = join(above.path, "site");
+  const file = join(folder, ".repoconf.json");
+  await mkdir(folder);
+  if (text !== null) await writeFile(file, text);
+  const t = await startTestDaemon({ rescanInterval: 3_600_000, ...options });
+  const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+  expect(errors).toEqual([]);
+  await t.owner.call("config/watch", { repo: "site" });
+  return {
+    t,
+    folder,
+    file,
+    timeout: async () => (await t.owner.call("config/list", { repo: "site" })).result["svc"]?.["timeout"],
+    set: async timeout => (await t.owner.call("config/set", { repo: "site", "svc.timeout": timeout })).errors,
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const modeOf = async (path: string) => (await lstat(path)).mode & 0o777;
+
+describe("an in-tree repository", () => {
+  test("keeps its values in the work tree, and only a pointer in the home", async () => {
+    await using tree = await startWorkTree(treeText);
+    expect(await tree.timeout()).toBe(30);
+    expect(await tree.set(31)).toEqual([]);
+    expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));
+    expect(JSON.parse(await tree.t.readRepository("site"))).toEqual({
+      name: "site",
+      path: tree.folder,
+      inTree: true,
+    });
+  });
+
+  test("has no stored values without a file; a set writes one that contains only config", async () => {
+    await using tree = await startWorkTree(null);
+    const stored = await tree.t.owner.call("config/list", { repo: "site", stored: true });
+    expect(stored).toMatchObject({ result: {}, errors: [] });
+    expect(await tree.timeout()).toBe(900);
+    expect(await healthOf(tree.t, "site")).toEqual([]);
+    expect(await tree.set(31)).toEqual([]);
+    expect(JSON.parse(await readFile(tree.file, "utf8"))).toEqual({ config: { svc: { timeout: 31 } } });
+    if (process.platform !== "win32") expect(await modeOf(tree.file)).toBe(0o644 & ~process.umask());
+  });
+
+  test("reports an edit and the deletion of the work tree's file as changes of source file", async () => {
+    await using tree = await startWorkTree(treeText);
+    await saveByRename(tree.file, treeText.replace("30", "45"));
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      source: "file",
+      changes: { svc: { timeout: { value: 45 } } },
+    });
+    await unlink(tree.file);
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      source: "file",
+      changes: { svc: { timeout: { value: 900, previous: 45, stored: false } } },
+    });
+    await writeFile(tree.file, treeText);
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      changes: { svc: { timeout: { value: 30, previous: 900 } } },
+    });
+  });
+
+  test("makes no event while its file is missing for less than 250 ms, and a set meanwhile keeps the content that returns", async () => {
+    const clock = new TestClock();
+    await using tree = await startWorkTree(treeText, { clock });
+    await rename(tree.file, `${tree.file}.away`);
+    // The daemon looks for the file several times before it considers it missing.
+    const untilNextCheck = async (pause: number) => {
+      await until(() => clock.waiting(pause) === 1, "the next check of the file");
+      clock.advance(pause);
+    };
+    for (const pause of [5, 15, 40, 90]) await untilNextCheck(pause);
+    const set = tree.set(31);
+    await until(() => clock.waiting(100) === 1, "the last check but one");
+    await rename(`${tree.file}.away`, tree.file);
+    await untilNextCheck(100);
+    expect(await set).toEqual([]);
+    expect(await tree.t.owner.nextChange()).toMatchObject({ source: "set", revision: 2 });
+    expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "serves the last valid values with 1106 when its file becomes a link, and touches neither link nor target",
+    async () => {
+      await using tree = await startWorkTree(treeText);
+      expect(await tree.timeout()).toBe(30);
+      const target = join(tree.folder, "secret.json");
+      const secret = treeText.replace("30", "66");
+      await writeFile(target, secret);
+      await unlink(tree.file);
+      await symlink(target, tree.file);
+      await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
+      expect(await healthOf(tree.t, "site")).toEqual([{ code: 1106, message: expect.stringMatching(/link/) }]);
+      expect(await tree.timeout()).toBe(30);
+      expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+      expect((await lstat(tree.file)).isSymbolicLink()).toBe(true);
+      expect(await readFile(target, "utf8")).toBe(secret);
+    },
+  );
+
+  test.skipIf(process.platform === "win32")(
+    "serves nothing of the target if its file is a link from the start",
+    async () => {
+      await using secret = await temporaryFolder();
+      const target = join(secret.path, "secret.json");
+      await writeFile(target, treeText);
+      await using tree = await startWorkTree(null);
+      await symlink(target, tree.file);
+      await tree.t.restart();
+      // The values from before the link, from the journal: none were stored.
+      const { result, errors } = await tree.t.owner.call("config/list", { repo: "site", stored: true });
+      expect({ result, errors }).toEqual({ result: {}, errors: [] });
+      expect(await tree.timeout()).toBe(900);
+      expect(await healthOf(tree.t, "site")).toMatchObject([{ code: 1106 }]);
+      expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+    },
+  );
+
+  test("reports a broken file with 1106 and the position in the work tree's file until it is fixed by hand", async () => {
+    await using tree = await startWorkTree(treeText);
+    const conflict = treeText.replace(`"config"`, `<<<<<<< HEAD\n  "config"`);
+    await writeFile(tree.file, conflict);
+    await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
+    expect(await healthOf(tree.t, "site")).toEqual([
+      { code: 1106, message: expect.stringContaining(".repoconf.json"), ...placeIn(conflict, "<<<<<<<") },
+    ]);
+    expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+    expect(await readFile(tree.file, "utf8")).toBe(conflict);
+    await writeFile(tree.file, treeText.replace("30", "32"));
+    await until(async () => (await tree.timeout()) === 32, "the fixed value");
+    expect(await healthOf(tree.t, "site")).toEqual([]);
+  });
+
+  test("keeps a person's file that is named like a temporary one", async () => {
+    await using tree = await startWorkTree(treeText);
+    await writeFile(`${tree.file}.tmp`, "mine");
+    expect(await tree.set(31)).toEqual([]);
+    expect(await readFile(`${tree.file}.tmp`, "utf8")).toBe("mine");
+  });
+});
+
+test("the path of another in-tree repository is refused with 1111, also by another name and in an update", async () => {
+  await using tree = await startWorkTree(treeText);
+  const add = (path: string) => tree.t.owner.call("repo/add", { name: "again", path, inTree: true });
+  expect((await add(tree.folder)).errors).toMatchObject([{ code: 1111 }]);
+  expect((await add(`${tree.folder}/../site/`)).errors).toMatchObject([{ code: 1111 }]);
+  const alias = `${tree.folder}-alias`;
+  if (process.platform !== "win32") {
+    await symlink(tree.folder, alias);
+    expect((await add(alias)).errors).toMatchObject([{ code: 1111 }]);
+  }
+  const free = join(tree.folder, "inner");
+  await mkdir(free);
+  const { result, errors } = await add(free);
+  expect(errors).toEqual([]);
+  const update = await tree.t.owner.call("repo/update", { repo: result.id, path: tree.folder });
+  expect(update.errors).toMatchObject([{ code: 1111 }]);
+});
+
+test.each([
+  ["beside", "../moved"],
+  ["below", "moved"],
+])(
+  "a new path %s the old one switches to the new work tree's file, and the old file is no longer watched",
+  async (_where, to) => {
+    await using tree = await startWorkTree(treeText);
+    const moved = join(tree.folder, to);
+    await mkdir(moved);
+    await writeFile(join(moved, ".repoconf.json"), treeText.replace("30", "50"));
+    const { errors } = await tree.t.owner.call("repo/update", { repo: "site", path: moved });
+    expect(errors).toEqual([]);
+    expect(await tree.timeout()).toBe(50);
+    await tree.t.owner.nextChange();
+    await writeFile(tree.file, treeText.replace("30", "77"));
+    await saveByRename(join(moved, ".repoconf.json"), treeText.replace("30", "51"));
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      changes: { svc: { timeout: { value: 51, previous: 50 } } },
+    });
+  },
+);
+
+test("a work tree's folder that is deleted and created again is watched as before", async () => {
+  await using tree = await startWorkTree(treeText, { rescanInterval: 50 });
+  await rm(tree.folder, { recursive: true });
+  const health = async () => (await tree.t.owner.call("repo/list")).result[0]?.health ?? [];
+  await until(async () => (await health()).some(({ code }) => code === 1106), "health to report it");
+  expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+  expect((await tree.t.owner.call("config/list", { repo: "site", field: "svc.timeout" })).result).toEqual({
+    svc: { timeout: 30 },
+  });
+  await mkdir(tree.folder);
+  await writeFile(tree.file, treeText.replace("30", "32"));
+  expect(await tree.t.owner.nextChange()).toMatchObject({
+    changes: { svc: { timeout: { value: 32, previous: 30 } } },
+  });
+  await saveByRename(tree.file, treeText.replace("30", "33"));
+  expect(await tree.t.owner.nextChange()).toMatchObject({ changes: { svc: { timeout: { value: 33, previous: 32 } } } });
+  expect(await tree.set(34)).toEqual([]);
+});

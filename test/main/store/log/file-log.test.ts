@@ -1,0 +1,272 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { AppendError } from "../../../../main/store/log/commit-log.ts";
+import { describeCommitLog, describeOwnLog, type TestLog } from "../../../helpers/commit-log-contract.ts";
+import { logFiles, openLog } from "../../../helpers/file-log.ts";
+import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+/** Ends it without cleaning up, as a kill does. */
+async function abandon({ log }: TestLog): Promise<void> {
+  await log.close();
+}
+
+const makePlace = async () => {
+  const folder = await temporaryFolder();
+  return { open: () => openLog(folder.path), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+};
+describeCommitLog("a log of files", makePlace);
+describeOwnLog("a log of files", makePlace);
+
+describe("a log of files", () => {
+  test("writes everything that is queued during one write with one other write and one sync", async () => {
+    await using folder = await temporaryFolder();
+    const fileSystem = watchFileSystem();
+    const opened = await openLog(folder.path, fileSystem);
+    const first = opened.append(1);
+    await Promise.resolve();
+    await Promise.resolve();
+    fileSystem.calls.length = 0;
+    await Promise.all([first, ...Array.from({ length: 64 }, (_, index) => opened.append(index + 2))]);
+    expect(fileSystem.calls.filter(({ operation }) => operation === "datasync").length).toBeLessThanOrEqual(2);
+    expect(fileSystem.calls.filter(({ operation }) => operation === "write").length).toBeLessThanOrEqual(2);
+    expect(opened.committed).toHaveLength(65);
+    await abandon(opened);
+  });
+
+  test("reports no commit before its sync has ended", async () => {
+    await using folder = await temporaryFolder();
+    const fileSystem = watchFileSystem();
+    const opened = await openLog(folder.path, fileSystem);
+    const committedBefore: number[] = [];
+    fileSystem.before = ({ operation }) => {
+      if (operation === "datasync") committedBefore.push(opened.committed.length);
+    };
+    await opened.append(1);
+    await opened.append(2);
+    expect(committedBefore).toEqual([0, 1]);
+    await abandon(opened);
+  });
+
+  test("drops released entries file by file, and continues its numbering", async () => {
+    await using folder = await temporaryFolder();
+    let opened = await openLog(folder.path);
+    await opened.append(1, 2, 3);
+    await opened.log.seal();
+    await opened.append(4);
+    await opened.log.release(2);
+    expect(await logFiles(folder.path)).toHaveLength(2);
+    await opened.log.release(3);
+    expect(await logFiles(folder.path)).toHaveLength(1);
+    await abandon(opened);
+    opened = await openLog(folder.path);
+    expect([opened.found, opened.log.newest]).toEqual([[4], 4]);
+    await opened.log.release(4);
+    await opened.log.seal();
+    await opened.log.release(4);
+    await abandon(opened);
+    opened = await openLog(folder.path);
+    expect([opened.found, opened.log.newest]).toEqual([[], 4]);
+    await abandon(opened);
+  });
+
+  test("does not accumulate files over many starts", async () => {
+    await using folder = await temporaryFolder();
+    for (let start = 1; start <= 20; start++) {
+      const { log } = await openLog(folder.path);
+      await log.release(log.newest);
+      await log.close();
+    }
+    expect((await logFiles(folder.path)).length).toBeLessThanOrEqual(2);
+  });
+
+  test("accepts an entry that is larger than a file should be", async () => {
+    await using folder = await temporaryFolder();
+    const opened = await openLog(folder.path);
+    await Promise.all([
+      opened.append(1),
+      opened.append(...Array.from({ length: 30_000 }, (_, index) => index + 2)),
+      opened.append(30_002),
+    ]);
+    await abandon(opened);
+    const again = await openLog(folder.path);
+    expect(again.found).toEqual(Array.from({ length: 30_002 }, (_, index) => index + 1));
+    await abandon(again);
+  });
+});
+
+describe("a log after a crash", () => {
+  test("has everything that was acknowledged, and nothing of an unfinished write from its first missing byte on", async () => {
+    await using folder = await temporaryFolder();
+    const opened = await openLog(folder.path);
+    await opened.append(1);
+    const [path = ""] = await logFiles(folder.path);
+    const kept = (await readFile(path)).length;
+    await Promise.all([opened.append(2), opened.append(3, 4)]);
+    const whole = await readFile(path);
+    await abandon(opened);
+    for (let length = kept; length <= whole.length; length += 7) {
+      await using copy = await temporaryFolder();
+      await writeFile(path.replace(folder.path, copy.path), whole.subarray(0, length));
+      const again = await openLog(copy.path);
+      expect([[1], [1, 2], [1, 2, 3], [1, 2, 3, 4]]).toContainEqual(again.found);
+      expect(again.lost).toBe(0);
+      // The place of the lost rest is free for another entry.
+      await again.append(9);
+      await abandon(again);
+      const third = await openLog(copy.path);
+      expect(third.found).toEqual([...again.found, 9]);
+      await abandon(third);
+    }
+  });
+
+  test("skips the lines of an unfinished write, whichever of them the disk has", async () => {
+    await using folder = await temporaryFolder();
+    const opened = await openLog(folder.path);
+    await opened.append(1);
+    await Promise.all([opened.append(2), opened.append(3)]);
+    await abandon(opened);
+    const [path = ""] = await logFiles(folder.path);
+    const lines = (await readFile(path, "utf8")).split("\n");
+    const torn = lines.map(line => (line.includes(`"value":2`) ? line.replace(`"value":2`, `"value":7`) : line));
+    await writeFile(path, torn.join("\n"));
+    const again = await openLog(folder.path);
+    expect([again.found, again.lost]).toEqual([[1], 0]);
+    await abandon(again);
+  });
+
+  test.each([
+    ["altered", (line: string) => line.replace(`"value":2`, `"value":7`)],
+    ["missing", () => undefined],
+    ["cut", (line: string) => line.slice(0, 40)],
+  ])("reports an acknowledged line that is %s as lost, and keeps the others", async (_how, change) => {
+    await using folder = await temporaryFolder();
+    const opened = await openLog(folder.path);
+    for (const timeout of [1, 2, 3]) await opened.append(timeout);
+    await abandon(opened);
+    const [path = ""] = await logFiles(folder.path);
+    const lines = (await readFile(path, "utf8")).split("\n");
+    const changed = lines.flatMap(line => (line.includes(`"value":2`) ? (change(line) ?? []) : [line]));
+    await writeFile(path, changed.join("\n"));
+    const again = await openLog(folder.path);
+    expect([again.found, again.lost]).toEqual([[1, 3], 1]);
+    expect(again.problems).toEqual([expect.stringContaining("damaged")]);
+    // Positions in the old log are meaningless in the new one, and no number is used twice.
+    await again.log.renew();
+    expect(again.log.id).not.toBe(opened.log.id);
+    await again.append(9);
+    expect(again.committed).toEqual([[4, 9]]);
+    await abandon(again);
+  });
+
+  test("continues after the previous file if the last one was created but not used", async () => {
+    await using folder = await temporaryFolder();
+    const opened = await openLog(folder.path);
+    await opened.append(1);
+    await abandon(opened);
+    for (const content of ["", "noise", "1234abcd half a hea"]) {
+      const files = await logFiles(folder.path);
+      const next = `${files.length + 90}`.padStart(10, "0");
+      await writeFile(`${folder.path}/${next}.log`, content);
+      const again = await openLog(folder.path);
+      expect([again.found, again.lost]).toEqual([[1], 0]);
+      await abandon(again);
+    }
+  });
+});
+
+describe("a log on a failing disk", () => {
+  test.each(["ENOSPC", "EIO"])(
+    "accepts or rejects an entry, at %s of each call; a restart finds what was accepted, and of the rest only what was reported as unknown",
+    async code => {
+      for (let failing = 1; ; failing++) {
+        await using folder = await temporaryFolder();
+        const fileSystem = watchFileSystem();
+        const opened = await openLog(folder.path, fileSystem);
+        await opened.append(1);
+        let call = 0;
+        fileSystem.before = () => {
+          if (++call === failing) throw systemError(code);
+        };
+        const failed = await opened.append(2).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        const isDone = call < failing;
+        fileSystem.before = () => {};
+        await opened.append(3);
+        const taken = failed === undefined ? [1, 2, 3] : [1, 3];
+        expect(opened.committed.map(([, timeout]) => timeout)).toEqual(taken);
+        await abandon(opened);
+        const again = await openLog(folder.path);
+        expect([again.found, again.lost], `call ${failing}`).toEqual([taken, 0]);
+        await abandon(again);
+        if (failed !== undefined) expect(failed).toBeInstanceOf(AppendError);
+        if (isDone) break;
+      }
+    },
+  );
+
+  test("never syncs a file again after a write or a sync of it has failed", async () => {
+    await using folder = await temporaryFolder();
+    const fileSystem = watchFileSystem();
+    const opened = await openLog(folder.path, fileSystem);
+    await opened.append(1);
+    let poisoned: string | undefined;
+    fileSystem.before = ({ operation, path }) => {
+      if (operation !== "datasync" || poisoned !== undefined) return;
+      poisoned = path;
+      throw systemError("EIO");
+    };
+    await expect(opened.append(2)).rejects.toMatchObject({ isOutcomeUnknown: false });
+    fileSystem.calls.length = 0;
+    await opened.append(3);
+    const synced = fileSystem.calls.filter(({ operation }) => operation === "datasync").map(({ path }) => path);
+    expect(synced).not.toContain(poisoned);
+    expect(synced).toHaveLength(1);
+    await abandon(opened);
+  });
+
+  test("reports an unknown outcome when it cannot continue in any file, rejects later entries, and continues once it can", async () => {
+    await using folder = await temporaryFolder();
+    const fileSystem = watchFileSystem();
+    const opened = await openLog(folder.path, fileSystem);
+    await opened.append(1);
+    fileSystem.before = ({ operation }) => {
+      if (operation === "datasync" || operation === "open") throw systemError("ENOSPC");
+    };
+    await expect(opened.append(2)).rejects.toMatchObject({ isOutcomeUnknown: true });
+    await expect(opened.append(3)).rejects.toMatchObject({ isOutcomeUnknown: false });
+    fileSystem.before = () => {};
+    await opened.append(4);
+    await abandon(opened);
+    const again = await openLog(folder.path);
+    expect(again.found).toEqual([1, 4]);
+    await abandon(again);
+  });
+
+  test("continues a write of which the disk takes fewer bytes than it is given", async () => {
+    await using folder = await temporaryFolder();
+    const fileSystem = watchFileSystem();
+    fileSystem.takes = (_call, bytes) => Math.ceil(bytes / 3);
+    const opened = await openLog(folder.path, fileSystem);
+    await Promise.all([1, 2, 3].map(timeout => opened.append(timeout)));
+    await abandon(opened);
+    const again = await openLog(folder.path);
+    expect(again.found).toEqual([1, 2, 3]);
+    await abandon(again);
+  });
+
+  test("continues in a new file when its own was deleted", async () => {
+    await using folder = await temporaryFolder();
+    const opened = await openLog(folder.path);
+    await opened.append(1);
+    await rm(folder.path, { recursive: true });
+    await opened.append(2);
+    expect(opened.problems).toEqual([expect.stringContaining("deleted")]);
+    await abandon(opened);
+    const again = await openLog(folder.path);
+    expect(again.found).toEqual([2]);
+    await abandon(again);
+  });
+});

@@ -1,0 +1,289 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { open as openFile, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { until } from "../../helpers/daemon.ts";
+import { type FileCall, watchFileSystem } from "../../helpers/file-system.ts";
+import { type Shop, shopText, startShop } from "../../helpers/shop.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
+
+/** The calls of one set, up to the last check of the file before the rename. */
+const steps: [step: string, operation: FileCall["operation"], folder: "tmp" | "repos"][] = [
+  ["the temporary file is opened", "open", "tmp"],
+  ["it is written", "writeFile", "tmp"],
+  ["it is synced", "sync", "tmp"],
+  ["it is closed", "close", "tmp"],
+  ["the last check", "readNow", "repos"],
+];
+
+/** A file system that runs `edit` once, when a write reaches this step. */
+function editAt(operation: FileCall["operation"], folder: string, edit: () => void) {
+  const fileSystem = watchFileSystem();
+  let waiting = false;
+  fileSystem.before = call => {
+    if (!waiting || call.operation !== operation || !call.path.endsWith(`/${folder}/shop.json`)) return;
+    waiting = false;
+    edit();
+  };
+  return {
+    fileSystem,
+    arm: () => {
+      waiting = true;
+    },
+    done: () => !waiting,
+  };
+}
+
+/** Synchronous, because the last check does not wait. */
+function renameOver(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
+const edited = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by hand\n      "domain": "hand.test"`);
+
+describe.concurrent("a hand edit between a set and its file is kept with the set, when it is made just before", () => {
+  const cases = steps.flatMap(([step, operation, folder]) => [
+    { step, save: "renamed over", operation, folder, write: renameOver },
+    { step, save: "written in place", operation, folder, write: writeFileSync },
+  ]);
+  test.each(cases)("$step ($save)", async ({ operation, folder, write }) => {
+    let file = "";
+    const { fileSystem, arm, done } = editAt(operation, folder, () => write(file, edited));
+    await using shop = await startShop(undefined, { fileSystem });
+    ({ file } = shop);
+    arm();
+    const { result, errors } = await shop.set({ "svc.timeout": 31 });
+    expect(done()).toBe(true);
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([{ revision: 2, config: { svc: { timeout: { value: 31 } } } }]);
+    expect(await shop.t.owner.nextChange()).toMatchObject({
+      revision: 2,
+      actor: "owner",
+      source: "set",
+      changes: { svc: { timeout: { value: 31, previous: 30 } } },
+    });
+    expect(await shop.t.owner.nextChange()).toMatchObject({
+      revision: 3,
+      actor: "file",
+      source: "file",
+      changes: { svc: { refresh_day: { value: 3, previous: 2 }, domain: { value: "hand.test" } } },
+    });
+    await until(async () => (await shop.read()) === edited.replace("30", "31"), "the file to hold both");
+    expect(await shop.health()).toEqual([]);
+  });
+});
+
+/** A shop in which someone saves `text` while the file of the next set is being written. */
+async function startShopEditedInBetween(text: string) {
+  let file = "";
+  const { fileSystem, arm } = editAt("sync", "tmp", () => renameOver(file, text));
+  const shop = await startShop(undefined, { fileSystem });
+  ({ file } = shop);
+  arm();
+  return shop;
+}
+
+test("a hand edit of a field that was just set but is not written to the file yet comes after the set and wins", async () => {
+  const text = shopText.replace("30", "45");
+  await using shop = await startShopEditedInBetween(text);
+  await shop.set({ "svc.timeout": 31 });
+  expect(await shop.t.owner.nextChange()).toMatchObject({
+    source: "set",
+    changes: { svc: { timeout: { value: 31, previous: 30 } } },
+  });
+  expect(await shop.t.owner.nextChange()).toMatchObject({
+    source: "file",
+    changes: { svc: { timeout: { value: 45, previous: 31 } } },
+  });
+  expect(await shop.read()).toBe(text);
+});
+
+describe("a hand edit that has not been noticed when a set arrives", () => {
+  test("of the same field comes before the set, which wins", async () => {
+    await using shop = await startShop();
+    renameOver(shop.file, shopText.replace("30", "45"));
+    await shop.set({ "svc.timeout": 31 });
+    expect(await shop.t.owner.nextChange()).toMatchObject({ source: "file" });
+    expect(await shop.t.owner.nextChange()).toMatchObject({
+      source: "set",
+      changes: { svc: { timeout: { value: 31, previous: 45 } } },
+    });
+    expect(await shop.read()).toBe(shopText.replace("30", "31"));
+  });
+
+  test("makes a set with an expected revision fail with 1104", async () => {
+    await using shop = await startShop();
+    renameOver(shop.file, edited);
+    const { result, errors } = await shop.t.owner.call("config/set", { repo: "shop", revision: 1, "svc.timeout": 31 });
+    expect(result).toEqual([]);
+    expect(errors).toMatchObject([{ code: 1104, details: { current: 2 } }]);
+    expect(await shop.read()).toBe(edited);
+  });
+
+  test("makes a set fail if the edit broke one of its rules", async () => {
+    const services = `"services": { "web": { "ready": "true", "image": "web:1" } }`;
+    const first = shopText.replace(`"refresh_day": 2`, services);
+    await using shop = await startShop(first);
+    renameOver(shop.file, first.replace(services, `"services": {}`));
+    const { result, errors } = await shop.set({ "svc.default": "web", "svc.timeout": 31 });
+    expect(errors).toMatchObject([{ code: 1103, field: "svc.default" }]);
+    expect(Object.keys(result[0]?.config["svc"] ?? {})).toEqual(["timeout"]);
+    expect(await shop.value("default")).toBe("");
+  });
+
+  test("makes a set fail with 1106 if the edit broke the file, which stays byte for byte", async () => {
+    const broken = edited.replace("{", "{{");
+    await using shop = await startShop();
+    renameOver(shop.file, broken);
+    const { result, errors } = await shop.set({ "svc.timeout": 31 });
+    expect(result).toEqual([]);
+    expect(errors).toMatchObject([{ code: 1106 }]);
+    expect(await shop.read()).toBe(broken);
+    expect(await shop.value("timeout")).toBe(30);
+  });
+});
+
+test("a file broken between a set and its write stays byte for byte; the set is served, and written once the file is fixed", async () => {
+  const broken = edited.replace("{", "{{");
+  await using shop = await startShopEditedInBetween(broken);
+  const { result, errors } = await shop.set({ "svc.timeout": 31 });
+  expect(errors).toEqual([]);
+  expect(result).toMatchObject([{ revision: 2, mirrored: false }]);
+  await until(async () => (await shop.health()).length > 0, "the file to be reported as broken");
+  expect(await shop.read()).toBe(broken);
+  expect(await shop.value("timeout")).toBe(31);
+  renameOver(shop.file, edited);
+  await until(async () => (await shop.read()) === edited.replace("30", "31"), "the file to hold both");
+  expect(shop.sources()).toEqual(["set", "file"]);
+});
+
+test("a hand edit between an atomic set on several repositories and their files is kept with the set too", async () => {
+  await using shop = await startShopEditedInBetween(edited);
+  await shop.t.addRepository("cellar");
+  const args = { repo: ["shop", "cellar"], atomic: true, flush: true, "svc.timeout": 31 };
+  const { result, errors } = await shop.t.owner.call("config/set", args);
+  expect(errors).toEqual([]);
+  expect(result.map(({ repo }) => repo).sort()).toEqual(["cellar", "shop"]);
+  await until(async () => (await shop.read()) === edited.replace("30", "31"), "the file to hold both");
+  expect(shop.sources().sort()).toEqual(["file", "set"]);
+});
+
+describe.concurrent("an edit at the moment when the file is replaced", () => {
+  const values = async (shop: Shop) => [
+    await shop.value("timeout"),
+    await shop.value("refresh_day"),
+    await shop.value("domain"),
+  ];
+  /** How long an editor that had the replaced file open may still write to it. */
+  const moment = 1_000;
+
+  test("between the last check and the rename is kept with the set, and none of its values is lost", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    let isArmed = true;
+    fileSystem.after = ({ operation }) => {
+      if (operation !== "readNow" || !isArmed) return;
+      isArmed = false;
+      renameOver(shop.file, edited);
+    };
+    expect((await shop.set({ "svc.timeout": 31 })).errors).toEqual([]);
+    expect(isArmed).toBe(false);
+    await until(async () => (await shop.value("domain")) === "hand.test", "the edit");
+    expect(await values(shop)).toEqual([31, 3, "hand.test"]);
+    const text = await shop.read();
+    for (const part of ['"timeout": 31', '"refresh_day": 3', '"domain": "hand.test"']) expect(text).toContain(part);
+    expect(shop.sources()).toEqual(["set", "merge"]);
+    expect(await readdir(join(shop.t.homeFolder, "tmp"))).not.toContain(expect.stringMatching(/^shop\.json/));
+  });
+
+  test("written to the replaced file, which an editor that writes in place still has open, is kept too", async () => {
+    const clock = new TestClock();
+    await using shop = await startShop(undefined, { clock });
+    await using open = await openFile(shop.file, "r+");
+    expect((await shop.set({ "svc.timeout": 31 })).errors).toEqual([]);
+    await open.truncate(0);
+    await open.writeFile(edited);
+    clock.advance(moment);
+    await until(async () => (await shop.value("domain")) === "hand.test", "the edit");
+    expect(await values(shop)).toEqual([31, 3, "hand.test"]);
+    expect(await shop.read()).toContain('"domain": "hand.test"');
+  });
+
+  test("that is not JSON is kept in the folder of removed repositories, and the daemon's log says where", async () => {
+    const clock = new TestClock();
+    await using shop = await startShop(undefined, { clock });
+    await using open = await openFile(shop.file, "r+");
+    await shop.set({ "svc.timeout": 31 });
+    await open.writeFile("{ broken");
+    clock.advance(moment);
+    const removed = join(shop.t.homeFolder, "removed");
+    await until(async () => (await readdir(removed)).length > 0, "the text");
+    const [name = ""] = await readdir(removed);
+    expect(await readFile(join(removed, name), "utf8")).toContain("{ broken");
+    await until(async () => shop.t.log.join("\n").includes(name), "the log's line");
+    expect(await shop.value("timeout")).toBe(31);
+  });
+
+  test("is waited for only for a moment, after which the old file is deleted", async () => {
+    const clock = new TestClock();
+    await using shop = await startShop(undefined, { clock });
+    await shop.set({ "svc.timeout": 31 });
+    const left = async () =>
+      (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop.json"));
+    clock.advance(moment - 1);
+    expect((await left()).length).toBe(1);
+    clock.advance(1);
+    await until(async () => (await left()).length === 0, "the old file to be deleted");
+  });
+});
+
+test("4 clients x 50 sets of different fields lose nothing while a script edits other fields by hand", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  const fields = ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_url"];
+  const values = Array.from({ length: 50 }, (_, index) => index + 1);
+  let edits = 0;
+  let ended = false;
+  const script = async () => {
+    while (!ended) {
+      // A script that never pauses blocks every set until the daemon gives up on it (docs/protocol.md, "Decided by us").
+      await delay(8);
+      const text = readFileSync(shop.file, "utf8");
+      edits++;
+      const next = text
+        .replace(/"refresh_day": \d/, `"refresh_day": ${edits % 7}`)
+        .replace(/(\/\/ half a minute.*)/, `$1.`);
+      renameOver(shop.file, next);
+    }
+  };
+  const clients = await Promise.all(fields.map(() => shop.t.connect()));
+  const running = script();
+  const sets = fields.map(async (field, index) => {
+    for (const value of values) {
+      // However fast the sets are, there are edits between them.
+      await until(() => 2 * edits >= value - 1, "an edit");
+      const args = { repo: "shop", [field]: index === 0 ? value : String(value) };
+      const reply = await clients[index]?.call("config/set", args);
+      expect(reply?.errors).toEqual([]);
+      expect(await shop.value(field.slice(4))).toBe(args[field]);
+    }
+  });
+  await Promise.all(sets);
+  ended = true;
+  await running;
+  await until(async () => (await shop.value("refresh_day")) === edits % 7, "the last edit");
+  const text = await shop.read();
+  for (const field of fields) expect(text).toMatch(new RegExp(`"${field.slice(4)}": "?50\\b`));
+  // Each edit added a dot.
+  expect(/half a minute(\.*)/.exec(text)?.[1]).toHaveLength(edits);
+  expect(edits).toBeGreaterThan(20);
+  const set = shop.t.owner.events.flatMap(([, , payload]) =>
+    "source" in payload && payload.source === "set" ? [payload] : [],
+  );
+  for (const field of fields) {
+    const received = set.flatMap(({ changes }) => changes["svc"]?.[field.slice(4)]?.value ?? []);
+    expect(received.map(Number)).toEqual(values);
+  }
+});

@@ -1,0 +1,92 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { expect, test } from "vitest";
+import { type TestDaemon, until } from "../../../helpers/daemon.ts";
+import { watchFileSystem } from "../../../helpers/file-system.ts";
+import { describeWithNats } from "../../../helpers/nats-server.ts";
+import { makeSharedWorld, type SharedWorld } from "../../../helpers/shared-world.ts";
+
+/** Two machines with the repositories `shop` and `site`; the laptop applies nothing between `hold` and `release`. */
+async function makeRace(world: SharedWorld) {
+  const stack = new AsyncDisposableStack();
+  const fileSystem = watchFileSystem();
+  const laptop = stack.use(await world.start("laptop", { fileSystem }));
+  const desk = stack.use(await world.start("desk"));
+  for (const id of ["shop", "site"]) await laptop.addRepository(id);
+  await laptop.owner.call("config/set", { repo: ["shop", "site"], "svc.timeout": 41, flush: true });
+  await until(async () => (await desk.owner.call("repo/list")).result.length === 2, "the repositories");
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+  stack.defer(release);
+  const connection = await connect({ servers: world.server.url });
+  stack.defer(() => connection.close());
+  const { streams, consumers } = await jetstreamManager(connection);
+  return {
+    laptop,
+    desk,
+    /** What another machine adds is applied once its file is written. */
+    hold: async () => {
+      const { promise: isHeld, resolve } = Promise.withResolvers<void>();
+      fileSystem.before = async ({ path }) => {
+        if (!path.includes("held")) return;
+        resolve();
+        await isReleased;
+      };
+      await desk.addRepository("held");
+      await isHeld;
+    },
+    /** Waits until everything in the stream has been sent to both of them. */
+    untilDelivered: () =>
+      until(async () => {
+        const { state } = await streams.info("team");
+        const places = [];
+        for await (const { delivered } of consumers.list("team")) places.push(delivered.stream_seq);
+        return places.length === 2 && places.every(sequence => sequence === state.last_seq);
+      }, "all messages at both machines"),
+    release,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Once these are answered, requests sent before them have started. */
+async function askOften({ owner }: TestDaemon): Promise<void> {
+  for (let count = 0; count < 20; count++) await owner.call("daemon/status");
+}
+
+describeWithNats("a repository that another machine removes and adds again at the same time", () => {
+  test.each([
+    { what: "a removal", operation: "repo/remove", args: {}, code: 1102 },
+    { what: "a set", operation: "config/set", args: { "svc.timeout": 42 }, code: 1007 },
+    {
+      what: "a set of several repositories",
+      operation: "config/set",
+      args: { repo: ["shop", "site"], atomic: true, "svc.timeout": 42 },
+      code: 1007,
+    },
+    { what: "a new name", operation: "repo/update", args: { name: "Shop" }, code: 1102 },
+    { what: "a forget", operation: "history/forget", args: { field: "svc.timeout" }, code: 1102 },
+  ] as const)("is a new one: $what of the earlier one is refused, and the new one stays unchanged", async row => {
+    await using world = await makeSharedWorld();
+    await using race = await makeRace(world);
+    const { laptop, desk } = race;
+    await race.hold();
+    expect((await desk.owner.call("repo/remove", { repo: "shop" })).errors).toEqual([]);
+    await desk.addRepository("shop");
+    await race.untilDelivered();
+    const asked = laptop.owner.call(row.operation, { repo: "shop", ...row.args });
+    await askOften(laptop);
+    race.release();
+    expect((await asked).errors.map(({ code }) => code)).toEqual([row.code]);
+    await until(async () => (await laptop.owner.call("repo/list")).result.length === 3, "the new one");
+    for (const daemon of [laptop, desk]) {
+      const { result } = await daemon.owner.call("repo/list");
+      expect(result.map(({ id, name }) => [id, name]).sort()).toEqual([
+        ["held", "held"],
+        ["shop", "shop"],
+        ["site", "site"],
+      ]);
+      expect(JSON.parse(await daemon.readRepository("shop")).config).toEqual({});
+      expect(JSON.parse(await daemon.readRepository("site")).config.svc).toEqual({ timeout: 41 });
+    }
+    expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 43 })).errors).toEqual([]);
+  });
+});

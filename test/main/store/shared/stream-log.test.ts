@@ -1,0 +1,447 @@
+import { cp, rm } from "node:fs/promises";
+import { createConnection, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { expect, test } from "vitest";
+import { AppendError, ConflictError } from "../../../../main/store/log/commit-log.ts";
+import { parseStreamAddress } from "../../../../main/store/shared/stream-address.ts";
+import { StreamSession } from "../../../../main/store/shared/stream-session.ts";
+import { describeCommitLog, type TestLog } from "../../../helpers/commit-log-contract.ts";
+import { until } from "../../../helpers/daemon.ts";
+import { describeWithNats, startCluster, startNatsServer } from "../../../helpers/nats-server.ts";
+import { openStreamLog } from "../../../helpers/stream-log.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+async function makePlace() {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(await startNatsServer());
+  const folder = stack.use(await temporaryFolder());
+  return {
+    server,
+    folder: folder.path,
+    open: () => openStreamLog(server, folder.path),
+    /** Opens it like another machine. */
+    openOther: (prepare?: () => Promise<void>) =>
+      openStreamLog(server, join(folder.path, "other"), prepare === undefined ? {} : { prepare }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Every commit that a log knows of, in its order, whichever machine made it. */
+function known({ found, committed }: TestLog): number[] {
+  return [...found, ...committed.map(([, timeout]) => timeout)].sort((one, other) => one - other);
+}
+
+/** A line to a server that can lose the server's answers: all of them, or all except its answers to pings. */
+async function openLine(port: number) {
+  const ends = new Set<Socket>();
+  let isMute = false;
+  let answersPings = false;
+  const server = createServer(near => {
+    const far = createConnection({ port, host: "127.0.0.1" });
+    for (const end of [near, far]) {
+      ends.add(end);
+      end.on("error", () => {});
+      end.on("close", () => void ends.delete(end));
+    }
+    near.pipe(far);
+    near.on("data", data => {
+      if (answersPings && data.includes("PING\r\n")) near.write("PONG\r\n");
+    });
+    far.on("data", data => {
+      if (!isMute) near.write(data);
+    });
+    far.on("end", () => near.end());
+  });
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const cut = () => {
+    for (const end of ends) end.destroy();
+    isMute = false;
+  };
+  return {
+    port: address.port,
+    mute: () => {
+      isMute = true;
+    },
+    muteAllButPings: () => {
+      isMute = true;
+      answersPings = true;
+    },
+    cut,
+    [Symbol.asyncDispose]: async () => {
+      cut();
+      server.close();
+    },
+  };
+}
+
+async function isReachable({ log }: TestLog): Promise<void> {
+  await until(() => log.problem === undefined, "the server");
+}
+
+/** A placeholder for the id of the existing message. */
+const previous = "PREVIOUS";
+
+describeWithNats("a log on a stream", () => {
+  describeCommitLog("a log on a stream", makePlace);
+
+  test("passes entries of others to its follower in order, and all logs number them alike", async () => {
+    await using place = await makePlace();
+    const [one, other] = [await place.open(), await place.openOther()];
+    expect(other.log.id).toBe(one.log.id);
+    for (const timeout of [1, 2, 3]) await one.append(timeout);
+    await until(() => other.found.length === 3, "three commits");
+    expect([other.found, other.log.newest]).toEqual([[1, 2, 3], 3]);
+    await other.append(4);
+    expect(other.committed).toEqual([[4, 4]]);
+    await until(() => one.found.length === 1, "the fourth");
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("reports a conflict immediately, because the entry that came first may be waiting for that", async () => {
+    await using place = await makePlace();
+    let outcome: Promise<unknown> = Promise.resolve();
+    const one = await openStreamLog(place.server, join(place.folder, "one"), {
+      prepare: async () => void (await outcome),
+    });
+    const other = await place.openOther();
+    const outcomes: unknown[] = [];
+    await until(async () => {
+      const theirs = other.append(2 * outcomes.length).catch((error: unknown) => error);
+      outcome = one.append(2 * outcomes.length + 1).catch((error: unknown) => error);
+      const both = await Promise.all([outcome, theirs]);
+      outcomes.push(await outcome);
+      for (const error of both) if (error instanceof ConflictError) await error.applied;
+      return outcomes.filter(error => error instanceof ConflictError).length === 10;
+    }, "ten conflicts");
+    expect(outcomes.filter(error => error !== undefined && !(error instanceof ConflictError))).toEqual([]);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("rejects a change decided before others changed the same repository, and reports when to decide again", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+    const other = await place.openOther(() => isHeld);
+    await one.append(1);
+    let refused: unknown;
+    await until(async () => {
+      refused = await other.append(2).catch((error: unknown) => error);
+      return refused instanceof ConflictError;
+    }, "a conflict");
+    expect(other.found).toEqual([]);
+    release();
+    if (refused instanceof ConflictError) await refused.applied;
+    expect(other.found).toEqual([1]);
+    await other.append(2);
+    expect(other.committed).toEqual([[2, 2]]);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("appends an entry again by itself if the others touched only other repositories", async () => {
+    await using place = await makePlace();
+    const [one, other] = [await place.open(), await place.openOther()];
+    const removals = async ({ log }: TestLog, name: string) => {
+      for (let count = 0; count < 100; count++) {
+        const entry = { kind: "remove", time: "", repo: `${name}${count}` } as const;
+        await log.append({ entries: [entry], after: log.newest, committed: () => {} });
+      }
+    };
+    await Promise.all([removals(one, "a"), removals(other, "b")]);
+    await until(() => one.log.newest === 200 && other.log.newest === 200, "all of both");
+    expect([one.found.length, other.found.length]).toEqual([100, 100]);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("continues after its server was killed, with each waiting entry once", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    let count = 1;
+    const appending = async () => {
+      while (count < 300) await one.append(++count);
+    };
+    const appended = appending();
+    for (let kill = 0; kill < 3; kill++) {
+      const before = count;
+      await until(() => count > before + 10, "some commits");
+      await place.server.kill();
+      await place.server.start();
+    }
+    await appended;
+    await one.log.close();
+    const again = await place.openOther();
+    expect(again.found).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
+    await again.log.close();
+  });
+
+  test("continues while the leader of three servers is killed, with each acknowledged entry once and in order", async () => {
+    await using cluster = await startCluster();
+    await using folder = await temporaryFolder();
+    // A home without a stored position cannot be opened while the servers elect a leader: a start fails, and is repeated.
+    const open = async (name: string): Promise<TestLog> => {
+      let [opened, reason]: [TestLog | undefined, unknown] = [undefined, undefined];
+      const isOpen = async () => {
+        opened = await openStreamLog(cluster, join(folder.path, name), { replicas: 3 }).catch((error: unknown) => {
+          reason = error;
+          return undefined;
+        });
+        return opened !== undefined;
+      };
+      await until(isOpen, "the servers to answer").catch(() => undefined);
+      if (opened === undefined) throw reason;
+      return opened;
+    };
+    const one = await open("one");
+    const acknowledged: number[] = [];
+    const refused: unknown[] = [];
+    let isOver = false;
+    const appending = async () => {
+      for (let timeout = 1; !isOver; timeout++) {
+        const error = await one.append(timeout).catch((reason: unknown) => reason);
+        if (error === undefined) acknowledged.push(timeout);
+        else refused.push(error);
+        // The others may take longer than the timeout of an append.
+        if (error !== undefined) await isReachable(one);
+      }
+    };
+    const appended = appending();
+    for (let kill = 0; kill < 2; kill++) {
+      const before = acknowledged.length;
+      await until(() => acknowledged.length > before + 10, "some commits");
+      const leader = await cluster.leaderOf("test");
+      await leader?.kill();
+      const then = acknowledged.length;
+      await until(() => acknowledged.length > then + 10, "commits without it");
+      await leader?.start();
+    }
+    isOver = true;
+    await appended;
+    for (const error of refused) expect([AppendError, ConflictError]).toContain(Object(error).constructor);
+    const other = await open("other");
+    await until(() => other.found.length >= one.log.newest, "all commits");
+    expect(other.found).toEqual([...new Set(other.found)].sort((first, second) => first - second));
+    expect(other.found.filter(timeout => acknowledged.includes(timeout))).toEqual(acknowledged);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("rejects an entry that cannot be appended after a timeout, and further ones immediately; none of them turns up later", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    await place.server.kill();
+    await until(() => one.log.problem !== undefined, "a problem");
+    const refused = await one.append(2).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(AppendError);
+    expect(refused).toMatchObject({ isOutcomeUnknown: false });
+    await expect(one.append(3)).rejects.toThrow("cannot reach the server");
+    await place.server.start();
+    await isReachable(one);
+    await one.append(4);
+    expect(one.committed).toEqual([
+      [1, 1],
+      [2, 4],
+    ]);
+    await one.log.close();
+  });
+
+  test("reports an unknown outcome when a server never answers; an entry that was stored anyway is received later", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    await place.server.pause();
+    const refused = await one.append(2).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ isOutcomeUnknown: true });
+    place.server.resume();
+    await isReachable(one);
+    // Whether or not the server stored it, it has at most one place in the log.
+    await one.append(3).catch(async (error: unknown) => {
+      if (!(error instanceof ConflictError)) throw error;
+      await error.applied;
+      await one.append(3);
+    });
+    const other = await place.openOther();
+    expect(known(one)).toEqual(other.found);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("recognizes a message by its id when its answer was lost with the connection", async () => {
+    await using place = await makePlace();
+    await using line = await openLine(place.server.port);
+    await using folder = await temporaryFolder();
+    const one = await openStreamLog({ url: `nats://127.0.0.1:${line.port}` }, folder.path);
+    await one.append(1);
+    line.mute();
+    const appended = one.append(2);
+    const other = await place.openOther();
+    await until(() => other.found.length === 2, "the message in the stream");
+    line.cut();
+    await appended;
+    expect(one.committed).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    await one.append(3);
+    await until(() => other.found.length === 3, "the third");
+    expect([other.found, one.found]).toEqual([[1, 2, 3], []]);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("detects by the stream's missing heartbeats that a server which still answers pings sends nothing else", async () => {
+    await using place = await makePlace();
+    await using line = await openLine(place.server.port);
+    const session = await StreamSession.open(parseStreamAddress(`nats://127.0.0.1:${line.port}/test`), true);
+    let received = 0;
+    const followed = session.follow(0, async () => {
+      received += 1;
+    });
+    await session.publish("one", new Uint8Array(1), 0);
+    await until(() => received === 1, "the message");
+    line.muteAllButPings();
+    await session.ended;
+    await followed;
+  });
+
+  test("starts without its server, and receives missed entries as soon as the server is back", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    await one.log.release(1);
+    await one.log.close();
+    const other = await place.openOther();
+    await other.append(2);
+    await place.server.kill();
+    const again = await place.open();
+    expect(again.log.problem).toContain("cannot be reached");
+    expect([again.found, again.log.newest]).toEqual([[], 1]);
+    await place.server.start();
+    await until(() => again.found.length === 1, "the missed entry");
+    expect(again.found).toEqual([2]);
+    for (const { log } of [again, other]) await log.close();
+  });
+
+  test("does not continue with a stream that lost acknowledged entries", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    for (const timeout of [1, 2]) await one.append(timeout);
+    await one.log.release(2);
+    await one.log.close();
+    await place.server.kill();
+    await rm(join(place.server.folder, "data"), { recursive: true });
+    await place.server.start();
+    const other = await place.openOther();
+    for (const timeout of [7, 8, 9]) await other.append(timeout);
+    const again = await place.open();
+    await until(() => again.log.problem?.includes("created again") === true, "the difference");
+    await expect(again.append(10)).rejects.toThrow("created again");
+    expect(again.found).toEqual([]);
+    for (const { log } of [again, other]) await log.close();
+  });
+
+  test.each([0, 1, 2])(
+    "does not continue with an older copy of the stream to which others added %i messages",
+    async more => {
+      await using place = await makePlace();
+      const [data, copy] = [join(place.server.folder, "data"), join(place.server.folder, "copy")];
+      const other = await place.openOther();
+      await other.append(1);
+      await place.server.kill();
+      await cp(data, copy, { recursive: true });
+      await place.server.start();
+      const one = await place.open();
+      for (const timeout of [2, 3]) await one.append(timeout);
+      await other.log.close();
+      await place.server.kill();
+      await rm(data, { recursive: true });
+      await cp(copy, data, { recursive: true });
+      await place.server.start();
+      await until(() => one.log.problem?.includes("lost changes") === true, "the difference");
+      await using folder = await temporaryFolder();
+      const third = await openStreamLog(place.server, folder.path);
+      expect(third.found).toEqual([1]);
+      for (let timeout = 7; timeout < 7 + more; timeout++) await third.append(timeout);
+      await expect(one.append(10)).rejects.toThrow("lost changes");
+      await one.log.release(3);
+      await one.log.close();
+      const again = await place.open();
+      await until(() => again.log.problem?.includes("lost changes") === true, "the difference after a start");
+      expect(again.found).toEqual([]);
+      for (const { log } of [again, third]) await log.close();
+    },
+  );
+
+  test("rejects an entry that a full stream has no room for, reports why, and continues once there is room", async () => {
+    await using place = await makePlace();
+    const connection = await connect({ servers: place.server.url });
+    const { streams } = await jetstreamManager(connection);
+    const config = { name: "test", subjects: ["repoconf.test"], max_bytes: 2_000, discard: DiscardPolicy.New };
+    await streams.add(config);
+    const { log, append, committed } = await place.open();
+    let refused: unknown;
+    for (let timeout = 1; refused === undefined && timeout < 100; timeout++)
+      refused = await append(timeout).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ name: "AppendError", isOutcomeUnknown: false });
+    expect(String(refused)).toContain("maximum bytes exceeded");
+    await streams.update("test", { max_bytes: 100_000 });
+    await connection.close();
+    const count = committed.length;
+    await append(99);
+    expect(committed.at(-1)).toEqual([count + 1, 99]);
+    await log.close();
+  });
+
+  test("reports a missing stream, and does not create another one in its place", async () => {
+    await using place = await makePlace();
+    const { log, append } = await place.open();
+    await append(1);
+    const connection = await connect({ servers: place.server.url });
+    const { streams } = await jetstreamManager(connection);
+    await streams.delete("test");
+    await until(() => log.problem?.includes("stream not found") === true, "the problem");
+    await expect(append(2)).rejects.toThrow("cannot reach");
+    await expect(streams.info("test")).rejects.toThrow("not found");
+    await connection.close();
+    await log.close();
+  });
+
+  test.each([
+    "hello",
+    null,
+    { first: 2, previous },
+    { first: 2, entries: [] },
+    { first: 2, previous, entries: [{ kind: "remove", repo: "../shop" }] },
+    { first: 2, previous, entries: [{ kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] }] },
+    { first: 2, previous, entries: [{ kind: "scope", name: "../own", text: "{}" }] },
+    { first: 2, previous, entries: [{ kind: "scope", name: "svc", text: "{}" }] },
+    { first: 2, previous, entries: [{ kind: "scope", name: "own", text: 7 }] },
+    { first: 7, previous, entries: [] },
+    // As on a server that was cut off from the others, which have another message in the previous place.
+    { first: 2, previous: "another", entries: [] },
+  ])("stops at a message that no daemon published here: %j", async content => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    const connection = await connect({ servers: place.server.url });
+    const { streams } = await jetstreamManager(connection);
+    const id = (await streams.getMessage("test", { seq: 1 }))?.header.get("Nats-Msg-Id") ?? "";
+    expect(id).not.toBe("");
+    await connection.request("repoconf.test", JSON.stringify(content).replace(previous, id));
+    await connection.close();
+    await until(() => one.log.problem?.includes("does not follow") === true, "the difference");
+    await one.log.close();
+  });
+
+  test("rejects an entry that is too large for a message, and accepts the next one", async () => {
+    await using place = await makePlace();
+    const { log, append, committed } = await place.open();
+    const entry = { kind: "remove", time: "x".repeat(1024 * 1024), repo: "shop" } as const;
+    const refused = log.append({ entries: [entry], after: 0, committed: () => {} });
+    await expect(refused).rejects.toThrow("max_payload");
+    await append(1);
+    expect(committed).toEqual([[1, 1]]);
+    await log.close();
+  });
+});

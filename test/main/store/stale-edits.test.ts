@@ -1,0 +1,299 @@
+import { renameSync, writeFileSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { healthOf, type Shop, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
+import { waysOfSaving } from "../../helpers/ways-of-saving.ts";
+
+/** A shop whose time stands still: no set becomes too old to be merged because a machine is slow. */
+function startStillShop(clock = new TestClock({ timers: "run" })): Promise<Shop> {
+  return startShop(undefined, { clock });
+}
+
+/** Waits until a hand edit has been noticed, and returns the resulting change. */
+async function changeAfter(shop: Shop, revision: number) {
+  for (;;) {
+    const change = await shop.t.owner.nextChange();
+    if (change.revision > revision) return change;
+  }
+}
+
+const staleText = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by hand\n      "domain": "hand.test"`);
+
+describe("(a) an edit found just before a write", () => {
+  test("becomes a revision of source file before the set, which wins on the same field", async () => {
+    await using shop = await startShop();
+    const text = shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_day": 3`);
+    // Synchronous, so that the watcher has no time to report it.
+    writeFileSync(`${shop.file}.new`, text);
+    renameSync(`${shop.file}.new`, shop.file);
+    await shop.set({ "svc.timeout": 31 });
+    const { result } = await shop.t.owner.call("history/list", { repo: "shop" });
+    expect(result).toMatchObject([
+      { revision: 3, actor: "owner", source: "set", changes: { svc: { timeout: { value: 31, previous: 45 } } } },
+      {
+        revision: 2,
+        actor: "file",
+        source: "file",
+        changes: { svc: { timeout: { value: 45, previous: 30 }, refresh_day: { value: 3, previous: 2 } } },
+      },
+      { revision: 1, source: "file" },
+    ]);
+    expect(Object.keys(result[0]?.changes["svc"] ?? {})).toEqual(["timeout"]);
+    expect(await shop.read()).toBe(shopText.replace("30", "31").replace(`"refresh_day": 2`, `"refresh_day": 3`));
+  });
+});
+
+describe("(b) an edit after a write is taken as it is", () => {
+  test("when it knew of the set", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.timeout": 31 });
+    const text = staleText.replace("30", "31");
+    await saveByRename(shop.file, text);
+    expect(await changeAfter(shop, 2)).toMatchObject({ source: "file", actor: "file" });
+    expect(await shop.read()).toBe(text);
+    expect(await shop.health()).toEqual([]);
+  });
+
+  test("when it touches a field that the set touched", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.timeout": 31, "svc.provider": "p" });
+    const text = staleText.replace("30", "45");
+    await saveByRename(shop.file, text);
+    expect(await changeAfter(shop, 2)).toMatchObject({
+      source: "file",
+      changes: {
+        svc: {
+          timeout: { value: 45, previous: 31 },
+          provider: { value: "", previous: "p", stored: false },
+          refresh_day: { value: 3 },
+        },
+      },
+    });
+    expect(await shop.read()).toBe(text);
+  });
+
+  test("when its text is an earlier one, which makes it a revert", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.timeout": 31 });
+    const second = await shop.read();
+    await shop.set({ "svc.provider": "p" });
+    await saveByRename(shop.file, shopText);
+    expect(await changeAfter(shop, 3)).toMatchObject({
+      revision: 4,
+      source: "file",
+      changes: { svc: { timeout: { value: 30 }, provider: { stored: false } } },
+    });
+    expect(await shop.read()).toBe(shopText);
+    await saveByRename(shop.file, second);
+    expect(await changeAfter(shop, 4)).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 31 } } } });
+    expect(await shop.read()).toBe(second);
+    expect(await shop.health()).toEqual([]);
+  });
+
+  test("when the sets that it did not know of are older than two seconds", async () => {
+    const clock = new TestClock({ timers: "run" });
+    await using shop = await startStillShop(clock);
+    await shop.set({ "svc.timeout": 31 });
+    clock.advance(2_001);
+    await saveByRename(shop.file, staleText);
+    expect(await changeAfter(shop, 2)).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 30 } } } });
+    expect(await shop.read()).toBe(staleText);
+  });
+
+  test("when it reverts a field changed by hand since the set, whose value must not return", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.provider": "set" });
+    await saveByRename(shop.file, (await shop.read()).replace(`"set"`, `"hand"`));
+    expect(await changeAfter(shop, 2)).toMatchObject({
+      source: "file",
+      changes: { svc: { provider: { value: "hand" } } },
+    });
+    await saveByRename(shop.file, staleText);
+    expect(await changeAfter(shop, 3)).toMatchObject({
+      source: "file",
+      changes: { svc: { provider: { stored: false } } },
+    });
+    expect(await shop.read()).toBe(staleText);
+  });
+
+  test("when it breaks the file", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.timeout": 31 });
+    const broken = staleText.replace("{", "{{");
+    await saveByRename(shop.file, broken);
+    await until(async () => (await shop.health()).length > 0, "health to report it");
+    expect(await shop.health()).toMatchObject([{ code: 1106 }]);
+    expect(await shop.value("timeout")).toBe(31);
+    expect(await shop.read()).toBe(broken);
+  });
+
+  test("when it is in a work tree, where git decides", async () => {
+    await using above = await temporaryFolder();
+    const folder = join(above.path, "site");
+    const file = join(folder, ".repoconf.json");
+    const text = `{ "config": { "svc": { "timeout": 30, "refresh_day": 2 } } }\n`;
+    await mkdir(folder);
+    await writeFile(file, text);
+    await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
+    await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+    await t.owner.call("config/watch", { repo: "site" });
+    await t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
+    await t.owner.nextChange();
+    const stale = text.replace(`"refresh_day": 2`, `"refresh_day": 3`);
+    await saveByRename(file, stale);
+    expect(await t.owner.nextChange()).toMatchObject({
+      source: "file",
+      changes: { svc: { timeout: { value: 30, previous: 31 }, refresh_day: { value: 3 } } },
+    });
+    expect(await readFile(file, "utf8")).toBe(stale);
+    expect(await healthOf(t, "site")).toEqual([]);
+  });
+});
+
+test("an edit that can be recorded only later is still merged by the text that it was based on", async () => {
+  const clock = new TestClock({ timers: "run" });
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { clock, fileSystem });
+  await shop.set({ "svc.timeout": 31, flush: true });
+  let refused = 0;
+  fileSystem.before = ({ operation, path }) => {
+    if (operation !== "write" || !path.includes("/log/")) return;
+    refused += 1;
+    throw systemError("ENOSPC");
+  };
+  await saveByRename(shop.file, staleText);
+  await until(() => refused > 0, "the log to refuse the edit");
+  clock.advance(2_001);
+  fileSystem.before = () => {};
+  await shop.set({ "svc.provider": "p" });
+  expect(await shop.value("timeout")).toBe(31);
+  expect(await shop.value("refresh_day")).toBe(3);
+  expect(await shop.value("provider")).toBe("p");
+});
+
+test("an edit that waits behind a set for a slow log is still merged by the text that it was based on", async () => {
+  const clock = new TestClock({ timers: "run" });
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { clock, fileSystem });
+  await shop.set({ "svc.timeout": 31 });
+  const waits = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  fileSystem.before = async ({ operation, path }) => {
+    if (operation !== "write" || !path.includes("/log/")) return;
+    waits.resolve();
+    await released.promise;
+  };
+  const set = shop.set({ "svc.provider": "p" });
+  await waits.promise;
+  await saveByRename(shop.file, staleText);
+  const read = shop.t.owner.call("file/read", { repo: "shop" });
+  // Answered after the daemon has received the request before.
+  await shop.t.owner.call("daemon/status");
+  clock.advance(2_001);
+  released.resolve();
+  await Promise.all([set, read]);
+  expect(await shop.value("timeout")).toBe(31);
+  expect(await shop.value("refresh_day")).toBe(3);
+  expect(await shop.value("provider")).toBe("p");
+});
+
+describe("(c) an edit that did not know of the latest sets", () => {
+  const merged = staleText.replace("30", "31");
+
+  test.each(waysOfSaving)("is kept with them, as revision, event and health report (%s)", async (_name, save) => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.timeout": 31 });
+    save(shop.file, staleText);
+    const change = await changeAfter(shop, 2);
+    expect(change).toMatchObject({ revision: 3, actor: "file", source: "merge" });
+    expect(change.changes).toEqual({
+      svc: {
+        refresh_day: { value: 3, previous: 2, stored: true },
+        domain: { value: "hand.test", previous: "", stored: true },
+      },
+    });
+    expect(await shop.read()).toBe(merged);
+    expect(await shop.value("timeout")).toBe(31);
+    expect(await shop.value("refresh_day")).toBe(3);
+    const health = [{ code: 1104, message: expect.stringContaining("revision 3") }];
+    expect(await shop.health()).toEqual(health);
+    await shop.t.owner.call("config/watch");
+    const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1 });
+    const { repo: _, position: __, ...entry } = change;
+    expect(result).toEqual([entry]);
+  });
+
+  test("is reverted by restoring the previous revision, which clears health", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.timeout": 31 });
+    await saveByRename(shop.file, staleText);
+    expect(await changeAfter(shop, 2)).toMatchObject({ source: "merge" });
+    const fields = ["svc.refresh_day", "svc.domain"];
+    const { result, errors } = await shop.t.owner.call("history/restore", { repo: "shop", to: 2, fields });
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([{ revision: 4 }]);
+    expect(await shop.value("refresh_day")).toBe(2);
+    expect(await shop.value("timeout")).toBe(31);
+    expect((await shop.t.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({
+      svc: { timeout: 31, refresh_day: 2 },
+    });
+    expect(await shop.health()).toEqual([]);
+    // The restore can be undone too.
+    await shop.t.owner.call("history/restore", { repo: "shop", to: 3, fields });
+    expect(await shop.value("domain")).toBe("hand.test");
+  });
+
+  test("keeps several sets that it did not know of, and those that it knew of", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.provider": "known" });
+    const read = await shop.read();
+    await shop.set({ "svc.timeout": 31 });
+    await shop.set({ "svc.proxy_url": "http://proxy.test" });
+    await shop.set({ "svc.timeout": 32 });
+    await saveByRename(shop.file, read.replace(`"refresh_day": 2`, `"refresh_day": 3`));
+    expect(await changeAfter(shop, 5)).toMatchObject({ revision: 6, source: "merge" });
+    expect((await shop.t.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({
+      svc: { timeout: 32, refresh_day: 3, provider: "known", proxy_url: "http://proxy.test" },
+    });
+  });
+
+  test("keeps an unset too, and the comments of the edit", async () => {
+    await using shop = await startStillShop();
+    await shop.t.owner.call("config/unset", { repo: "shop", flush: true, fields: ["svc.timeout"] });
+    await saveByRename(shop.file, staleText);
+    expect(await changeAfter(shop, 2)).toMatchObject({ revision: 3, source: "merge" });
+    expect(await shop.value("timeout")).toBe(900);
+    expect(await shop.value("domain")).toBe("hand.test");
+    expect(await shop.read()).toContain("// by hand");
+  });
+
+  test("is kept without a revision if it changes only comments", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.timeout": 31 });
+    const text = shopText.replace("// What people changed.", "// What people and tools changed.");
+    await saveByRename(shop.file, text);
+    await until(async () => (await shop.read()) === text.replace("30", "31"), "both in the file");
+    expect(await shop.value("timeout")).toBe(31);
+    expect(await shop.revision()).toBe(2);
+    expect((await shop.set({ "svc.timeout": 32 })).result).toMatchObject([{ revision: 3 }]);
+    expect(await shop.read()).toBe(text.replace("30", "32"));
+    expect(shop.sources()).toEqual(["set", "set"]);
+  });
+
+  test("keeps the set beside an invalid value, which stays where it was written", async () => {
+    await using shop = await startStillShop();
+    await shop.set({ "svc.timeout": 31 });
+    await saveByRename(shop.file, shopText.replace(`"refresh_day": 2`, `"refresh_day": 9`));
+    const wanted = shopText.replace("30", "31").replace(`"refresh_day": 2`, `"refresh_day": 9`);
+    await until(async () => (await shop.read()) === wanted, "both in the file");
+    await until(async () => (await shop.health()).length === 2, "health to report it");
+    expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.refresh_day", line: 8 }, { code: 1104 }]);
+    expect(await shop.value("refresh_day")).toBe(2);
+    expect(await shop.revision()).toBe(2);
+  });
+});
