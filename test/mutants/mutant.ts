@@ -10,7 +10,7 @@ export interface Edit {
 interface MutantDescription {
   /** The promise that the mutant breaks: a row of docs/promises.md such as "R3", or one word for the area. */
   readonly promise: string;
-  /** What the mutant removes, for the table in docs/promises.md: "the sync of the file". If it replaces it, how it misbehaves in (). */
+  /** What the mutant removes: "the sync of the file". If it replaces it, how it misbehaves in (). */
   readonly removed: string;
   /** The test file that has to fail. */
   readonly test: string;

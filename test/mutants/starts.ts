@@ -1,28 +1,33 @@
 import type { Mutant } from "./mutant.ts";
 
-const sequencesOfGit = { promise: "R19", test: "test/promises/r19-starts.test.ts" } as const;
-const absentTree = { promise: "R19", test: "test/main/store/absent-work-tree.test.ts" } as const;
-const olderTexts = { promise: "R19", test: "test/main/store/older-texts.test.ts" } as const;
+const absentWorkTree = { promise: "R19", test: "test/main/store/absent-work-tree.test.ts" };
+const workTreeFolder = { promise: "R19", test: "test/main/store/work-tree-folder.test.ts" };
+const olderTexts = {
+  promise: "R19",
+  test: "test/main/store/older-texts.test.ts",
+  file: "main/store/mirror/recovery.ts",
+};
 
-/** Starts that conclude from evidence that another story leaves too. */
+/** Starts that conclude from evidence that another story leaves too: R19. */
 export const mutants: readonly Mutant[] = [
   {
-    ...sequencesOfGit,
+    promise: "R19",
     removed: "comparing the stamp of the text that a write replaced",
     file: "main/store/mirror/mirror.ts",
     find: "return record.over === this.textHash() && sameStamp(record.replaces, this.files.values.stamp);",
     replace: "return record.over === this.textHash();",
+    test: "test/promises/r19-starts.test.ts",
   },
   {
-    ...absentTree,
+    ...absentWorkTree,
     removed: "not creating a file in a work tree at a start",
     file: "main/store/mirror/recovery.ts",
-    find: '(!isKnown || files.values.status.kind === "missing")',
+    find: `(!isKnown || files.values.status.kind === "missing")`,
     replace: "(!isKnown && content.config === undefined)",
     name: "gets no file at the start",
   },
   {
-    ...absentTree,
+    ...absentWorkTree,
     removed: "asking whether a folder without the file is the work tree (an empty mount point is one)",
     file: "main/store/repository/work-tree-folder.ts",
     find: "|| !(await this.#isKnown(after)))",
@@ -30,25 +35,7 @@ export const mutants: readonly Mutant[] = [
     name: "keeps its values",
   },
   {
-    promise: "R19",
-    removed: "checking the folder before its file is read too",
-    file: "main/store/repository/work-tree-folder.ts",
-    find: "if (!isSame(before, after) || ",
-    replace: "if (",
-    test: "test/main/store/work-tree-folder.test.ts",
-    name: "a folder without the file that is",
-  },
-  {
-    promise: "R19",
-    removed: "checking the folder right before a file is created in it",
-    file: "main/files/json-document.ts",
-    find: "    if (this.text === null && !this.#mayCreate()) throw new ForeignEditError();\n",
-    replace: "",
-    test: "test/main/store/work-tree-folder.test.ts",
-    name: "a set creates no file",
-  },
-  {
-    ...absentTree,
+    ...absentWorkTree,
     removed: "recording which folder the work tree is",
     file: "main/store/repository/repository.ts",
     find: "treeFolder === undefined ? {} : { folder: treeFolder }",
@@ -56,7 +43,7 @@ export const mutants: readonly Mutant[] = [
     name: "whose file was deleted",
   },
   {
-    ...absentTree,
+    ...absentWorkTree,
     removed: "believing a person who names the folder again",
     file: "main/store/repository/text-operations.ts",
     find: "else this.#served.files.chooseFolder();",
@@ -64,9 +51,48 @@ export const mutants: readonly Mutant[] = [
     name: "once a person has named the folder",
   },
   {
+    ...absentWorkTree,
+    removed: "not believing the mark of an enclosing work tree's git folder",
+    file: "main/git/work-tree.ts",
+    find: "  if (workTree?.folder !== resolve(folder)) return false;\n",
+    replace: "  if (workTree === undefined) return false;\n",
+    name: "whose place an empty folder takes before a start",
+  },
+  {
+    ...absentWorkTree,
+    removed: "comparing the inode of the folder while the daemon runs",
+    file: "main/store/repository/work-tree-folder.ts",
+    find: "return one?.device === other?.device && isSameInode(one, other);",
+    replace: "return one?.device === other?.device;",
+    name: "takes while the daemon runs",
+  },
+  {
+    ...workTreeFolder,
+    removed: "checking the folder before its file is read too",
+    file: "main/store/repository/work-tree-folder.ts",
+    find: "if (!isSame(before, after) || ",
+    replace: "if (",
+    name: "a folder without the file that is",
+  },
+  {
+    ...workTreeFolder,
+    removed: "checking the folder right before a file is created in it",
+    file: "main/files/json-document.ts",
+    find: "    if (this.text === null && !this.#mayCreate()) throw new ForeignEditError();\n",
+    replace: "",
+    name: "a set creates no file",
+  },
+  {
+    ...workTreeFolder,
+    removed: "comparing when a folder was created (another disk's outermost folder has the same inode)",
+    file: "main/store/repository/work-tree-folder.ts",
+    find: "|| one.created === other.created;",
+    replace: "|| one.created !== 0;",
+    name: "a folder without the file that is",
+  },
+  {
     ...olderTexts,
     removed: "knowing from the index that the last write was complete",
-    file: "main/store/mirror/recovery.ts",
     find: "const isComplete = isIndexed || ",
     replace: "const isComplete = ",
     name: "put back after a clean stop",
@@ -74,7 +100,6 @@ export const mutants: readonly Mutant[] = [
   {
     ...olderTexts,
     removed: "looking for earlier texts in restored backups only",
-    file: "main/store/mirror/recovery.ts",
     find: "const mayBeOlder = options.isCopy && ",
     replace: "const mayBeOlder = ",
     name: "somebody put back after a kill",
@@ -82,7 +107,6 @@ export const mutants: readonly Mutant[] = [
   {
     ...olderTexts,
     removed: "looking for earlier texts in a restored backup",
-    file: "main/store/mirror/recovery.ts",
     find: "const mayBeOlder = options.isCopy && ",
     replace: "const mayBeOlder = !options.isCopy && ",
     name: "that the backup has",
@@ -96,30 +120,5 @@ export const mutants: readonly Mutant[] = [
       "while ((await Promise.race([this.follow(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
     test: "test/main/store/in-tree-order.test.ts",
     name: "the file durably before the reply",
-  },
-  {
-    ...absentTree,
-    removed: "not believing the mark of an enclosing work tree's git folder",
-    file: "main/git/work-tree.ts",
-    find: "  if (workTree?.folder !== resolve(folder)) return false;\n",
-    replace: "  if (workTree === undefined) return false;\n",
-    name: "whose place an empty folder takes before a start",
-  },
-  {
-    ...absentTree,
-    removed: "comparing the inode of the folder while the daemon runs",
-    file: "main/store/repository/work-tree-folder.ts",
-    find: "return one?.device === other?.device && isSameInode(one, other);",
-    replace: "return one?.device === other?.device;",
-    name: "takes while the daemon runs",
-  },
-  {
-    promise: "R19",
-    removed: "comparing when a folder was created (another disk's outermost folder has the same inode)",
-    file: "main/store/repository/work-tree-folder.ts",
-    find: "|| one.created === other.created;",
-    replace: "|| one.created !== 0;",
-    test: "test/main/store/work-tree-folder.test.ts",
-    name: "a folder without the file that is",
   },
 ];

@@ -1,20 +1,45 @@
 import type { Mutant } from "./mutant.ts";
 
-const s17 = { promise: "S17", test: "test/main/daemon/trust.test.ts" };
-const byEffect = { promise: "S17", test: "test/main/daemon/trust-by-effect.test.ts" };
-const preview = { promise: "S17", test: "test/main/daemon/trust-preview.test.ts" };
+const cliTrust = { promise: "S17", test: "test/e2e/cli-trust.test.ts" };
+const trust = { promise: "S17", test: "test/main/daemon/trust.test.ts" };
+const trustByEffect = { promise: "S17", test: "test/main/daemon/trust-by-effect.test.ts" };
 
+/** Ways to run what nobody has accepted: S17. */
 export const mutants: readonly Mutant[] = [
   {
-    ...s17,
+    ...cliTrust,
+    removed: "waiting for a person to accept scopes (adding a repository accepts them)",
+    file: "main/cli/commands/repo.ts",
+    find: "  if (names.length > 0)\n    print(",
+    replace: `  for (const one of path === undefined ? [] : await readOfferedScopes(path, home))\n    await (await import("node:fs/promises")).writeFile(one.homeFile, one.text);\n  if (names.length > 0)\n    print(`,
+    name: "the daemon uses no scope before a person accepts it",
+  },
+  {
+    ...cliTrust,
+    removed: "the values that a scope would run from the hash by which it is accepted",
+    file: "main/cli/change/trust-scopes.ts",
+    find: "effects: effects.map(({ effect, ...rest }) => ({ ...rest, ...effect })),",
+    replace: "",
+    name: "is accepted by a hash of the schema and these values",
+  },
+  {
+    ...trust,
+    removed: "the rule that an environment variable needs trust like a command",
+    file: "shared/scopes/scope-schema.ts",
+    find: ` || schema["x-env"] !== undefined`,
+    replace: "",
+    name: "also waits if it becomes an environment variable",
+  },
+  {
+    ...trust,
     removed: "the value in what is trusted (one trusted value covers all values of a field)",
     file: "main/store/values/trusted-values.ts",
     find: "return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));",
-    replace: 'return scopes.namesOf(path).some(name => this.#at(repo, name).length > 0 && hash !== "");',
+    replace: `return scopes.namesOf(path).some(name => this.#at(repo, name).length > 0 && hash !== "");`,
     name: "needs to be accepted once",
   },
   {
-    ...s17,
+    ...trust,
     removed: "the repository in what is trusted",
     file: "main/store/values/trusted-values.ts",
     find: "function placeOf(repo: string, { scope, field }: ConfigPath): string {",
@@ -22,15 +47,7 @@ export const mutants: readonly Mutant[] = [
     name: "only in its own field and repository",
   },
   {
-    ...s17,
-    removed: "sorting members in canonical JSON",
-    file: "shared/json.ts",
-    find: ".sort(([one], [other]) => (one < other ? -1 : 1))",
-    replace: "",
-    name: "needs to be accepted once",
-  },
-  {
-    ...s17,
+    ...trust,
     removed: "checking trust when a repository is first read",
     file: "main/store/repository/repository-state.ts",
     find: "!this.#isOfWorkTree || trust.has(",
@@ -38,7 +55,7 @@ export const mutants: readonly Mutant[] = [
     name: "waits from the start",
   },
   {
-    ...s17,
+    ...trust,
     removed: "not recording a text with an untrusted value as fully active (the next start activates it)",
     file: "main/store/mirror/mirror-follower.ts",
     find: "isServed(config, this.#served.current.stored, this.#served.rules)",
@@ -46,7 +63,7 @@ export const mutants: readonly Mutant[] = [
     name: "its last valid value is served",
   },
   {
-    ...s17,
+    ...trust,
     removed: "comparing the hash that was shown",
     file: "main/store/values/waiting-values.ts",
     find: "if (waiting?.hash !== hash) {",
@@ -54,7 +71,7 @@ export const mutants: readonly Mutant[] = [
     name: "is accepted by the hash that was shown",
   },
   {
-    ...s17,
+    ...trust,
     removed: "not trusting values because of an undo or restore",
     file: "main/daemon/config/config-changes.ts",
     find: `source !== "restore" || !field.isCommand`,
@@ -62,15 +79,7 @@ export const mutants: readonly Mutant[] = [
     name: "is not trusted by undo or restore",
   },
   {
-    ...s17,
-    removed: "treating a set of the waiting value as a change",
-    file: "main/store/repository/decide-batch.ts",
-    find: "isNeeded(config, edit) || isAwaited(before, edit)",
-    replace: "isNeeded(config, edit)",
-    name: "is trusted by a set of the same value",
-  },
-  {
-    ...s17,
+    ...trust,
     removed: "distinguishing an earlier repository with the same id",
     edits: [
       {
@@ -82,24 +91,15 @@ export const mutants: readonly Mutant[] = [
     name: "of an earlier repository with the same id",
   },
   {
-    ...s17,
-    removed: "keeping values active that were active before trust was required",
-    file: "main/store/hand-edits/file-intake.ts",
-    find: "if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest === 0)",
-    replace: "if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest < 0)",
-    name: "what was active before values had to be trusted",
-  },
-  {
-    ...s17,
+    ...trust,
     removed: "the owner check of trust/accept",
     file: "main/daemon/operations/trust.ts",
-    find: `"trust/accept": async ({ repo, field, hash }, { caller }) => {
-      requireOwner(caller);`,
+    find: `"trust/accept": async ({ repo, field, hash }, { caller }) => {\n      requireOwner(caller);`,
     replace: `"trust/accept": async ({ repo, field, hash }) => {`,
     name: "is for the owner only",
   },
   {
-    ...byEffect,
+    ...trustByEffect,
     removed: "requiring trust for a value that was active before a schema made a command or variable of it",
     file: "main/store/values/interpret.ts",
     find: "const lastGood = active && trustedByNewRules(active, rules);",
@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
     name: "although it was active as a text",
   },
   {
-    ...byEffect,
+    ...trustByEffect,
     removed: "the field's effect in what is trusted (trust in a value as one variable covers it as another)",
     file: "main/store/values/trusted-values.ts",
     find: "const { command, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});",
@@ -115,31 +115,7 @@ export const mutants: readonly Mutant[] = [
     name: "with the old schema back, it counts again",
   },
   {
-    ...byEffect,
-    removed: "distrusting what was recorded before effects were (it counts for all fields)",
-    file: "main/store/values/trusted-values.ts",
-    find: `if (scope === "svc") return hash;`,
-    replace: `if (scope !== "") return hash;`,
-    name: "counts for the built-in fields only",
-  },
-  {
-    ...byEffect,
-    removed: "trusting a set only as what its field was when it was decided",
-    file: "main/store/repository/repository-changes.ts",
-    find: "      trust();\n",
-    replace: "      trust();\n      this.#served.trusting(made.flatMap(({ one }) => one.edits))();\n",
-    name: "while the set of the text is being written",
-  },
-  {
-    ...byEffect,
-    removed: "keeping a text out of service as a variable until its removal is recorded",
-    file: "main/store/repository/repository.ts",
-    find: "return this.#served.visible;",
-    replace: "return this.#served.current;",
-    name: "cannot be recorded",
-  },
-  {
-    ...byEffect,
+    ...trustByEffect,
     removed: "distrusting active values of other scopes than svc when trust.json is missing",
     file: "main/store/repository/repository-state.ts",
     find: `configEntries({ svc: config["svc"] ?? {} })`,
@@ -147,53 +123,12 @@ export const mutants: readonly Mutant[] = [
     name: "also if trust.json is missing",
   },
   {
-    ...preview,
+    promise: "S17",
     removed: "previewing a scope by its own rules (the present ones apply)",
     file: "main/store/values/scope-preview.ts",
     find: "interpretingConfig(wanted, active, served.rulesOf(scopes))",
     replace: "interpretingConfig(wanted, active, served.rules)",
+    test: "test/main/daemon/trust-preview.test.ts",
     name: "its default, and the stored values of all repositories",
-  },
-  {
-    ...preview,
-    removed: "the effect from what a preview compares (only values)",
-    file: "main/store/values/scope-preview.ts",
-    find: "if (!(isSameEffect && sameJson(now, value)))",
-    replace: "if (!sameJson(now, value))",
-    name: "but another effect",
-  },
-  {
-    ...preview,
-    removed: "listing a new default that no repository uses yet",
-    file: "main/daemon/operations/scope-preview.ts",
-    find: "groupOf({ field: joinConfigPath(name, field), value: schema.default, stored: false, waits: false });",
-    replace: "",
-    name: "a new default even if none uses it",
-  },
-  {
-    promise: "S17",
-    removed: "the values that a scope would run from the hash by which it is accepted",
-    file: "main/cli/change/trust-scopes.ts",
-    find: "effects: effects.map(({ effect, ...rest }) => ({ ...rest, ...effect })),",
-    replace: "",
-    test: "test/e2e/cli-trust.test.ts",
-    name: "is accepted by a hash of the schema and these values",
-  },
-  {
-    promise: "S17",
-    removed: "showing a scope again if its values changed before the answer",
-    file: "main/cli/change/trust-scopes.ts",
-    find: "if (now.hash === one.hash) {",
-    replace: `if (now.hash !== "") {`,
-    test: "test/e2e/cli-trust.test.ts",
-    name: "is shown again on a terminal",
-  },
-  {
-    promise: "S17",
-    removed: "escaping invisible characters in a value that is shown",
-    file: "main/cli/change/show-difference.ts",
-    find: '[exactText(active).split("\\n"), exactText(value).split("\\n")]',
-    replace: '[JSON.stringify(active, null, 2).split("\\n"), JSON.stringify(value, null, 2).split("\\n")]',
-    test: "test/e2e/cli-trust.test.ts",
   },
 ];

@@ -1,45 +1,33 @@
 import type { Mutant } from "./mutant.ts";
 
-const exactNumbers = "test/main/daemon/exact-numbers.test.ts";
-const nullValues = "test/main/daemon/null-values.test.ts";
-const commands = "test/e2e/exact-values.test.ts";
+const exactNumbers = { promise: "values", test: "test/main/daemon/exact-numbers.test.ts" };
+const nullValues = { promise: "values", test: "test/main/daemon/null-values.test.ts", name: "null is told as null" };
 
-/** Numbers that would be rounded, and null as a value. */
+/** Ways to tell another number or null than is stored. */
 export const mutants: readonly Mutant[] = [
   {
-    promise: "values",
+    ...exactNumbers,
     removed: "the check of numbers in a file",
     file: "main/files/json-text-scan.ts",
     find: "if (!isExactNumberIn(body, at, end)) return undefined;",
     replace: "",
-    test: exactNumbers,
     name: "in a file edited by hand",
   },
   {
-    promise: "values",
+    ...exactNumbers,
     removed: "the decoder that notices numbers in messages before they are rounded",
     file: "main/daemon/socket/prepared-replies.ts",
     find: ", Decoder: ExactDecoder",
     replace: "",
-    test: exactNumbers,
     name: "that a message would lose digits of",
   },
   {
-    promise: "values",
+    ...exactNumbers,
     removed: "the limit of whole numbers",
     file: "shared/schema/keywords.ts",
     find: "Number.isSafeInteger(value)",
     replace: "Number.isInteger(value)",
-    test: exactNumbers,
     name: "that a client may have rounded itself",
-  },
-  {
-    promise: "values",
-    removed: "the comparison of a whole number's digits",
-    file: "shared/exact-number.ts",
-    find: "return given.digits === kept?.digits && given.exponent === kept.exponent;",
-    replace: "return kept !== undefined;",
-    test: "test/shared/exact-number.test.ts",
   },
   {
     promise: "values",
@@ -47,70 +35,30 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/connect/fields.ts",
     find: "return parseExactJson(text);",
     replace: "return JSON.parse(text) as JsonValue;",
-    test: commands,
+    test: "test/e2e/exact-values.test.ts",
     name: "a whole number that would be rounded is refused",
   },
   {
     promise: "values",
+    removed: "refusing numbers that would be rounded",
+    file: "renderer/fields/read-text.ts",
+    find: "if (!isExactNumber(inJson)) return",
+    replace: "if (!isExactNumber(inJson) && inJson === whole) return",
+    test: "test/screen/typed-texts.test.ts",
+    name: "that would be stored as another number is refused",
+  },
+  {
+    ...nullValues,
     removed: "a stored null in events and histories (told as the default)",
     file: "main/daemon/config/change-views.ts",
     find: "after === undefined ? unstored : after",
     replace: "after ?? unstored",
-    test: nullValues,
-    name: "null is told as null",
   },
   {
-    promise: "values",
-    removed: "the null before a change in events and histories (told as the default)",
-    file: "main/daemon/config/change-views.ts",
-    find: "before === undefined ? unstored : before",
-    replace: "before ?? unstored",
-    test: nullValues,
-    name: "null is told as null",
-  },
-  {
-    promise: "values",
-    removed: "null in the reply of a set (told as the default)",
-    file: "main/daemon/config/config-changes.ts",
-    find: "value: value === undefined ? (schema?.default ?? null) : value,",
-    replace: "value: value ?? schema?.default ?? null,",
-    test: nullValues,
-    name: "null is told as null",
-  },
-  {
-    promise: "values",
+    ...nullValues,
     removed: "a stored null as the start of an edit inside a value (it starts from the default)",
     file: "main/daemon/config/config-changes.ts",
     find: "own === undefined ? schema?.default : own",
     replace: "own ?? schema?.default",
-    test: nullValues,
-    name: "null is told as null",
-  },
-  {
-    promise: "values",
-    removed: "an active null beside a value that waits for trust (told as the default)",
-    file: "main/daemon/operations/trust.ts",
-    find: "serving === undefined ? (configValue(scopes.defaults, scope, field) ?? null) : serving",
-    replace: "serving ?? configValue(scopes.defaults, scope, field) ?? null",
-    test: nullValues,
-    name: "waits for trust",
-  },
-  {
-    promise: "values",
-    removed: "the refusal of a typed null that could be the text",
-    file: "main/cli/commands/set.ts",
-    find: "isUnclearNull(text, schema))",
-    replace: "false)",
-    test: commands,
-    name: "that is typed where it could be the text",
-  },
-  {
-    promise: "values",
-    removed: "JSON as the form in which edit opens a null",
-    file: "main/cli/edit/edited-text.ts",
-    find: ' && typeof before.value === "string";',
-    replace: ";",
-    test: commands,
-    name: "is opened by edit as JSON",
   },
 ];

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -82,6 +82,25 @@ test("a mutant that hangs is killed, and reported differently from a failed test
   const mutants = [mutant("the end", { find: "=> one + other", replace: "=> { for (;;); }" })];
   expect(await statuses({ project: project.path, mutants, timeout: () => 1_000 })).toEqual({
     "the end": "killed by timeout",
+  });
+});
+
+test("mutants are listed without a run: their promise, what they remove, and the test that must fail", () => {
+  const list = (...promises: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/mutants.ts", "--list", ...promises], {
+      cwd: join(import.meta.dirname, "../.."),
+      encoding: "utf8",
+    });
+    return { status, stdout, stderr };
+  };
+  const listed = list("R3");
+  expect(listed).toMatchObject({ status: 0, stderr: "" });
+  expect(listed.stdout).toContain("R3: the sync of the file\n    test/promises/r3-power-loss.test.ts\n");
+  expect(listed.stdout).not.toContain("S6");
+  expect(list("R3", "R99")).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^There is no mutant of R99\. Usage: .*\nPromises with mutants: .*R3.*\.\n$/),
   });
 });
 
