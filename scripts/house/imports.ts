@@ -1,0 +1,71 @@
+import { posix } from "node:path";
+
+/** What each file, or each folder, imports. */
+export type Imports = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Imports of values and types, re-exports, `import()`, and types like `import("./file.ts").Name`; the formatter sets the quotes. */
+const specifier = /\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g;
+
+/** What each of these files imports of the others. */
+export function importsOf(texts: ReadonlyMap<string, string>): Imports {
+  return new Map(
+    [...texts].map(([file, text]) => {
+      const paths = [...text.matchAll(specifier)].map(([, path = ""]) => posix.join(posix.dirname(file), path));
+      return [file, new Set(paths.filter(path => texts.has(path)))];
+    }),
+  );
+}
+
+/** What each folder imports of the others, by the imports of its files. */
+export function importsOfFolders(imports: Imports): Imports {
+  const folders = new Map<string, Set<string>>();
+  for (const [file, imported] of imports) {
+    const folder = posix.dirname(file);
+    const others = folders.get(folder) ?? new Set();
+    for (const other of imported) if (posix.dirname(other) !== folder) others.add(posix.dirname(other));
+    folders.set(folder, others);
+  }
+  return folders;
+}
+
+export interface Tower {
+  /** Those that import each other, directly or through others. */
+  readonly circles: readonly (readonly string[])[];
+  /** How many stand on one another by imports, at most; a circle counts as one. */
+  readonly floors: number;
+}
+
+export function towerOf(imports: Imports): Tower {
+  const below = new Map([...imports.keys()].map(name => [name, reachedFrom(name, imports)]));
+  const isBelow = (name: string, other: string) => below.get(other)?.has(name) === true;
+  const circles = new Map<string, readonly string[]>();
+  const floors = new Map<string, number>();
+  const floorOf = (name: string): number => {
+    let floor = floors.get(name);
+    if (floor === undefined) {
+      const lower = [...(below.get(name) ?? [])].filter(other => !isBelow(name, other));
+      floor = 1 + Math.max(0, ...lower.map(floorOf));
+      floors.set(name, floor);
+    }
+    return floor;
+  };
+  for (const [name, lower] of below) {
+    floorOf(name);
+    const circle = [...lower].filter(other => isBelow(name, other)).sort();
+    if (circle[0] !== undefined) circles.set(circle[0], circle);
+  }
+  return { circles: [...circles.values()], floors: Math.max(0, ...floors.values()) };
+}
+
+function reachedFrom(name: string, imports: Imports): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const follow = (one: string) => {
+    for (const next of imports.get(one) ?? []) {
+      if (reached.has(next)) continue;
+      reached.add(next);
+      follow(next);
+    }
+  };
+  follow(name);
+  return reached;
+}

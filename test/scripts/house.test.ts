@@ -1,0 +1,76 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { limits, problemsOf } from "../../scripts/house/limits.ts";
+import { measureHouse } from "../../scripts/house/measure.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const noFiles = { ...limits, filesInCircles: 0, files: {} };
+
+async function houseWith(files: { readonly [path: string]: string }, mutants = 0) {
+  await using project = await temporaryFolder();
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(project.path, dirname(path)), { recursive: true });
+    await writeFile(join(project.path, path), text);
+  }
+  return measureHouse(project.path, mutants);
+}
+
+const lines = (count: number) => "// a line\n".repeat(count);
+
+test("the check names files that import each other in a circle, by whichever kind of import", async () => {
+  const house = await houseWith({
+    "main/store/a.ts": 'import type { B } from "./log/b.ts";\n',
+    "main/store/log/b.ts": 'export * from "../../files/c.ts";\nexport type B = string;\n',
+    "main/files/c.ts": 'const load = () => import("../d.ts");\n',
+    "main/d.ts": 'type A = import("./store/a.ts").A;\n',
+    "main/e.ts": 'import { B } from "./store/log/b.ts";\nimport "socket.io";\n',
+  });
+  const circle = ["main/d.ts", "main/files/c.ts", "main/store/a.ts", "main/store/log/b.ts"];
+  expect(house.circles).toEqual([circle]);
+  expect(problemsOf(house, noFiles)).toEqual([
+    `Files import each other in circles (types count), at most 0:\n  ${circle.join(", ")}`,
+  ]);
+});
+
+test("the floors of the store are its longest chain of imports, in which a circle is one floor", async () => {
+  const house = await houseWith({
+    "main/store/store.ts": 'import "./log/log.ts";\nimport "./values/a.ts";\n',
+    "main/store/values/a.ts": 'import "./b.ts";\n',
+    "main/store/values/b.ts": 'import "./a.ts";\nimport "../log/log.ts";\n',
+    "main/store/log/log.ts": 'import "./frame.ts";\nimport "../../files/not-of-the-store.ts";\n',
+    "main/store/log/frame.ts": "",
+    "main/files/not-of-the-store.ts": "",
+  });
+  expect(house.storeFiles.floors).toBe(4);
+  expect(house.storeFolders).toEqual({ circles: [], floors: 3 });
+});
+
+test("the check names what is too long or too many, and limits that nothing needs", async () => {
+  const sideBySide = Array.from({ length: 13 }, (_, at): [string, string] => [`main/store/log/${at}.ts`, ""]);
+  const commands = Array.from({ length: 13 }, (_, at): [string, string] => [`main/cli/commands/${at}.ts`, ""]);
+  const house = await houseWith(
+    {
+      ...Object.fromEntries([...sideBySide, ...commands]),
+      "shared/long.ts": lines(301),
+      "shared/known.ts": lines(400),
+      "shared/shorter.ts": lines(300),
+      "test/one.test.ts": lines(7),
+      "test/helpers/other.ts": lines(4),
+      "docs/promises.md": lines(161),
+    },
+    231,
+  );
+  const files = Object.fromEntries(
+    ["known", "shorter", "deleted"].map(name => [`shared/${name}.ts`, { lines: 400, reason: "a reason" }]),
+  );
+  expect(problemsOf(house, { ...limits, files, testLines: 10, promisesLines: 160, mutants: 230 })).toEqual([
+    "main/store/log has too many files side by side: 13, at most 12.",
+    "shared/long.ts has too many lines: 301, at most 300.",
+    "shared/shorter.ts needs no limit of its own any more: delete its line in scripts/house/limits.ts.",
+    "shared/deleted.ts needs no limit of its own any more: delete its line in scripts/house/limits.ts.",
+    "The tests have too many lines: 11, at most 10.",
+    "docs/promises.md has too many lines: 161, at most 160.",
+    "There are too many mutants: 231, at most 230.",
+  ]);
+});
