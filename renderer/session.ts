@@ -1,4 +1,4 @@
-import type { Address } from "../shared/client/client.ts";
+import type { Address } from "../shared/client/address.ts";
 import { webCodeCredentials, webSessionCredentials } from "../shared/client/web-credentials.ts";
 import { shell } from "./shell.ts";
 import { addressOf } from "./state/place.ts";

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { lstat, readFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { connect, type Socket } from "node:net";
-import type { Address } from "../../shared/client/client.ts";
+import type { Address } from "../../shared/client/address.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { protocolVersion } from "../../shared/protocol.ts";
 import { keyCredentials, sign } from "../home/credentials.ts";

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { keyIdOf } from "../../shared/api-key.ts";
-import type { Credentials } from "../../shared/client/client.ts";
+import type { Credentials } from "../../shared/client/address.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 
 /** Credentials that prove an API key under Node. Throws RepoconfError 1100 if the text is not an API key. */

@@ -4,7 +4,6 @@ import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import { readUntil } from "../files/read-until.ts";
 import { ajvForOwnSchemas } from "../scopes/own-schemas.ts";
 import { describeSchemaError } from "../scopes/schema-messages.ts";
-import type { Retention } from "../store/history/journal.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Home } from "./home.ts";
 import { privateFile } from "./prepare-home.ts";
@@ -72,7 +71,7 @@ export const settingsSchema = {
 } as const;
 
 /** How much history is kept unless the settings say otherwise. */
-export const defaultRetention: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
+export const defaultRetention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
 
 export type SettingsValues = FromSchema<typeof settingsSchema>;
 

@@ -27,7 +27,6 @@ import {
   formatPosition,
   numberIn,
   type OpenedLog,
-  type Position,
   type Removal,
   type Renaming,
 } from "./log/commit-log.ts";
@@ -45,6 +44,7 @@ import type { IndexedRepository } from "./repository/repository-state.ts";
 import { ForeignChanges } from "./shared/foreign-changes.ts";
 import type { SharedScopes } from "./shared/shared-scopes.ts";
 import { storageFailure } from "./storage-failure.ts";
+import type { RepositoryStore } from "./store.ts";
 import type {
   Actor,
   Applied,
@@ -52,15 +52,15 @@ import type {
   HistoryRecord,
   NewRepository,
   PastConfig,
+  Position,
   Recognition,
   RecordedChange,
   RepositoryState,
-  RepositoryStore,
   RepositorySummary,
   StoreEvent,
   ValueSource,
   WaitingValue,
-} from "./store.ts";
+} from "./types.ts";
 import type { PreviewedValue } from "./values/scope-preview.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
 

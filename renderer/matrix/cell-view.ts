@@ -1,13 +1,21 @@
 import { type JsonValue, sameJson } from "../../shared/json.ts";
-import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import type { MatrixField } from "../../shared/protocol.ts";
+import type { FieldSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { mask, showJson } from "../page/show-json.ts";
 import { orDefault, type ScreenState } from "../state/store.ts";
-import type { GridField } from "./grid-row.tsx";
 import type { CellOf } from "./use-cells.ts";
 
 /** The maximum of characters of a value in the page, more than fit into its cell. */
 const mostCharacters = 120;
+
+/** A column. */
+export interface GridField extends MatrixField {
+  readonly scope: string;
+  /** The name without the scope. */
+  readonly name: string;
+  readonly schema: FieldSchema;
+}
 
 /** The content and the marks of a cell. */
 export interface CellView {

@@ -1,19 +1,10 @@
 import type { VirtualItem } from "@tanstack/react-virtual";
 import type { ComponentProps } from "react";
-import type { MatrixField, RepositoryEntry } from "../../shared/protocol.ts";
-import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { useScreen } from "../state/store.ts";
-import { cellView, textOfValue } from "./cell-view.ts";
+import { cellView, type GridField, textOfValue } from "./cell-view.ts";
 import type { CellPlace, SelectedCells } from "./selection.ts";
 import type { CellOf } from "./use-cells.ts";
-
-/** A column. */
-export interface GridField extends MatrixField {
-  readonly scope: string;
-  /** The name without the scope. */
-  readonly name: string;
-  readonly schema: FieldSchema;
-}
 
 interface ColumnsProps {
   readonly fields: readonly GridField[];

@@ -3,7 +3,8 @@ import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from "react";
 import { flushSync } from "react-dom";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { rootFontSize } from "../root-font-size.ts";
-import { type GridField, GridHead, GridRow, idOf } from "./grid-row.tsx";
+import type { GridField } from "./cell-view.ts";
+import { GridHead, GridRow, idOf } from "./grid-row.tsx";
 import { keyTarget } from "./key-target.ts";
 import {
   type CellPlace,

@@ -1,5 +1,5 @@
 import { type ClientProof, clientText, type Handshake, refusalText, serverText } from "../handshake.ts";
-import type { Address } from "./client.ts";
+import type { Address } from "./address.ts";
 
 /** The proofs that client and daemon exchange on one connection ("The handshake" in docs/protocol.md). */
 export class Proofs {

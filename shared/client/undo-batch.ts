@@ -1,8 +1,23 @@
 import { configValue } from "../config.ts";
 import { joinConfigPath } from "../config-path.ts";
 import { type JsonValue, sameJson } from "../json.ts";
-import type { ChangedRepository, FoundHistoryEntry } from "../protocol.ts";
-import type { RepoconfClient } from "./client.ts";
+import type {
+  ChangedRepository,
+  FoundHistoryEntry,
+  OperationArguments,
+  OperationName,
+  OperationResults,
+  Reply,
+} from "../protocol.ts";
+
+/** What undoing needs of a `RepoconfClient`. */
+interface Client {
+  request<Name extends OperationName>(
+    name: Name,
+    args: OperationArguments<Name>,
+  ): Promise<Reply<OperationResults[Name]>>;
+  batch(batch: string, since?: string): AsyncGenerator<FoundHistoryEntry, void>;
+}
 
 /** A field that was not undone, and why. */
 export interface LeftField {
@@ -67,7 +82,7 @@ export const changedSince = "It has changed since.";
  * changed since are left alone and listed in `left`. Throws RequestError if the batch cannot be read.
  */
 export async function undoBatch(
-  client: Pick<RepoconfClient, "request" | "batch">,
+  client: Client,
   batch: string,
   { since, reason = `undo of batch ${batch}`, dryRun = false }: UndoBatchOptions = {},
 ): Promise<UndoneBatch> {
@@ -78,7 +93,7 @@ export async function undoBatch(
 
 /** All entries of a batch, newest first. `time` is that of one of them; without it, the whole history is searched for one. */
 export async function entriesOfBatch(
-  client: Pick<RepoconfClient, "batch">,
+  client: Pick<Client, "batch">,
   batch: string,
   time?: string,
 ): Promise<readonly FoundHistoryEntry[]> {
@@ -93,7 +108,7 @@ export async function entriesOfBatch(
 
 /** What undoing these entries (newest first) would change, without doing it. Throws RequestError. */
 export async function previewUndo(
-  client: Pick<RepoconfClient, "request">,
+  client: Pick<Client, "request">,
   entries: readonly FoundHistoryEntry[],
 ): Promise<UndoPreview> {
   const { restored, left } = await undoEntries(client, entries, { reason: "preview", dryRun: true, batch: "preview" });
@@ -119,7 +134,7 @@ export async function previewUndo(
 
 /** Undoes these entries (newest first), like `undoBatch`. */
 export async function undoEntries(
-  client: Pick<RepoconfClient, "request">,
+  client: Pick<Client, "request">,
   entries: readonly FoundHistoryEntry[],
   options: UndoEntriesOptions,
 ): Promise<UndoneBatch> {
@@ -135,7 +150,7 @@ export async function undoEntries(
 }
 
 async function undoEntry(
-  client: Pick<RepoconfClient, "request">,
+  client: Pick<Client, "request">,
   { repo, revision, changes }: FoundHistoryEntry,
   options: UndoEntriesOptions,
 ): Promise<UndoneBatch> {

@@ -1,7 +1,7 @@
 import { keyIdOf } from "../api-key.ts";
 import { RepoconfError } from "../errors.ts";
 import { sessionText } from "../handshake.ts";
-import type { Credentials } from "./client.ts";
+import type { Credentials } from "./address.ts";
 
 const utf8 = new TextEncoder();
 

@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  AppendError,
-  type Commit,
-  type CommitLog,
-  type LogNumber,
-  type OpenedLog,
-} from "../../main/store/log/commit-log.ts";
+import { AppendError, type Commit, type CommitLog, type OpenedLog } from "../../main/store/log/commit-log.ts";
+import type { LogNumber } from "../../main/store/types.ts";
 import { until } from "./daemon.ts";
 
 /** A log whose commits each set a timeout, which identifies them. */

@@ -1,9 +1,12 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
-import type { SharedWorld } from "./shared-world.ts";
 
-/** Every message in the stream of a world, as text, and the sequence of the first one. */
-export async function messagesOf({ server }: SharedWorld): Promise<{ first: number; texts: string[] }> {
+/** Every message in the stream of a shared world, as text, and the sequence of the first one. */
+export async function messagesOf({
+  server,
+}: {
+  readonly server: { readonly url: string };
+}): Promise<{ first: number; texts: string[] }> {
   const connection = await connect({ servers: server.url });
   try {
     const manager = await jetstreamManager(connection);

@@ -2,14 +2,19 @@ import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { entriesOfBatch, type LeftField, previewUndo, undoEntries } from "../../../shared/client/undo-batch.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
-import type { UndoOptions } from "../commands/undo.ts";
 import { listFields, showValue } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable, printableResult } from "../output/masking.ts";
 import { print, printJson, showProgress, visible } from "../output/terminal.ts";
-import { changeArguments, warnOfMirrorProblem } from "./change.ts";
+import { changeArguments, type ChangeCommandOptions, warnOfMirrorProblem } from "./change.ts";
 import { describeAuthor, showDifference } from "./describe-change.ts";
 import { confirmChange, labels } from "./preview-changes.ts";
+
+export interface UndoOptions extends ChangeCommandOptions {
+  /** True without an id. */
+  readonly batch?: string | true;
+  readonly yes?: boolean;
+}
 
 /** `repoconf undo --batch [ID]`: undoes what one command changed in several repositories, except what was changed since. */
 export async function undoWholeBatch(

@@ -2,24 +2,12 @@ import { type Command, Option } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { HistoryEntry, RepositoryEntry } from "../../../shared/protocol.ts";
-import {
-  addChangeOptions,
-  type ChangeCommandOptions,
-  changeArguments,
-  printChangeJson,
-  reportRestored,
-  throwRefusal,
-} from "../change/change.ts";
+import { addChangeOptions, changeArguments, printChangeJson, reportRestored, throwRefusal } from "../change/change.ts";
 import { describeAuthor } from "../change/describe-change.ts";
+import type { UndoOptions } from "../change/undo-batch.ts";
 import { chooseRepository } from "../connect/repositories.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { print } from "../output/terminal.ts";
-
-export interface UndoOptions extends ChangeCommandOptions {
-  /** True without an id. */
-  readonly batch?: string | true;
-  readonly yes?: boolean;
-}
 
 /** `repoconf undo`: undoes the last change, no matter who made it. */
 export function addUndoCommand(program: Command): void {

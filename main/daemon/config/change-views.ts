@@ -2,7 +2,7 @@ import { type Config, configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allows } from "../../../shared/grants.ts";
 import type { ConfigChanged, FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
-import type { Actor, HistoryRecord, RecordedChange } from "../../store/store.ts";
+import type { Actor, HistoryRecord, RecordedChange } from "../../store/types.ts";
 import type { Caller } from "../socket/caller.ts";
 
 /**

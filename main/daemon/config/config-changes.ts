@@ -9,7 +9,8 @@ import type { ChangedRepository, DescribedValue } from "../../../shared/protocol
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { applyValueEdits, nestsDeeper, type ValueEdit } from "../../../shared/value-edit.ts";
 import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
-import type { Applied, ChangeRequest, Mirrored, RepositoryState, RepositoryStore } from "../../store/store.ts";
+import type { RepositoryStore } from "../../store/store.ts";
+import type { Applied, ChangeRequest, Mirrored, RepositoryState } from "../../store/types.ts";
 import { isForgotten, valueByAnyName } from "../../store/values/renamed-fields.ts";
 import type { Caller } from "../socket/caller.ts";
 import { jsonBytes } from "../socket/measure.ts";

@@ -13,15 +13,15 @@ import type {
   RepositoryEntry,
 } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
+import type { RepositoryStore } from "../../store/store.ts";
 import type {
   LastChange,
   RecordedChange,
   RepositoryInfo,
   RepositoryState,
-  RepositoryStore,
   RepositorySummary,
   StoreEvent,
-} from "../../store/store.ts";
+} from "../../store/types.ts";
 import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts";
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../socket/caller.ts";

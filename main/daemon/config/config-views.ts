@@ -2,7 +2,7 @@ import { type Config, configValue, filterConfig } from "../../../shared/config.t
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allows, allowsEveryField, type Grants } from "../../../shared/grants.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import type { RepositoryState } from "../../store/store.ts";
+import type { RepositoryState } from "../../store/types.ts";
 
 interface Views {
   readonly effective: Config;

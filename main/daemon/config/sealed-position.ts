@@ -1,7 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomFillSync } from "node:crypto";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { HistoryPlace } from "../../store/history/merged-history.ts";
-import { formatPosition, type Position } from "../../store/log/commit-log.ts";
+import { formatPosition } from "../../store/log/commit-log.ts";
+import type { Position } from "../../store/types.ts";
 
 /*
  * A position as clients get it: one block, encrypted with the log's id, which is only on disk. An unencrypted number would reveal

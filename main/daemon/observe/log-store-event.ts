@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { joinConfigPath } from "../../../shared/config-path.ts";
-import type { StoreEvent } from "../../store/store.ts";
+import type { StoreEvent } from "../../store/types.ts";
 
 /** Logs an event of the store. `file`: the file with the repository's values. */
 export function logStoreEvent(logger: Logger, event: StoreEvent, file: string | undefined): void {

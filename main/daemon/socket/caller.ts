@@ -1,5 +1,5 @@
 import type { Grants } from "../../../shared/grants.ts";
-import type { Actor } from "../../store/store.ts";
+import type { Actor } from "../../store/types.ts";
 
 /** The API key that a request was sent with: the parts that operations need. */
 export interface Caller {

@@ -14,7 +14,8 @@ import type {
   RepositoryEntry,
   ServerToClientEvents,
 } from "../../../shared/protocol.ts";
-import type { Actor, RepositoryStore, StoreEvent } from "../../store/store.ts";
+import type { RepositoryStore } from "../../store/store.ts";
+import type { Actor, StoreEvent } from "../../store/types.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { ConfigService } from "../config/config-service.ts";

@@ -9,19 +9,13 @@ import type { HealthProblem } from "../../../shared/protocol.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
 import { applyChanges, type ChangeRecord } from "../history/record.ts";
-import {
-  type Commit,
-  type Committed,
-  ConflictError,
-  type DocumentCommit,
-  formatPosition,
-  type LogNumber,
-} from "../log/commit-log.ts";
+import { type Commit, type Committed, ConflictError, type DocumentCommit, formatPosition } from "../log/commit-log.ts";
 import { documentCommit, editsOf } from "../log/document-commits.ts";
-import type { MirroredCommit } from "../mirror/mirror.ts";
-import { type StartingPoint, startingPoint } from "../mirror/recovery.ts";
+import type { MirroredCommit, StartingPoint } from "../mirror/mirror.ts";
+import { startingPoint } from "../mirror/recovery.ts";
 import type { ServedState } from "../repository/repository-state.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
+import type { LogNumber } from "../types.ts";
 import { LateEdits } from "./late-edits.ts";
 
 /** Reads a repository's files. An edit by hand is appended to the log like any other change. */

@@ -1,5 +1,15 @@
+import type { Config } from "../../../shared/config.ts";
 import type { ServedState } from "../repository/repository-state.ts";
-import type { FileIntake } from "./file-intake.ts";
+import type { LogNumber } from "../types.ts";
+
+/** How late edits become changes: as those that are read from the present file. */
+interface EditReader {
+  readonly loaded: boolean;
+  readonly isRemoved: boolean;
+  readonly unrecorded: unknown;
+  readonly requestRefresh: () => Promise<void>;
+  reconcile(wanted: Config, source: "merge", after: LogNumber): Promise<void>;
+}
 
 /** Milliseconds for which a replaced file is kept: an editor that had it open has finished writing by then. */
 const replacedTime = 1_000;
@@ -7,13 +17,13 @@ const replacedTime = 1_000;
 /** Hand edits made at the moment of a write, or later into the file that the write replaced. */
 export class LateEdits {
   readonly #served: ServedState;
-  readonly #intake: FileIntake;
+  readonly #intake: EditReader;
   /** Whether the wait for edits of the replaced file is over. */
   #isEnding = false;
   /** Cancels the end of that wait. */
   #cancelEnd: (() => void) | undefined;
 
-  constructor(served: ServedState, intake: FileIntake) {
+  constructor(served: ServedState, intake: EditReader) {
     this.#served = served;
     this.#intake = intake;
   }

@@ -6,8 +6,7 @@ import { type FileStamp, sameStamp, syncFolder } from "../../files/durable-text-
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
-import type { Position } from "../log/commit-log.ts";
-import type { RecordedDifference } from "../store.ts";
+import type { Position, RecordedDifference } from "../types.ts";
 import {
   applyChanges,
   type ChangeRecord,

@@ -2,7 +2,7 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import type { Repository } from "../repository/repository.ts";
-import type { LastChange, RecordedChange } from "../store.ts";
+import type { LastChange, RecordedChange } from "../types.ts";
 import { historyFrom } from "./repository-history.ts";
 
 /** The maximum of fields, over all repositories, whose last change is kept in memory, at about 100 bytes each. */

@@ -1,7 +1,6 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
-import type { LogNumber } from "../log/commit-log.ts";
-import type { HistoryRecord } from "../store.ts";
+import type { HistoryRecord, LogNumber } from "../types.ts";
 
 /** The place of an entry among those of all repositories. */
 export interface HistoryPlace {

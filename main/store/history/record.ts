@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
 import type { FileStamp } from "../../files/durable-text-file.ts";
-import type { Position } from "../log/commit-log.ts";
 import { editsOf } from "../log/document-commits.ts";
-import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store.ts";
+import type { HistoryRecord, Position, RecordedChange, RecordedDifference } from "../types.ts";
 
 /*
  * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of the rest of the line. It is the

@@ -3,10 +3,9 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
-import type { Position } from "../log/commit-log.ts";
 import type { Repository } from "../repository/repository.ts";
 import { unreadableJournal } from "../storage-failure.ts";
-import type { HistoryRecord, PastConfig, RecordedChange } from "../store.ts";
+import type { HistoryRecord, PastConfig, Position, RecordedChange } from "../types.ts";
 import { JournalDamageError, SegmentMissingError } from "./segment.ts";
 
 /*

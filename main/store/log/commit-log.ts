@@ -1,19 +1,13 @@
 import type { ConfigEdit } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { ChangeSource } from "../../../shared/protocol.ts";
-import type { Actor } from "../store.ts";
+import type { Actor, LogNumber, Position } from "../types.ts";
 
 /*
  * The interface of the log. One log of commits is the source of truth for all repositories; files and histories mirror it. An
  * implementation (`file-log.ts`, `stream-log.ts`) makes entries durable and orders them. It knows nothing of the layers above:
  * deciding, interpreting, queues and publishing.
  */
-
-/** The number of an entry: consecutive, from 1; 0 is before the first entry. */
-export type LogNumber = number;
-
-/** An entry's number with the id of its log, as text. Watchers resume from it. */
-export type Position = string;
 
 export function formatPosition(log: string, number: LogNumber): Position {
   return `${log}.${number}`;

@@ -1,7 +1,7 @@
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { sameJson } from "../../../shared/json.ts";
-import type { RecordedChange } from "../store.ts";
+import type { RecordedChange } from "../types.ts";
 import type { Commit, DocumentCommit } from "./commit-log.ts";
 
 /** A document's part of a commit. The changes of active values are included only if they differ from the edits. */

@@ -6,8 +6,9 @@ import pLimit from "p-limit";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
 import type { Clock } from "../../time/clock.ts";
-import { AppendError, type AppendRequest, type CommitLog, type LogNumber, type OpenedLog } from "./commit-log.ts";
-import { type Frame, formatFrame } from "./frame.ts";
+import type { LogNumber } from "../types.ts";
+import { AppendError, type AppendRequest, type CommitLog, type OpenedLog } from "./commit-log.ts";
+import { formatFrame, type Frame } from "./frame.ts";
 import { type FoundSegment, recover } from "./recover.ts";
 
 export interface FileLogOptions {

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
-import type { LogEntry, LogNumber } from "./commit-log.ts";
+import type { LogNumber } from "../types.ts";
+import type { LogEntry } from "./commit-log.ts";
 
 /*
  * A segment of the log is lines of text, each `<checksum> <log> <number> <durable> <JSON>`: the log's id, the line's position, and the

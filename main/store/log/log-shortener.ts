@@ -8,12 +8,12 @@ import { SegmentMissingError } from "../history/segment.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
 import { beginningOf, commitsSince } from "../shared/kept-history.ts";
+import type { LogNumber } from "../types.ts";
 import { appendInTurn } from "./append-in-turn.ts";
 import {
   type Commit,
   type CommitLog,
   ConflictError,
-  type LogNumber,
   type SnapshotEnd,
   type SnapshotPart,
   type Snapshots,

@@ -1,4 +1,5 @@
-import type { Committed, LogEntry, LogNumber } from "./commit-log.ts";
+import type { LogNumber } from "../types.ts";
+import type { Committed, LogEntry } from "./commit-log.ts";
 import { type Frame, parseFrame } from "./frame.ts";
 
 /** A file of the log as it was found. */

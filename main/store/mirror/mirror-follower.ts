@@ -3,7 +3,7 @@ import type { FileIntake } from "../hand-edits/file-intake.ts";
 import { ConflictError } from "../log/commit-log.ts";
 import type { ServedState } from "../repository/repository-state.ts";
 import { causeOf } from "../storage-failure.ts";
-import type { Mirrored } from "../store.ts";
+import type { Mirrored } from "../types.ts";
 import { isServed } from "../values/interpret.ts";
 
 /** Milliseconds for which a change waits while another program keeps changing the file. */

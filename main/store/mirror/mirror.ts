@@ -13,10 +13,10 @@ import { mergeStaleEdit, type RecentWrite, staleEditAge } from "../hand-edits/me
 import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
 import { applyChanges, type ChangeRecord, hashText, type TextRecord } from "../history/record.ts";
-import { type CommitLog, formatPosition, type LogNumber, type Position } from "../log/commit-log.ts";
+import { type CommitLog, formatPosition } from "../log/commit-log.ts";
 import { isConfig, type RepositoryFiles } from "../repository/repository-files.ts";
+import type { LogNumber, Position } from "../types.ts";
 import { editsAsIn, movedNames, valueByAnyName } from "../values/renamed-fields.ts";
-import type { StartingPoint } from "./recovery.ts";
 
 /** A commit of this repository, as far as its history and file need it. */
 export interface MirroredCommit {
@@ -25,6 +25,30 @@ export interface MirroredCommit {
   readonly record: ChangeRecord | undefined;
   /** The changes for the file. */
   readonly edits: readonly ConfigEdit[];
+}
+
+/** The state of a repository after a start. */
+export interface StartingPoint {
+  /** `recorded` and `newest` are the values and number of the newest revision, `written` the journal's values. */
+  readonly written: Config;
+  readonly recorded: Config;
+  readonly newest: number;
+  /** Commits that the log has and the journal lacks. */
+  readonly tail: readonly MirroredCommit[];
+  readonly lineage: string;
+  /** The position of the newest revision; undefined if it is not known. */
+  readonly position: Position | undefined;
+  /** Edits that the file should have but lacks, and that no revision records. */
+  readonly unrecorded: readonly ConfigEdit[];
+  /** The file's values, and the revision with these values as far as the daemon wrote them. */
+  readonly inFile: Config;
+  readonly fileRevision: number;
+  /** The values that the file is to have: a person's edit, and the changes that it lacks. */
+  readonly wanted: Config;
+  /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
+  readonly merged: boolean;
+  /** The values that the file had and was to have before any edit by hand. */
+  readonly before: { readonly inFile: Config; readonly wanted: Config };
 }
 
 /** What is committed at a moment: the last commit missing in the history, the newest revision, and edits without a revision. */

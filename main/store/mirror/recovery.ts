@@ -7,42 +7,11 @@ import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
 import { applyChanges, type ChangeRecord, type TextRecord } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
-import {
-  type Commit,
-  type Committed,
-  type DocumentCommit,
-  numberIn,
-  type Position,
-  positionOf,
-} from "../log/commit-log.ts";
+import { type Commit, type Committed, type DocumentCommit, numberIn, positionOf } from "../log/commit-log.ts";
 import { overValues, servedOf } from "../log/document-commits.ts";
 import { interpretingConfig } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
-import { type Mirror, type MirroredCommit, sameConfig } from "./mirror.ts";
-
-/** The state of a repository after a start. */
-export interface StartingPoint {
-  /** `recorded` and `newest` are the values and number of the newest revision, `written` the journal's values. */
-  readonly written: Config;
-  readonly recorded: Config;
-  readonly newest: number;
-  /** Commits that the log has and the journal lacks. */
-  readonly tail: readonly MirroredCommit[];
-  readonly lineage: string;
-  /** The position of the newest revision; undefined if it is not known. */
-  readonly position: Position | undefined;
-  /** Edits that the file should have but lacks, and that no revision records. */
-  readonly unrecorded: readonly ConfigEdit[];
-  /** The file's values, and the revision with these values as far as the daemon wrote them. */
-  readonly inFile: Config;
-  readonly fileRevision: number;
-  /** The values that the file is to have: a person's edit, and the changes that it lacks. */
-  readonly wanted: Config;
-  /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
-  readonly merged: boolean;
-  /** The values that the file had and was to have before any edit by hand. */
-  readonly before: { readonly inFile: Config; readonly wanted: Config };
-}
+import { type Mirror, type MirroredCommit, sameConfig, type StartingPoint } from "./mirror.ts";
 
 export interface RecoveryOptions {
   readonly repo: string;

@@ -1,6 +1,6 @@
 import { type Commit, type CommitLog, ConflictError, type DocumentCommit } from "../log/commit-log.ts";
 import { storageFailure } from "../storage-failure.ts";
-import type { Applied, ChangeRequest } from "../store.ts";
+import type { Applied, ChangeRequest } from "../types.ts";
 import type { Repository } from "./repository.ts";
 import type { PreparedChanges } from "./repository-changes.ts";
 

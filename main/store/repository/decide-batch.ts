@@ -3,7 +3,7 @@ import { differencesAt, diffingConfigs, type StoredDifference } from "../../../s
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
-import type { Applied, ChangeRequest, RepositoryState } from "../store.ts";
+import type { Applied, ChangeRequest, RepositoryState } from "../types.ts";
 import { areServed, interpretingConfig, type Rules } from "../values/interpret.ts";
 import { writingNewNames } from "../values/renamed-fields.ts";
 

@@ -1,5 +1,5 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { RepositorySummary } from "../store.ts";
+import type { RepositorySummary } from "../types.ts";
 import type { Repository } from "./repository.ts";
 import type { IndexedRepository } from "./repository-state.ts";
 

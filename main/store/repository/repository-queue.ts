@@ -1,4 +1,4 @@
-import type { Applied, ChangeRequest } from "../store.ts";
+import type { Applied, ChangeRequest } from "../types.ts";
 import type { Outcome, WaitingChange } from "./decide-batch.ts";
 
 type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };

@@ -10,7 +10,7 @@ import { nextTurn, runInParts } from "../../time/turns.ts";
 import type { Journal } from "../history/journal.ts";
 import type { Commit, CommitLog, Committed } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
-import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "../store.ts";
+import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "../types.ts";
 import {
   type Interpretation,
   interpretingConfig,

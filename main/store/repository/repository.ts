@@ -10,7 +10,6 @@ import {
   type Committed,
   type ConflictError,
   type DocumentCommit,
-  type LogNumber,
   numberIn,
   positionOf,
 } from "../log/commit-log.ts";
@@ -22,12 +21,13 @@ import { unreadableJournal } from "../storage-failure.ts";
 import type {
   Applied,
   ChangeRequest,
+  LogNumber,
   Mirrored,
   RepositoryState,
   RepositorySummary,
   ValueSource,
   WaitingValue,
-} from "../store.ts";
+} from "../types.ts";
 import { valueByAnyName } from "../values/renamed-fields.ts";
 import { type PreviewedValue, previewScope } from "../values/scope-preview.ts";
 import { acceptValue, waitingValues } from "../values/waiting-values.ts";

@@ -12,14 +12,13 @@ import {
   type DocumentCommit,
   type FollowedEntry,
   type KeptHistory,
-  type LogNumber,
   numberIn,
 } from "../log/commit-log.ts";
 import type { RemovedFiles } from "../repository/removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
 import { RepositoryFiles, type StoreFolders } from "../repository/repository-files.ts";
-import type { StoreEvent } from "../store.ts";
+import type { LogNumber, StoreEvent } from "../types.ts";
 import type { TrustedValues } from "../values/trusted-values.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 

@@ -7,13 +7,14 @@ import { type DurableTextFile, keepFile, UnreadableFileError } from "../../files
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { privateFile } from "../../home/prepare-home.ts";
-import { type ScopeFiles, scopeFileEnding } from "../../scopes/scope-files.ts";
+import { scopeFileEnding, type ScopeFiles } from "../../scopes/scope-files.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { inTurn } from "../../time/in-turn.ts";
 import { appendInTurn } from "../log/append-in-turn.ts";
-import { type CommitLog, ConflictError, type LogNumber, type ScopeChange } from "../log/commit-log.ts";
+import { type CommitLog, ConflictError, type ScopeChange } from "../log/commit-log.ts";
 import { RemovedFiles } from "../repository/removed-files.ts";
 import { causeOf } from "../storage-failure.ts";
+import type { LogNumber } from "../types.ts";
 
 export interface SharedScopesOptions {
   readonly home: Home;

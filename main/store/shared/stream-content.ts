@@ -2,7 +2,8 @@ import { isOwnScopeName } from "../../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
-import type { LogEntry, LogNumber } from "../log/commit-log.ts";
+import type { LogEntry } from "../log/commit-log.ts";
+import type { LogNumber } from "../types.ts";
 import type { StreamMessage } from "./stream-session.ts";
 
 /** The content of a message. */

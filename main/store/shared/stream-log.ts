@@ -7,10 +7,10 @@ import {
   type CommitLog,
   type Committed,
   type Follower,
-  type LogNumber,
   type OpenedLog,
   type Snapshots,
 } from "../log/commit-log.ts";
+import type { LogNumber } from "../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import { StreamConflicts } from "./stream-conflicts.ts";
 import { type Content, contentOf } from "./stream-content.ts";

@@ -5,7 +5,7 @@ import { effectOf } from "../../../shared/scopes/scope-schema.ts";
 import type { FileIntake } from "../hand-edits/file-intake.ts";
 import type { ServedState } from "../repository/repository-state.ts";
 import { storageFailure } from "../storage-failure.ts";
-import type { WaitingValue } from "../store.ts";
+import type { WaitingValue } from "../types.ts";
 import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
 import { trustHash } from "./trusted-values.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileScope, Scopes } from "../../../main/scopes/scopes.ts";
 import { decidingBatch, type WaitingChange } from "../../../main/store/repository/decide-batch.ts";
-import type { RepositoryState } from "../../../main/store/store.ts";
+import type { RepositoryState } from "../../../main/store/types.ts";
 import { interpretConfig, interpretingConfig } from "../../../main/store/values/interpret.ts";
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import type { JsonValue } from "../../../shared/json.ts";

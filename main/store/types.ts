@@ -1,0 +1,147 @@
+import type { Config, ConfigEdit } from "../../shared/config.ts";
+import type { StoredDifference } from "../../shared/config-diff.ts";
+import type { ConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import type { ChangeSource, HealthProblem } from "../../shared/protocol.ts";
+import type { Effect } from "../../shared/scopes/scope-schema.ts";
+
+/*
+ * The types that several rooms of the store share, and its callers. This file imports nothing of the store. States are immutable: a
+ * change creates a new one, so a state can be the key of a cache.
+ */
+
+/** The number of a log's entry: consecutive, from 1; 0 is before the first entry. */
+export type LogNumber = number;
+
+/** An entry's number with the id of its log, as text. Watchers resume from it. */
+export type Position = string;
+
+/** A field that a revision changed. With `forgotten`, the earlier value is unknown, and the later one too if it is absent. */
+export interface RecordedDifference extends StoredDifference {
+  readonly forgotten?: true;
+}
+
+/** A value in a work tree's file that runs as a command and is inactive until a person trusts it. */
+export interface WaitingValue extends ConfigPath {
+  readonly value: JsonValue;
+  /** What it would do; the hash identifies the value as this. */
+  readonly effect: Effect;
+  readonly hash: string;
+  /** The stored value that is active meanwhile; absent if that is the default. */
+  readonly serving?: JsonValue;
+}
+
+export interface ValueSource {
+  readonly file: string;
+  /** From 1; absent if the file does not have the value. */
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** Whether the added repository already existed and got the folder. */
+export interface Recognition {
+  readonly recognized?: true;
+}
+
+export interface NewRepository {
+  readonly id: string;
+  readonly name: string;
+  readonly path?: string;
+  readonly inTree: boolean;
+  /** With a shared log: a repository with the same remote and without a folder here gets this folder. */
+  readonly mayBeKnown?: boolean;
+  /** Who adds it: the author of the first revision. */
+  readonly actor: Actor;
+}
+
+export interface RepositoryInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly path?: string;
+  /** With a shared log: the remote that it is a clone of, as HOST/PATH. */
+  readonly remote?: string;
+  readonly inTree: boolean;
+  readonly revision: number;
+  readonly health: readonly HealthProblem[];
+}
+
+export interface RepositorySummary extends RepositoryInfo {
+  /** The number of stored fields. */
+  readonly modified: number;
+}
+
+export interface RepositoryState extends RepositoryInfo {
+  /** The log position of the revision, or a later one; undefined if it is not known. */
+  readonly position?: Position | undefined;
+  /** The active stored values; for a broken file or value the last valid ones. Undefined if none were ever known. */
+  readonly stored: Config | undefined;
+  /** Set while the file as a whole cannot be used; then nothing can be written (1106). */
+  readonly broken?: HealthProblem;
+}
+
+export interface ChangeRequest<Answer> {
+  readonly actor: Actor;
+  readonly source: ChangeSource;
+  readonly reason?: string;
+  /** The batch that the change belongs to, perhaps with changes of other repositories. */
+  readonly batch?: string;
+  /** Answer only when the file has the change too, or cannot be written for now. */
+  readonly flush?: boolean;
+  /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
+  decide(state: RepositoryState): { readonly edits: readonly ConfigEdit[] | undefined; readonly answer: Answer };
+}
+
+export interface Applied<Answer> {
+  readonly state: RepositoryState;
+  readonly answer: Answer;
+  /** Only for requests with `flush`. */
+  readonly mirrored?: Mirrored;
+}
+
+/** True if the file has the committed values; otherwise the reason. The write is retried then. */
+export type Mirrored = true | string;
+
+/** Who changed something: an API key, or a person with an editor. */
+export type Actor = { readonly kind: "key"; readonly id: string; readonly name: string } | { readonly kind: "file" };
+
+/** A revision and its changes of stored values. */
+export interface RecordedChange {
+  readonly revision: number;
+  /** Its position in the log; absent in a history from before there was a log. */
+  readonly position?: Position;
+  /** RFC 3339, UTC, milliseconds. */
+  readonly time: string;
+  readonly actor: Actor;
+  readonly source: ChangeSource;
+  readonly reason?: string;
+  readonly batch?: string;
+  /** With a shared log: the machine that it was made on. */
+  readonly machine?: string;
+  readonly changes: readonly RecordedDifference[];
+}
+
+/** A revision, without its changes. */
+export type LastChange = Pick<RecordedChange, "revision" | "time" | "actor" | "source" | "reason">;
+
+/** A record of a repository's history: a revision, or a request to forget values. */
+export type HistoryRecord =
+  | ({ readonly kind: "change" } & RecordedChange)
+  | ({ readonly kind: "forget"; readonly revision: number; readonly time: string; readonly actor: Actor } & ConfigPath);
+
+export interface PastConfig {
+  readonly config: Config;
+  /** Fields (`<scope>.<field>`) whose values at that revision were erased. */
+  readonly forgotten: ReadonlySet<string>;
+}
+
+export type StoreEvent =
+  | {
+      readonly kind: "changed";
+      readonly state: RepositoryState;
+      readonly change: RecordedChange;
+      /** For a commit to several repositories: whether events for other ones follow. */
+      readonly isPart: boolean;
+    }
+  | { readonly kind: "added" | "updated"; readonly state: RepositoryState }
+  | { readonly kind: "health"; readonly state: RepositoryState; readonly before: readonly HealthProblem[] }
+  | { readonly kind: "removed"; readonly state: RepositoryInfo };
