@@ -1,5 +1,6 @@
 import { connect } from "node:http2";
-import { freePort, type Machine } from "./machine.ts";
+import { freePort } from "../helpers/free-port.ts";
+import type { Machine } from "./machine.ts";
 
 type Done = (error: unknown, pairs: readonly (readonly [key: string, value: string])[]) => void;
 

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -199,14 +198,6 @@ export async function cpuTime({ process: { pid } }: Started): Promise<number> {
   // The second field, the name in parentheses, may contain blanks, so parse from its end. The next field is the third, the state.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 /** Whether the command is installed. */

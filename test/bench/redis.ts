@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
-import { freePort, type Machine, type Started } from "./machine.ts";
+import { freePort } from "../helpers/free-port.ts";
+import type { Machine, Started } from "./machine.ts";
 
 export interface Redis extends AsyncDisposable {
   /** Redis answers the requests of a connection in order, so any number of them may be pending. */

@@ -4,10 +4,11 @@ import { performance } from "node:perf_hooks";
 import { type JetStreamClient, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { Socket } from "socket.io-client";
+import { freePort } from "../helpers/free-port.ts";
 import { compare, timeOf } from "./compare.ts";
 import { type Call, quantile, rateOf } from "./figures.ts";
 import { makeHome, repositoryId } from "./homes.ts";
-import { freePort, isInstalled, type Machine, type Server } from "./machine.ts";
+import { isInstalled, type Machine, type Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 import { ask, calls, sets } from "./sockets.ts";
 

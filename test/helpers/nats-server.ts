@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import { connect as connectToNats } from "@nats-io/transport-node";
 import { describe } from "vitest";
 import { until } from "./daemon.ts";
+import { freePort } from "./free-port.ts";
 import { openServerLine, type ServerLine } from "./server-line.ts";
 import { titleWith } from "./skips.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -52,8 +53,18 @@ export async function startNatsServer(more: (folder: string) => readonly string[
   let child: ChildProcess | undefined;
   const start = async () => {
     const fixed = ["-js", "-sd", join(folder.path, "data"), "-a", "127.0.0.1", "-p", String(port)];
-    child = spawn(program ?? "nats-server", [...fixed, ...more(folder.path)], { stdio: "ignore" });
-    await until(() => answers(port), "the server to answer");
+    const started = spawn(program ?? "nats-server", [...fixed, ...more(folder.path)], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child = started;
+    let said = "";
+    started.stderr.on("data", part => {
+      said = `${said}${part}`.slice(-2_000);
+    });
+    await until(() => {
+      if (started.exitCode !== null) throw new Error(`nats-server ended with ${started.exitCode}: ${said}`);
+      return answers(port);
+    }, "the server to answer");
   };
   const kill = async () => {
     const running = child;
@@ -193,15 +204,6 @@ async function ask<Answer>(
   } finally {
     await connection.close();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 function answers(port: number): Promise<boolean> {

@@ -1,5 +1,4 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { describe, expect } from "vitest";
@@ -7,6 +6,7 @@ import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { launchBrowser, openContext } from "./browser.ts";
 import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
+import { freePort } from "./free-port.ts";
 import { patience } from "./patience.ts";
 import { titleWith } from "./skips.ts";
 import { writeRepositoryFiles } from "./slow-disk.ts";
@@ -92,15 +92,6 @@ export async function fillDrafts(t: TestDaemon, repo: string): Promise<void> {
     const { errors } = await t.owner.call("draft/set", { drafts: [{ ...empty, field: `svc.f${at}`, value }] });
     if (errors.length > 0) throw new Error(JSON.stringify(errors));
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 export interface PageOptions {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { describeScreen, fillDrafts, freePort, openPage, poll, reads, startScreen } from "../helpers/screen.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { describeScreen, fillDrafts, openPage, poll, reads, startScreen } from "../helpers/screen.ts";
 import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 describeScreen("session and frame", () => {
