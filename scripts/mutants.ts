@@ -65,14 +65,14 @@ async function run(): Promise<void> {
     process.exit(130);
   });
 
-  const minutes = Math.max(1, Math.round((Date.now() - started) / 60_000));
+  const minutes = Math.round((Date.now() - started) / 60_000);
   const text = summary(results);
   print(`\n${text}`);
   if (promises.length === 0) {
     const document = join(project, "docs/promises.md");
     const [begin, end] = ["<!-- mutants run begins -->", "<!-- mutants run ends -->"];
     const date = new Date().toISOString().slice(0, 10);
-    const report = `${begin}\n\n${text} ${date}, ${minutes} ${minutes === 1 ? "minute" : "minutes"}.\n\n${end}`;
+    const report = `${begin}\n\nThe last run of all: ${date}, ${minutes} minutes. ${text}\n\n${end}`;
     const before = await readFile(document, "utf8");
     const after = before.slice(before.indexOf(end) + end.length);
     await writeFile(document, before.slice(0, before.indexOf(begin)) + report + after);

@@ -1,6 +1,6 @@
 /**
  * Tests the promises with their full numbers: `npm run torture`, or `npm run torture -- R1 S2` for some of them. Shows progress,
- * prints a table and, if all rows ran, writes it into docs/promises.md. To reproduce a failure, pass its seed:
+ * prints a table and, if all rows ran, writes one row for each promise into docs/promises.md. To reproduce a failure, pass its seed:
  * `REPOCONF_SEED=N npm run torture -- R1`.
  */
 import { spawn } from "node:child_process";
@@ -43,30 +43,34 @@ function run(...options: readonly string[]): Promise<number> {
   return new Promise(resolve => child.once("exit", status => resolve(status ?? 1)));
 }
 
-interface Row extends PromiseFigures {
-  readonly seed: number;
-}
 const figures = (await readFile(report, "utf8"))
   .split("\n")
   .filter(line => line !== "")
   // Written by test/helpers/promise.ts.
-  .map(line => JSON.parse(line) as Row)
+  .map(line => JSON.parse(line) as PromiseFigures)
   .sort((one, other) => one.row.localeCompare(other.row, "en", { numeric: true }));
 const minutes = Math.round((Date.now() - started) / 60_000);
 const machine = `${type()} ${release()}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), ${Math.round(totalmem() / 1024 ** 3)} GiB, Node ${process.versions.node}`;
-const table = [
-  "| promise | tried | failed | figure | seed |",
-  "| --- | --- | --- | --- | --- |",
-  ...figures.map(
-    one => `| ${one.row} | ${one.tried.toLocaleString("en")} | ${one.failed} | ${one.note ?? ""} | ${one.seed} |`,
-  ),
-].join("\n");
-process.stdout.write(`\n${table}\n\n${minutes} minutes on ${machine}\n`);
+process.stdout.write(`\n${tableOf(figures)}\n\n${minutes} minutes on ${machine}, seed ${seed}\n`);
 if (rows.length === 0) {
   const text = await readFile(document, "utf8");
-  const report = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${machine}.\n\n${table}\n\n${end}`;
+  const date = new Date().toISOString().slice(0, 10);
+  const table = tableOf([...Map.groupBy(figures, ({ row }) => row).values()].map(inOneRow));
+  const report = `${begin}\n\n${date}, ${minutes} minutes, ${machine}, seed ${seed}.\n\n${table}\n\n${end}`;
   await writeFile(document, text.slice(0, text.indexOf(begin)) + report + text.slice(text.indexOf(end) + end.length));
   process.stdout.write(`Written to ${document}\n`);
 }
 await rm(folder, { recursive: true, force: true });
 process.exitCode = code;
+
+function tableOf(rows: readonly PromiseFigures[]): string {
+  const lines = rows.map(one => `| ${one.row} | ${one.tried.toLocaleString("en")} | ${one.failed} | ${one.note ?? ""} |`);
+  return ["| promise | tried | failed | figure |", "| --- | --- | --- | --- |", ...lines].join("\n");
+}
+
+/** What all trials of a promise tried, with the figure of the largest. */
+function inOneRow(trials: readonly PromiseFigures[]): PromiseFigures {
+  const largest = trials.reduce((one, other) => (other.tried > one.tried ? other : one));
+  const sum = (member: "tried" | "failed") => trials.reduce((total, one) => total + one[member], 0);
+  return { ...largest, tried: sum("tried"), failed: sum("failed") };
+}
