@@ -64,7 +64,9 @@ await rm(folder, { recursive: true, force: true });
 process.exitCode = code;
 
 function tableOf(rows: readonly PromiseFigures[]): string {
-  const lines = rows.map(one => `| ${one.row} | ${one.tried.toLocaleString("en")} | ${one.failed} | ${one.note ?? ""} |`);
+  const lines = rows.map(
+    one => `| ${one.row} | ${one.tried.toLocaleString("en")} | ${one.failed} | ${one.note ?? ""} |`,
+  );
   return ["| promise | tried | failed | figure |", "| --- | --- | --- | --- |", ...lines].join("\n");
 }
 

@@ -15,8 +15,8 @@ export const mutants: readonly Mutant[] = [
     ...provenDaemon,
     removed: "the role in the signed text (the client's proof is accepted as the daemon's)",
     file: "shared/handshake.ts",
-    find: "repoconf ${kind} 1\\n${url}\\n${engineId}\\n${nonce}",
-    replace: "repoconf ${kind.slice(20)} 1\\n${url}\\n${engineId}\\n${nonce}",
+    find: `repoconf \${kind} 1\\n\${url}\\n\${engineId}\\n\${nonce}`,
+    replace: `repoconf \${kind.slice(20)} 1\\n\${url}\\n\${engineId}\\n\${nonce}`,
   },
   {
     ...provenDaemon,

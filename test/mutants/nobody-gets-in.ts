@@ -199,9 +199,8 @@ export const mutants: readonly Mutant[] = [
     ...scriptsInNames,
     removed: "escaping a field's description",
     file: "renderer/page/field-row.tsx",
-    find: '<p className="visually-hidden" id={`${id}-description`}>\n          {schema.description}\n        </p>',
-    replace:
-      '<p className="visually-hidden" id={`${id}-description`} dangerouslySetInnerHTML={{ __html: schema.description }} />',
+    find: `<p className="visually-hidden" id={\`\${id}-description\`}>\n          {schema.description}\n        </p>`,
+    replace: `<p className="visually-hidden" id={\`\${id}-description\`} dangerouslySetInnerHTML={{ __html: schema.description }} />`,
   },
   {
     ...journalDamage,

@@ -176,8 +176,7 @@ export const mutants: readonly Mutant[] = [
     promise: "R6",
     removed: "checking a work tree's file before its set is committed to the log",
     file: "main/files/json-document.ts",
-    find:
-      "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
+    find: "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
     replace: "",
     test: "test/main/store/in-tree-order.test.ts",
   },
