@@ -26,7 +26,7 @@ import type { ValueEdit } from "../value-edit.ts";
 import type { Address } from "./address.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
 import { Proofs } from "./proofs.ts";
-import { undoBatch, type UndoBatchOptions, type UndoneBatch } from "./undo-batch.ts";
+import { type UndoBatchOptions, type UndoneBatch, undoBatch } from "./undo-batch.ts";
 import { type Revisions, Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
 
 export interface ClientOptions {

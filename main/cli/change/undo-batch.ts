@@ -6,7 +6,7 @@ import { listFields, showValue } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable, printableResult } from "../output/masking.ts";
 import { print, printJson, showProgress, visible } from "../output/terminal.ts";
-import { changeArguments, type ChangeCommandOptions, warnOfMirrorProblem } from "./change.ts";
+import { type ChangeCommandOptions, changeArguments, warnOfMirrorProblem } from "./change.ts";
 import { describeAuthor, showDifference } from "./describe-change.ts";
 import { confirmChange, labels } from "./preview-changes.ts";
 

@@ -8,7 +8,7 @@ import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../file
 import type { Clock } from "../../time/clock.ts";
 import type { LogNumber } from "../types.ts";
 import { AppendError, type AppendRequest, type CommitLog, type OpenedLog } from "./commit-log.ts";
-import { formatFrame, type Frame } from "./frame.ts";
+import { type Frame, formatFrame } from "./frame.ts";
 import { type FoundSegment, recover } from "./recover.ts";
 
 export interface FileLogOptions {

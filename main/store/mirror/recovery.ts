@@ -11,7 +11,7 @@ import { type Commit, type Committed, type DocumentCommit, numberIn, positionOf 
 import { overValues, servedOf } from "../log/document-commits.ts";
 import { interpretingConfig } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
-import { type Mirror, type MirroredCommit, sameConfig, type StartingPoint } from "./mirror.ts";
+import { type Mirror, type MirroredCommit, type StartingPoint, sameConfig } from "./mirror.ts";
 
 export interface RecoveryOptions {
   readonly repo: string;

@@ -7,7 +7,7 @@ import { type DurableTextFile, keepFile, UnreadableFileError } from "../../files
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { privateFile } from "../../home/prepare-home.ts";
-import { scopeFileEnding, type ScopeFiles } from "../../scopes/scope-files.ts";
+import { type ScopeFiles, scopeFileEnding } from "../../scopes/scope-files.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { inTurn } from "../../time/in-turn.ts";
 import { appendInTurn } from "../log/append-in-turn.ts";
