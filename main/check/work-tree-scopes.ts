@@ -3,7 +3,9 @@ import { join } from "node:path";
 import type { JsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { HealthProblem } from "../../shared/protocol.ts";
-import { type PatternMaker, SchemaError } from "../../shared/schema/compile-schema.ts";
+import type { PatternMaker } from "../../shared/schema/compile-schema.ts";
+import { SchemaError } from "../../shared/schema/keyword.ts";
+import { linearPattern } from "../../shared/schema/linear-pattern.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { systemErrorCode } from "../files/file-system.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
@@ -38,8 +40,8 @@ export interface WorkTreeScopes {
 }
 
 /**
- * Reads the scopes of a work tree. Anyone who can push to the repository may have written them, so patterns run on the engine with
- * linear time, everything has a limit, and links are not followed. The daemon never reads schemas from a work tree. Never throws: an
+ * Reads the scopes of a work tree. Anyone who can push to the repository may have written them, so everything has a
+ * limit, and links are not followed. The daemon never reads schemas from a work tree. Never throws: an
  * invalid scope is a problem (1106).
  */
 export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes> {
@@ -51,9 +53,7 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   if (!Array.isArray(found)) return { scopes, files, problems: [{ file: at, problem: problemOf(found) }] };
   const names = found.filter(name => name.endsWith(ending)).sort();
   if (names.length === 0) return { scopes, files, problems };
-  // Loaded on demand, because loading the pattern engine takes as long as the rest of a command.
-  const { comparedPattern } = await import("../scopes/compared-pattern.ts");
-  const makePattern = boundedPatterns(comparedPattern);
+  const makePattern = boundedPatterns();
   for (const name of names.slice(0, limits.scopesOfWorkTree)) {
     const file = join(at, name);
     try {
@@ -83,12 +83,12 @@ async function listFiles(folder: string): Promise<string[]> {
   return foreignDisks.ask(folder, () => readdir(folder));
 }
 
-/** Limits the patterns of all schemas together to those of one scope, because each one also takes time in Node's own engine. */
-function boundedPatterns(makePattern: PatternMaker): PatternMaker {
+/** Limits the patterns of all schemas together to those of one scope: each may take a few milliseconds. */
+function boundedPatterns(): PatternMaker {
   let made = 0;
   return source => {
     made += 1;
-    if (made <= limits.patternsOfScope) return makePattern(source);
+    if (made <= limits.patternsOfScope) return linearPattern(source);
     throw new SchemaError(`the schemas in this folder have more than ${limits.patternsOfScope} patterns in total`);
   };
 }

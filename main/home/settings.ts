@@ -1,9 +1,12 @@
 import type { FromSchema } from "json-schema-to-ts";
+import { limits } from "../../shared/limits.ts";
+import { compileSchema } from "../../shared/schema/compile-schema.ts";
+import { describeSchemaProblem } from "../../shared/schema/describe-problem.ts";
+import { SpareSteps } from "../../shared/schema/step-budget.ts";
+import { joinPointer, valueAt } from "../../shared/value-edit.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import { readUntil } from "../files/read-until.ts";
-import { ajvForOwnSchemas } from "../scopes/own-schemas.ts";
-import { describeSchemaError } from "../scopes/schema-messages.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Home } from "./home.ts";
 import { privateFile } from "./prepare-home.ts";
@@ -142,13 +145,13 @@ class SettingsError extends Error {}
 /** Throws JsonTextError, or an Error that says what is wrong. */
 export function parseSettings(text: string): SettingsValues {
   const { value } = parseJsonText(text);
-  const ajv = ajvForOwnSchemas({ allErrors: true });
-  const validate = ajv.compile<SettingsValues>(settingsSchema);
-  if (validate(value)) return value;
-  const problems = (validate.errors ?? []).map(error => {
-    const member = error.params["additionalProperty"];
+  const { problems } = compileSchema(settingsSchema).check(value, new SpareSteps(), limits.problemsOfFile);
+  if (problems.length === 0) return value as SettingsValues;
+  const described = problems.map(problem => {
+    const member = problem.params["additionalProperty"];
     if (member !== undefined) return `there is no setting "${member}"`;
-    return `${error.instancePath.slice(1)} ${describeSchemaError(error, value)}`;
+    const pointer = joinPointer(problem.path.map(String));
+    return `${pointer.slice(1)} ${describeSchemaProblem(problem, valueAt(value, pointer))}`;
   });
-  throw new SettingsError(problems.join("; "));
+  throw new SettingsError(described.join("; "));
 }

@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../shared/json.ts";
 import { type CompiledSchema, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
-import { nativePattern } from "../../shared/schema/native-pattern.ts";
 import { fieldKeywords } from "../../shared/scopes/scope-schema.ts";
 
 const text = { type: "string" };
@@ -100,7 +99,7 @@ const schemas: JsonObject = {
     scope: { type: "object", properties: { ...rules, ...notField, $schema: { enum: dialects }, properties: true } },
   },
 };
-const compiler = SchemaCompiler.of(schemas, nativePattern);
+const compiler = SchemaCompiler.of(schemas);
 
 /** The schemas for a scope's schema, without its fields, and for a field's schema. */
 export const metaSchemas = {

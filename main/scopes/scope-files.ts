@@ -132,9 +132,7 @@ export class ScopeFiles {
     const known = this.#known.get(name);
     const read = await this.#readFile(join(this.#home.scopes, name), known?.text);
     if (read?.value === undefined) return read && known;
-    // Imported only if there are scope files, because it is as large as all other modules of a start together.
-    const { comparedPattern } = await import("./compared-pattern.ts");
-    return { text: read.text, scope: await runInParts(compilingScope(scope, read.value, comparedPattern)) };
+    return { text: read.text, scope: await runInParts(compilingScope(scope, read.value)) };
   }
 }
 

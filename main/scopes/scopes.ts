@@ -3,24 +3,19 @@ import { type ConfigPath, isFieldName, isScopeName, joinConfigPath } from "../..
 import { isJsonObject, type JsonObject, type JsonValue, jsonType } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
-import {
-  type CompiledSchema,
-  type PatternMaker,
-  SchemaCompiler,
-  SchemaError,
-} from "../../shared/schema/compile-schema.ts";
-import { nativePattern } from "../../shared/schema/native-pattern.ts";
-import { patternsOf } from "../../shared/schema/patterns-in.ts";
+import { type CompiledSchema, type PatternMaker, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
+import { describeSchemaProblem } from "../../shared/schema/describe-problem.ts";
+import { SchemaError } from "../../shared/schema/keyword.ts";
+import { linearPattern } from "../../shared/schema/linear-pattern.ts";
 import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
 import type { SchemaProblem, TextPattern } from "../../shared/schema/schema-walk.ts";
-import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts";
+import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import { markingMasks } from "../../shared/scopes/masks.ts";
 import { type FieldSchema, runsAsCommand, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { joinPointer, valueAt } from "../../shared/value-edit.ts";
 import { metaSchemas } from "./meta-schema.ts";
-import { describeSchemaError } from "./schema-messages.ts";
 
 /** Why a value is refused: the place in the value, the rule of the schema, and what was given. */
 interface ValueProblem {
@@ -201,15 +196,18 @@ export class Scopes {
 
 /**
  * Makes a scope from a JSON Schema (2020-12). Throws ScopeSchemaError if it is not one, if a field's name or default is invalid,
- * or if a `$ref` points outside. `makePattern`: the program's own patterns use the built-in engine; patterns of others need one
- * that takes linear time (linear-pattern.ts).
+ * or if a `$ref` points outside.
  */
-export function compileScope(name: string, schema: unknown, makePattern: PatternMaker = nativePattern): Scope {
+export function compileScope(name: string, schema: unknown, makePattern?: PatternMaker): Scope {
   return runToEnd(compilingScope(name, schema, makePattern));
 }
 
 /** Like `compileScope`, but yields from time to time. */
-export function* compilingScope(name: string, schema: unknown, makePattern: PatternMaker): Generator<void, Scope> {
+export function* compilingScope(
+  name: string,
+  schema: unknown,
+  makePattern: PatternMaker = linearPattern,
+): Generator<void, Scope> {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" is not a valid scope name`);
   if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
   // Its shape was checked above: it is a JSON object.
@@ -302,6 +300,12 @@ function brokenReference(
   return isThere ? undefined : { scope: scope.name, field, target, value };
 }
 
+/** The patterns of one schema, without those of the schemas inside it. */
+function patternsOf({ pattern, patternProperties = null }: JsonObject): readonly string[] {
+  const names = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
+  return typeof pattern === "string" ? [pattern, ...names] : names;
+}
+
 /** Returns a function that returns the pattern or throws its error: the pattern may never be needed. */
 function attempt(makePattern: PatternMaker, source: string): () => TextPattern {
   try {
@@ -390,14 +394,8 @@ function checkValue(schema: CompiledSchema, value: JsonValue, spare: SpareSteps)
   if (member !== undefined) {
     return { message: "must not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
   }
-  try {
-    const [problem] = schema.check(value, spare).problems;
-    return problem && refusalOf(value, problem);
-  } catch (error) {
-    if (!(error instanceof OutOfStepsError)) throw error;
-    const message = "takes too many steps to check; make the value smaller or the schema simpler";
-    return { message, path: "", rule: "steps", given: jsonType(value) };
-  }
+  const [problem] = schema.check(value, spare).problems;
+  return problem && refusalOf(value, problem);
 }
 
 /** JSON pointer of the first object with an own member `__proto__`; undefined if there is none. The caller limits the depth. */
@@ -434,8 +432,7 @@ function refusalOf(value: JsonValue, problem: SchemaProblem): ValueProblem {
   return {
     get message() {
       const place = pointer === "" ? "" : `at ${shortenedPointer(pointer)} `;
-      const problemThere = describeSchemaError({ ...problem, instancePath: pointer }, value);
-      return shortened(`${place}${problemThere}`, limits.shownMessage);
+      return shortened(`${place}${describeSchemaProblem(problem, valueAt(value, pointer))}`, limits.shownMessage);
     },
     path: pointer,
     rule: keyword,

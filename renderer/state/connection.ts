@@ -4,7 +4,6 @@ import { applyConfigEdits, type Config, countConfigFields } from "../../shared/c
 import { RepoconfError } from "../../shared/errors.ts";
 import type { ConfigChanged, IndexingProgress, RepositoryEntry } from "../../shared/protocol.ts";
 import { withMasks } from "../../shared/scopes/masks.ts";
-import { loadPatterns } from "../fields/patterns.ts";
 import { forgetSession, type Locate } from "../session.ts";
 import { shell } from "../shell.ts";
 import { loadDrafts, loseDrafts, takeDrafts } from "./drafts.ts";
@@ -112,7 +111,6 @@ async function loadAll(): Promise<void> {
 async function loadScopes(): Promise<void> {
   const listed = await daemon().run("scope/list", {});
   const scopes = listed.map(({ scope, schema }) => ({ scope, schema: withMasks(schema) }));
-  await loadPatterns(scopes);
   screenStore.setState({ scopes });
 }
 

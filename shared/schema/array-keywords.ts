@@ -24,7 +24,7 @@ function makeUniqueItems(operand: JsonValue, { schema }: KeywordContext): Schema
   return (value, walk) => {
     if (!isArray(value)) return true;
     const [found] = repeated(value, walk, item => item);
-    return found === undefined || walk.fail(schema, "uniqueItems", found, "must NOT have duplicate items");
+    return found === undefined || walk.fail(schema, "uniqueItems", found);
   };
 }
 
@@ -48,7 +48,7 @@ function makeUniqueProperties(operand: JsonValue, { schema, refuse }: KeywordCon
         valueIn,
         item => isJsonObject(item) && !Object.hasOwn(item, property),
       )) {
-        good = walk.fail(schema, "uniqueItemProperties", { i, property }, "must NOT have items of the same name");
+        good = walk.fail(schema, "uniqueItemProperties", { i, property });
         if (walk.endsAtFirst) return false;
       }
     }
@@ -111,8 +111,7 @@ function makeItems(operand: JsonValue, { schema, compile }: KeywordContext): Sch
   return (value, walk, seen) => {
     if (!isArray(value)) return true;
     walk.budget.take(value.length);
-    if (operand === false && value.length > first)
-      return walk.fail(schema, "items", { limit: first }, `must NOT have more than ${first} items`);
+    if (operand === false && value.length > first) return walk.fail(schema, "items", { limit: first });
     let good = true;
     for (let index = first; index < value.length; index++) {
       seen?.items.add(index);
@@ -139,9 +138,8 @@ function makeContains(operand: JsonValue, context: KeywordContext): SchemaCheck 
       count += 1;
     }
     if (count >= least && count <= most) return true;
-    const wanted =
-      most === Number.POSITIVE_INFINITY ? `at least ${least}` : `at least ${least} and no more than ${most}`;
-    return walk.fail(schema, "contains", { minContains: least }, `must contain ${wanted} valid item(s)`);
+    const limits = { minContains: least, ...(most !== Number.POSITIVE_INFINITY && { maxContains: most }) };
+    return walk.fail(schema, "contains", limits);
   };
 }
 
@@ -154,8 +152,7 @@ function makeUnevaluatedItems(operand: JsonValue, { schema, compile }: KeywordCo
     for (const [index, item] of value.entries()) {
       if (seen?.items.has(index)) continue;
       seen?.items.add(index);
-      if (operand === false)
-        return walk.fail(schema, "unevaluatedItems", {}, "must NOT have items that no other rule is about");
+      if (operand === false) return walk.fail(schema, "unevaluatedItems");
       if (walk.visitPart(index, inner, item)) continue;
       good = false;
       if (walk.endsAtFirst) break;

@@ -1,16 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { runToEnd } from "../run-to-end.ts";
 import { fieldKeywords } from "../scopes/scope-schema.ts";
+import { SchemaError } from "./keyword.ts";
 import { keywords } from "./keywords.ts";
+import { linearPattern } from "./linear-pattern.ts";
 import { SchemaResources, schemasAtOnce } from "./schema-resources.ts";
 import type { CheckedSchema, SchemaCheck, SchemaProblem, TextPattern } from "./schema-walk.ts";
 import { SchemaWalk } from "./schema-walk.ts";
-import { partsOf, type SpareSteps, StepBudget } from "./step-budget.ts";
-
-/** The schema is invalid; `message` says why. */
-export class SchemaError extends Error {
-  override readonly name = "SchemaError";
-}
+import { OutOfStepsError, partsOf, type SpareSteps, StepBudget } from "./step-budget.ts";
 
 /** Compiles a pattern. Throws SchemaError if it is invalid or not supported. */
 export type PatternMaker = (source: string) => TextPattern;
@@ -18,8 +15,8 @@ export type PatternMaker = (source: string) => TextPattern;
 /** Checks values against one schema. */
 export interface CompiledSchema {
   /**
-   * Returns at most `most` problems; with 1 it stops at the first. Throws OutOfStepsError if the check takes more steps than the
-   * value's size allows and `spare` has left.
+   * Returns at most `most` problems; with 1 it stops at the first. If the check takes more steps than the value's size allows and
+   * `spare` has left, that is the only problem: of the keyword "steps".
    */
   check(
     value: JsonValue,
@@ -44,14 +41,14 @@ export class SchemaCompiler {
    */
   readonly #unfilled: (() => void)[] = [];
 
-  constructor(resources: SchemaResources, makePattern: PatternMaker) {
+  constructor(resources: SchemaResources, makePattern: PatternMaker = linearPattern) {
     this.#resources = resources;
     this.#makePattern = makePattern;
   }
 
   /** For the file whose root is `root`. */
-  static of(root: JsonObject, makePattern: PatternMaker): SchemaCompiler {
-    return new SchemaCompiler(runToEnd(SchemaResources.reading(root)), makePattern);
+  static of(root: JsonObject): SchemaCompiler {
+    return new SchemaCompiler(runToEnd(SchemaResources.reading(root)));
   }
 
   /** Throws SchemaError if the schema, or one that it refers to, is invalid. */
@@ -66,12 +63,15 @@ export class SchemaCompiler {
       check: (value, spare, most = 1) => {
         const budget = new StepBudget(partsOf(value), spare);
         const walk = new SchemaWalk(budget, most);
+        let problems = walk.problems;
         try {
           walk.visit(checked, value);
-        } finally {
-          spare.taken += budget.taken;
+        } catch (error) {
+          if (!(error instanceof OutOfStepsError)) throw error;
+          problems = [{ keyword: "steps", path: [], params: {}, parentSchema: {} }];
         }
-        return { problems: walk.problems, steps: budget.taken };
+        spare.taken += budget.taken;
+        return { problems, steps: budget.taken };
       },
     };
   }
@@ -151,4 +151,9 @@ export class SchemaCompiler {
   }
 }
 
-const refuse: SchemaCheck = (_, walk) => walk.fail({}, "false", {}, "must not be there");
+/** Compiles a schema that is complete in itself. Throws SchemaError. */
+export function compileSchema(schema: JsonObject): CompiledSchema {
+  return SchemaCompiler.of(schema).compile(schema);
+}
+
+const refuse: SchemaCheck = (_, walk) => walk.fail({}, "false");

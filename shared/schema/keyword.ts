@@ -1,6 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CheckedSchema, SchemaCheck, TextPattern } from "./schema-walk.ts";
 
+/** The schema is invalid; `message` says why. */
+export class SchemaError extends Error {
+  override readonly name = "SchemaError";
+}
+
 /** The schema that contains a keyword, and what its check is made with. */
 export interface KeywordContext {
   readonly schema: JsonObject;
@@ -33,7 +38,7 @@ export function makeCount(
       const count = counted === "items" ? itemsIn(value) : membersIn(value);
       if (count === undefined) return true;
       walk.budget.take(count);
-      return keeps(count, limit) || walk.fail(context.schema, keyword, { limit }, `breaks the rule ${keyword}`);
+      return keeps(count, limit) || walk.fail(context.schema, keyword, { limit });
     };
   };
 }

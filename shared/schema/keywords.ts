@@ -11,10 +11,10 @@ import { charactersOfPart, partsOf } from "./step-budget.ts";
  */
 export const keywords: ReadonlyMap<string, KeywordMaker> = new Map<string, KeywordMaker>([
   ["type", makeType],
-  ["maximum", makeBound((value, limit) => value <= limit, "<=")],
-  ["minimum", makeBound((value, limit) => value >= limit, ">=")],
-  ["exclusiveMaximum", makeBound((value, limit) => value < limit, "<")],
-  ["exclusiveMinimum", makeBound((value, limit) => value > limit, ">")],
+  ["maximum", makeBound((value, limit) => value <= limit)],
+  ["minimum", makeBound((value, limit) => value >= limit)],
+  ["exclusiveMaximum", makeBound((value, limit) => value < limit)],
+  ["exclusiveMinimum", makeBound((value, limit) => value > limit)],
   ["multipleOf", makeMultipleOf],
   ["maxLength", makeLength((length, limit) => length <= limit)],
   ["minLength", makeLength((length, limit) => length >= limit)],
@@ -49,8 +49,7 @@ function makeType(operand: JsonValue, { schema, refuse }: KeywordContext): Schem
     const test = typeof name === "string" && Object.hasOwn(types, name) ? types[name] : undefined;
     return test ?? refuse(`${JSON.stringify(name)} is not a type`);
   });
-  return (value, walk) =>
-    tests.some(test => test(value)) || walk.fail(schema, "type", { type: operand }, `must be ${names.join(",")}`);
+  return (value, walk) => tests.some(test => test(value)) || walk.fail(schema, "type", { type: operand });
 }
 
 /** The keyword's operand, which must be an array of schemas. Throws SchemaError. */
@@ -59,13 +58,11 @@ function schemasOf(operand: JsonValue, context: KeywordContext, keyword: string)
   return operand.map(inner => context.compile(inner));
 }
 
-function makeBound(keeps: (value: number, limit: number) => boolean, sign: string): KeywordMaker {
+function makeBound(keeps: (value: number, limit: number) => boolean): KeywordMaker {
   return (operand, context, keyword) => {
     const limit = numberOf(operand, context, keyword);
     return (value, walk) =>
-      typeof value !== "number" ||
-      keeps(value, limit) ||
-      walk.fail(context.schema, keyword, { comparison: sign, limit }, `must be ${sign} ${limit}`);
+      typeof value !== "number" || keeps(value, limit) || walk.fail(context.schema, keyword, { limit });
   };
 }
 
@@ -75,7 +72,7 @@ function makeMultipleOf(operand: JsonValue, context: KeywordContext): SchemaChec
   return (value, walk) =>
     typeof value !== "number" ||
     isMultiple(value, step) ||
-    walk.fail(context.schema, "multipleOf", { multipleOf: step }, `must be multiple of ${step}`);
+    walk.fail(context.schema, "multipleOf", { multipleOf: step });
 }
 
 /**
@@ -97,9 +94,7 @@ function makeLength(keeps: (length: number, limit: number) => boolean): KeywordM
     return (value, walk) => {
       if (typeof value !== "string") return true;
       walk.budget.take(Math.floor(value.length / charactersOfPart));
-      return (
-        keeps(charactersIn(value), limit) || walk.fail(context.schema, keyword, { limit }, `breaks the rule ${keyword}`)
-      );
+      return keeps(charactersIn(value), limit) || walk.fail(context.schema, keyword, { limit });
     };
   };
 }
@@ -119,9 +114,7 @@ function makePattern(operand: JsonValue, { schema, pattern, refuse }: KeywordCon
   if (typeof operand !== "string") return refuse("its pattern is not a string");
   const made = pattern(operand);
   return (value, walk) =>
-    typeof value !== "string" ||
-    made.test(value, walk.budget) ||
-    walk.fail(schema, "pattern", { pattern: operand }, `must match pattern "${operand}"`);
+    typeof value !== "string" || made.test(value, walk.budget) || walk.fail(schema, "pattern", { pattern: operand });
 }
 
 function makeReference(operand: JsonValue, { resolve, refuse }: KeywordContext, keyword: string): SchemaCheck {
@@ -136,10 +129,7 @@ function makeConst(operand: JsonValue, { schema }: KeywordContext): SchemaCheck 
   return (value, walk) => {
     const mayBe = typeof value === typeof operand && partsOf(value) <= parts;
     walk.budget.take(partsOf(value));
-    return (
-      (mayBe && canonicalJson(value) === wanted) ||
-      walk.fail(schema, "const", { allowedValue: operand }, "must be equal to constant")
-    );
+    return (mayBe && canonicalJson(value) === wanted) || walk.fail(schema, "const", { allowedValue: operand });
   };
 }
 
@@ -148,17 +138,13 @@ function makeEnum(operand: JsonValue, { schema, refuse }: KeywordContext): Schem
   const allowed = new Set(operand.map(canonicalJson));
   return (value, walk) => {
     walk.budget.take(partsOf(value));
-    return (
-      allowed.has(canonicalJson(value)) ||
-      walk.fail(schema, "enum", { allowedValues: operand }, "must be equal to one of the allowed values")
-    );
+    return allowed.has(canonicalJson(value)) || walk.fail(schema, "enum", { allowedValues: operand });
   };
 }
 
 function makeNot(operand: JsonValue, { schema, compile }: KeywordContext): SchemaCheck {
   const inner = compile(operand);
-  return (value, walk) =>
-    !walk.isSo(() => walk.visit(inner, value)) || walk.fail(schema, "not", {}, "must NOT be valid");
+  return (value, walk) => !walk.isSo(() => walk.visit(inner, value)) || walk.fail(schema, "not");
 }
 
 function makeAllOf(operand: JsonValue, context: KeywordContext, keyword: string): SchemaCheck {
@@ -188,7 +174,7 @@ function makeAnyOf(operand: JsonValue, context: KeywordContext, keyword: string)
         if (seen === undefined) break;
         if (own !== undefined) seen.add(own, walk.budget);
       }
-      return good || walk.fail(context.schema, "anyOf", {}, "must match a schema in anyOf");
+      return good || walk.fail(context.schema, "anyOf");
     });
 }
 
@@ -208,7 +194,7 @@ function makeOneOf(operand: JsonValue, context: KeywordContext, keyword: string)
       // If at least one branch matches, the problems of the others do not count.
       return matching > 0;
     });
-    return matching === 1 || walk.fail(context.schema, "oneOf", {}, "must match exactly one schema in oneOf");
+    return matching === 1 || walk.fail(context.schema, "oneOf");
   };
 }
 
@@ -222,6 +208,6 @@ function makeIf(operand: JsonValue, { schema, compile }: KeywordContext): Schema
     if (holds && own !== undefined) seen?.add(own, walk.budget);
     const next = holds ? then : otherwise;
     if (next === undefined || walk.visit(next, value, seen)) return true;
-    return walk.fail(schema, "if", {}, `must match "${holds ? "then" : "else"}" schema`);
+    return walk.fail(schema, "if", { failingKeyword: holds ? "then" : "else" });
   };
 }

@@ -1,91 +1,149 @@
-import { RE2JS } from "re2js";
 import { shortened } from "../shortened.ts";
-import { SchemaError } from "./compile-schema.ts";
-import { nativePattern } from "./native-pattern.ts";
+import { SchemaError } from "./keyword.ts";
+import { type Assertion, type PatternProgram, parsePattern, UnsupportedPatternError } from "./parse-pattern.ts";
 import type { TextPattern } from "./schema-walk.ts";
 import type { StepBudget } from "./step-budget.ts";
-import { mostInstructions, translatePattern, UntranslatableError } from "./translate-pattern.ts";
 
 /**
- * The steps that matching costs: for each text, for each character, for each state the engine has not cached yet, and for each
- * instruction it then checks. Measured so that every step takes about the same time: a million take 40 ms.
+ * The steps that matching costs: for each text, for each character, for each state that is reached for the first time, and for
+ * each instruction that is then checked. Measured so that every step takes about the same time: a million take 40 ms.
  */
 const [stepsOfText, stepsOfCharacter, stepsOfNew, stepsOfInstruction] = [4, 1, 35, 2];
+/** The number of instructions in all states of a pattern that are kept, and the number of characters whose class is known. */
+const [maxKept, maxCharacters] = [250_000, 5_000];
+/** Characters of a pattern that a message quotes. */
+const maxShown = 80;
 
 /**
- * Compiles a JavaScript pattern with the flag u, as `pattern` and `patternProperties` define it, for RE2, which never backtracks:
- * no text can make it slow. Throws SchemaError if RE2 does not support the pattern.
+ * Compiles a JavaScript pattern with the flag u, as `pattern` and `patternProperties` define it. It never backtracks: it follows
+ * all possible ways through the pattern at once, one character after the other, so no text can make it slow. Throws SchemaError if
+ * the pattern is invalid or not supported.
  */
 export function linearPattern(source: string): TextPattern {
-  assertIsPattern(source);
-  const engine = engineOf(source);
-  const instructions = engine.programSize();
-  if (instructions > mostInstructions) throw cannotUse(source, "it is too large");
-  const counted = countSteps(engine, instructions);
-  const matcher = engine.re2();
-  return {
-    test: (text: string, budget: StepBudget) => {
-      budget.take(stepsOfText + text.length * stepsOfCharacter);
-      counted.budget = budget;
-      // `engine.test` first checks the argument's type, which takes as long as matching a short text.
-      return matcher.match(text);
-    },
-  };
-}
-
-/** A state of the engine's DFA: its NFA instructions, and the next state for each class of characters, as far as it is cached. */
-interface EngineState {
-  readonly nfaStates: readonly number[];
-  readonly next: readonly unknown[] | null;
-}
-
-/**
- * Counts the engine's uncached steps by wrapping its methods, because only the engine knows what is cached. Repeating a text is a
- * hundred times cheaper.
- */
-function countSteps(engine: RE2JS, instructions: number): { budget: StepBudget | undefined } {
-  const counted: { budget: StepBudget | undefined } = { budget: undefined };
-  const { dfa } = engine.re2();
-  const [step, match] = [dfa.step.bind(dfa), dfa.match.bind(dfa)];
-  dfa.step = (state: EngineState, kind: number, character: number, anchor: number) => {
-    const isKnown = (state.next?.[kind] ?? null) !== null;
-    const next: EngineState | null = step(state, kind, character, anchor);
-    const states = next?.nfaStates.length ?? instructions;
-    if (!isKnown) counted.budget?.take(stepsOfNew + dfa.numClasses / 100 + states * stepsOfInstruction);
-    return next;
-  };
-  dfa.match = (...given: Parameters<typeof match>) => {
-    const found: boolean | null = match(...given);
-    // The cache is full, so the engine falls back to its NFA, which checks all instructions for each character.
-    if (found === null)
-      counted.budget?.take(given[0].endPos() * (stepsOfCharacter + instructions * stepsOfInstruction));
-    return found;
-  };
-  return counted;
-}
-
-function assertIsPattern(source: string): void {
   try {
-    nativePattern(source);
+    new RegExp(source, "u");
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /, "") : String(error);
     throw cannotUse(source, `it is not a valid regular expression (${reason})`);
   }
-}
-
-function engineOf(source: string): RE2JS {
   try {
-    return RE2JS.compile(translatePattern(source).translated);
+    return new LinearPattern(parsePattern(source));
   } catch (error) {
-    if (error instanceof UntranslatableError) throw cannotUse(source, error.message);
-    const reason = error instanceof Error ? error.message : String(error);
-    throw cannotUse(source, /repeat/.test(reason) ? "it repeats a part more than 1,000 times" : reason);
+    if (error instanceof UnsupportedPatternError) throw cannotUse(source, error.message);
+    throw error;
   }
 }
 
-/** Characters of a pattern that a message quotes. */
-const mostShown = 80;
+function cannotUse(source: string, reason: string): SchemaError {
+  return new SchemaError(`its pattern ${shortened(source, maxShown)} is not accepted: ${reason}`);
+}
 
-export function cannotUse(source: string, reason: string): SchemaError {
-  return new SchemaError(`its pattern ${shortened(source, mostShown)} is not accepted: ${reason}`);
+/** The characters that all sets of the pattern treat alike. */
+interface CharacterClass {
+  readonly id: number;
+  /** The sets that contain them. */
+  readonly sets: ReadonlySet<number>;
+  /** Whether `\b` counts them as part of a word. */
+  readonly isWord: boolean;
+}
+
+/** How far the pattern has been followed when some text was read. */
+interface State {
+  /** The instructions that go on from there. */
+  readonly pending: readonly number[];
+  readonly isAfterWord: boolean;
+  /** The next state, by the id of the next character's class, as far as it is known. */
+  readonly next: State[];
+}
+
+/** The state once some part of the text has matched. */
+const matched: State = { pending: [], isAfterWord: false, next: [] };
+const endOfText: CharacterClass = { id: 0, sets: new Set(), isWord: false };
+
+class LinearPattern implements TextPattern {
+  readonly #program: PatternProgram;
+  readonly #hasBoundaries: boolean;
+  readonly #start: State;
+  readonly #states = new Map<string, State>();
+  #kept = 0;
+  readonly #classes = new Map<string, CharacterClass>();
+  /** The classes of characters (code points) that texts have had. */
+  readonly #characters = new Map<number, CharacterClass>();
+
+  constructor(program: PatternProgram) {
+    this.#program = program;
+    this.#hasBoundaries = program.instructions.some(
+      one => one.kind === "assertion" && (one.assertion === "\\b" || one.assertion === "\\B"),
+    );
+    this.#start = { pending: [program.start], isAfterWord: false, next: [] };
+  }
+
+  test(text: string, budget: StepBudget): boolean {
+    budget.take(stepsOfText + text.length * stepsOfCharacter);
+    let state = this.#start;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.codePointAt(at) ?? 0;
+      if (code > 0xffff) at += 1;
+      const character = this.#characters.get(code) ?? this.#classOf(code, budget);
+      state = state.next[character.id] ?? this.#step(state, character, budget);
+      if (state === matched) return true;
+    }
+    return (state.next[endOfText.id] ?? this.#step(state, endOfText, budget)) === matched;
+  }
+
+  #classOf(code: number, budget: StepBudget): CharacterClass {
+    const { sets } = this.#program;
+    budget.take(sets.length);
+    const character = String.fromCodePoint(code);
+    const containing = [...sets.keys()].filter(index => sets[index]?.(character));
+    const isWord = /\w/.test(character);
+    const key = `${containing.join()}${this.#hasBoundaries && isWord ? "w" : ""}`;
+    const found = this.#classes.get(key) ?? { id: this.#classes.size + 1, sets: new Set(containing), isWord };
+    this.#classes.set(key, found);
+    if (this.#characters.size >= maxCharacters) this.#characters.clear();
+    this.#characters.set(code, found);
+    return found;
+  }
+
+  #step(state: State, character: CharacterClass, budget: StepBudget): State {
+    const { instructions, start } = this.#program;
+    const holds: Record<Assertion, boolean> = {
+      "^": state === this.#start,
+      $: character === endOfText,
+      "\\b": state.isAfterWord !== character.isWord,
+      "\\B": state.isAfterWord === character.isWord,
+    };
+    // A match may begin at any character.
+    const next = new Set([start]);
+    // What is added during the loop is visited too.
+    const visited = new Set(state.pending);
+    let isMatch = false;
+    for (const index of visited) {
+      const instruction = instructions[index];
+      if (instruction?.kind === "branch") for (const target of instruction.targets) visited.add(target);
+      else if (instruction?.kind === "assertion" && holds[instruction.assertion]) visited.add(instruction.next);
+      else if (instruction?.kind === "character" && character.sets.has(instruction.set)) next.add(instruction.next);
+      else if (instruction?.kind === "match") isMatch = true;
+    }
+    budget.take(stepsOfNew + visited.size * stepsOfInstruction);
+    const found = isMatch ? matched : this.#stateOf(next, this.#hasBoundaries && character.isWord);
+    state.next[character.id] = found;
+    return found;
+  }
+
+  #stateOf(instructions: ReadonlySet<number>, isAfterWord: boolean): State {
+    const pending = [...Uint16Array.from(instructions).sort()];
+    const key = `${isAfterWord ? "w" : ""}${String.fromCharCode(...pending)}`;
+    const known = this.#states.get(key);
+    if (known !== undefined) return known;
+    this.#kept += pending.length;
+    if (this.#kept > maxKept) {
+      this.#states.clear();
+      this.#start.next.length = 0;
+      this.#kept = pending.length;
+    }
+    const state: State = { pending, isAfterWord, next: [] };
+    this.#states.set(key, state);
+    return state;
+  }
 }

@@ -42,8 +42,7 @@ function makeRequired(operand: JsonValue, context: KeywordContext): SchemaCheck 
     let good = true;
     for (const name of names) {
       if (Object.hasOwn(value, name)) continue;
-      const message = `must have required property '${name}'`;
-      good = walk.fail(context.schema, "required", { missingProperty: name }, message);
+      good = walk.fail(context.schema, "required", { missingProperty: name });
       if (walk.endsAtFirst) break;
     }
     return good;
@@ -64,13 +63,7 @@ function makeDependentRequired(operand: JsonValue, context: KeywordContext): Sch
       walk.budget.take(1 + others.length);
       const missing = Object.hasOwn(value, name) ? others.find(other => !Object.hasOwn(value, other)) : undefined;
       if (missing === undefined) continue;
-      const params = { missingProperty: missing };
-      return walk.fail(
-        context.schema,
-        "dependentRequired",
-        params,
-        `must have property ${missing} when property ${name} is present`,
-      );
+      return walk.fail(context.schema, "dependentRequired", { missingProperty: missing });
     }
     return true;
   };
@@ -135,13 +128,7 @@ function makeMembers(_: JsonValue, context: KeywordContext): SchemaCheck {
       if (schemas.length === 0 && others !== undefined) schemas.push(others);
       if (schemas.length > 0) seen?.members.add(name);
       const isRefused = schemas[0] === others && additional === false;
-      if (isRefused)
-        good = walk.fail(
-          schema,
-          "additionalProperties",
-          { additionalProperty: name },
-          "must NOT have additional properties",
-        );
+      if (isRefused) good = walk.fail(schema, "additionalProperties", { additionalProperty: name });
       else for (const inner of schemas) if (!walk.visitPart(name, inner, value[name] ?? null)) good = false;
       if (!good && walk.endsAtFirst) break;
     }
@@ -158,8 +145,7 @@ function makeUnevaluated(operand: JsonValue, { schema, compile }: KeywordContext
       walk.budget.take(1);
       if (seen?.members.has(name)) continue;
       seen?.members.add(name);
-      const message = "must NOT have unevaluated properties";
-      if (operand === false) good = walk.fail(schema, "unevaluatedProperties", { unevaluatedProperty: name }, message);
+      if (operand === false) good = walk.fail(schema, "unevaluatedProperties", { unevaluatedProperty: name });
       else if (!walk.visitPart(name, inner, value[name] ?? null)) good = false;
       if (!good && walk.endsAtFirst) break;
     }

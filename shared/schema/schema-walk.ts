@@ -1,16 +1,14 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { StepBudget } from "./step-budget.ts";
 
-/** A violation of a schema, in the same shape and words as Ajv's errors. */
+/** A rule of a schema that a value breaks. describe-problem.ts words it. */
 export interface SchemaProblem {
   /** The keyword that failed. */
   readonly keyword: string;
   /** The property names and indexes that lead to the part of the value that is wrong. */
   readonly path: readonly (string | number)[];
-  /** What the keyword requires. */
+  /** What the keyword requires, under the names that Ajv uses. */
   readonly params: { readonly [name: string]: JsonValue };
-  /** Completes a sentence that starts with the name of the part. */
-  readonly message: string;
   /** The schema that contains the keyword. */
   readonly parentSchema: JsonObject;
   /** The property name, if the name itself is invalid. */
@@ -119,7 +117,7 @@ export class SchemaWalk {
   }
 
   /** Reports a problem. */
-  fail(parentSchema: JsonObject, keyword: string, params: SchemaProblem["params"], message: string): false {
+  fail(parentSchema: JsonObject, keyword: string, params: SchemaProblem["params"] = {}): false {
     if (this.#muted > 0 || this.#problems.length >= this.#most) return false;
     const name = this.#propertyName;
     const path = [...this.#path];
@@ -127,7 +125,6 @@ export class SchemaWalk {
       keyword,
       path,
       params,
-      message,
       parentSchema,
       ...(name !== undefined && { propertyName: name }),
     });

@@ -52,21 +52,21 @@ export class StepBudget {
   /** Call it before doing the work. Throws OutOfStepsError. */
   take(steps: number): void {
     this.#taken += steps;
-    if (this.#taken > stepsOfCheck) throw new OutOfStepsError("checking it would take too long");
+    if (this.#taken > stepsOfCheck) throw new OutOfStepsError();
     this.#left -= steps;
     if (this.#left >= 0) return;
     this.#spare.left += this.#left;
     this.#left = 0;
     if (this.#spare.left < 0) {
       this.#spare.left = 0;
-      throw new OutOfStepsError("checking it would take too long");
+      throw new OutOfStepsError();
     }
   }
 
   /** Goes one level deeper; call `leave` on the way back. Throws OutOfStepsError. */
   enter(): void {
     this.#depth += 1;
-    if (this.#depth > deepestWalk) throw new OutOfStepsError("checking it would nest too deeply");
+    if (this.#depth > deepestWalk) throw new OutOfStepsError();
   }
 
   leave(): void {

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 const keyBudget = { promise: "S15", test: "test/main/daemon/key-budget.test.ts" };
 const starvation = { promise: "S15", test: "test/main/daemon/starvation.test.ts" };
 const compileSchema = { promise: "S16", test: "test/shared/schema/compile-schema.test.ts" };
-const comparedPattern = { promise: "S16", test: "test/main/scopes/compared-pattern.test.ts" };
+const linearPattern = { promise: "S16", test: "test/shared/schema/linear-pattern.test.ts" };
 
 /** Ways for one key, file or schema to keep the daemon from everybody else: S15 and S16. */
 export const mutants: readonly Mutant[] = [
@@ -112,15 +112,15 @@ export const mutants: readonly Mutant[] = [
     name: "not to their pairs",
   },
   {
-    ...comparedPattern,
+    ...linearPattern,
     removed: "the linear-time engine (patterns use JavaScript's own)",
     file: "shared/schema/linear-pattern.ts",
-    find: "return matcher.match(text);",
-    replace: `return new RegExp(source, "u").test(text);`,
+    find: "return new LinearPattern(parsePattern(source));",
+    replace: `return { test: (text: string) => new RegExp(source, "u").test(text) };`,
     name: "a pattern prone to backtracking",
   },
   {
-    ...comparedPattern,
+    ...linearPattern,
     removed: "counting the steps of a pattern",
     file: "shared/schema/linear-pattern.ts",
     find: "budget.take(stepsOfText + text.length * stepsOfCharacter);",
@@ -128,11 +128,19 @@ export const mutants: readonly Mutant[] = [
     name: "a pattern prone to backtracking",
   },
   {
-    ...comparedPattern,
+    ...linearPattern,
+    removed: "counting the instructions that a pattern checks for the first time",
+    file: "shared/schema/linear-pattern.ts",
+    find: "budget.take(stepsOfNew + visited.size * stepsOfInstruction);",
+    replace: "",
+    name: "states computed for the first time",
+  },
+  {
+    ...linearPattern,
     removed: "multiplying the size of a repeated part by its count",
-    file: "shared/schema/translate-pattern.ts",
-    find: "const size = (most ?? Math.max(least, 1)) * (part.size + 1);",
-    replace: "const size = part.size + 1;",
+    file: "shared/schema/parse-pattern.ts",
+    find: "assertFits((most ?? Math.max(least, 1)) * (part.size + 1))",
+    replace: "part.size + 1",
     name: "is rejected before it is compiled",
   },
   {

@@ -2,7 +2,6 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
-import { comparedPattern } from "../../main/scopes/compared-pattern.ts";
 import { compileScope, Scopes } from "../../main/scopes/scopes.ts";
 import { isConfig } from "../../main/store/repository/repository-files.ts";
 import { interpretConfig, type Locate } from "../../main/store/values/interpret.ts";
@@ -23,7 +22,7 @@ const mostProblems = 100;
 
 function allScopes(): Scopes {
   const scopes = new Scopes();
-  for (const [name, schema] of Object.entries(hostileScopes)) scopes.set(compileScope(name, schema, comparedPattern));
+  for (const [name, schema] of Object.entries(hostileScopes)) scopes.set(compileScope(name, schema));
   return scopes;
 }
 
@@ -78,7 +77,7 @@ describe("S16: a hostile file or schema cannot freeze the daemon:", () => {
   test("new values in a file share a budget for their checks, and values that were set have their own", () => {
     const config = { costly: { a: numbers, b: numbers } };
     const costly = new Scopes();
-    costly.set(compileScope("costly", costlySchema, comparedPattern));
+    costly.set(compileScope("costly", costlySchema));
     const rules = { scopes: costly, isTrusted: () => true };
     const { stored, health } = interpretConfig(config, undefined, rules);
     expect(stored).toEqual({ costly: { a: numbers } });
@@ -123,11 +122,10 @@ describe("S16: a hostile file or schema cannot freeze the daemon:", () => {
 
   test("rejected values of one scope hide no problem of another, and values that wait for trust are reported in full", () => {
     const scope = (name: string, field: object) =>
-      compileScope(
-        name,
-        { type: "object", properties: Object.fromEntries(many(150, index => [`f${index}`, field])) },
-        comparedPattern,
-      );
+      compileScope(name, {
+        type: "object",
+        properties: Object.fromEntries(many(150, index => [`f${index}`, field])),
+      });
     const known = new Scopes();
     const command = { type: "string", default: "", "x-command": true };
     for (const one of [

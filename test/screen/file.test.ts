@@ -135,7 +135,7 @@ describeScreen("the file as text", () => {
     await page.keyboard.type("-7");
     await press(page, "Control+Shift+M");
     const found = page.getByRole("listbox", { name: "Diagnostics" });
-    await reads(found, "Expected 0 to 86,400.");
+    await reads(found, "This must be at least 0.");
     await press(page, "Escape");
     await toEndOfLine(window, `"timeout"`);
     await page.keyboard.type(`,\n"timeuot`);

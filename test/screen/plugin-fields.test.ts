@@ -88,7 +88,7 @@ describeScreen("fields of a custom scope", () => {
     await page.getByRole("option", { name: "blue-green" }).click();
     await strategy.getByRole("button", { name: "Add Share" }).click();
     await strategy.getByRole("spinbutton", { name: "Strategy: Share" }).fill("1.5");
-    await reads(strategy.getByRole("alert"), "Expected 0 to 1.");
+    await reads(strategy.getByRole("alert"), "This must be at most 1.");
     await strategy.getByRole("spinbutton", { name: "Strategy: Share" }).fill("0.25");
     await strategy.getByRole("button", { name: "Add Checks" }).click();
     await reads(strategy.getByRole("alert"), "This must not be empty.");
@@ -116,7 +116,7 @@ describeScreen("fields of a custom scope", () => {
     await poll(window.focused).toBe("textarea Hosts, entry 1: Address");
     await page.keyboard.type("ten.test");
     await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("0");
-    await reads(hosts.getByRole("alert"), "Expected 1 to 65,535.");
+    await reads(hosts.getByRole("alert"), "This must be at least 1.");
     await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("22");
     const waves = field("Waves");
     await window.expand("Waves");
@@ -198,15 +198,15 @@ describeScreen("fields of a custom scope", () => {
     await window.choose("shop");
     const input = window.page.getByRole("spinbutton", { name: "Share" });
     for (const [text, problem] of [
-      ["0", "Expected more than 0."],
-      ["2", "Expected less than 2."],
-      ["0.7", "Expected a multiple of 0.5."],
+      ["0", "This must be more than 0."],
+      ["2", "This must be less than 2."],
+      ["0.7", "This must be a multiple of 0.5."],
     ] as const) {
       await input.fill(text);
       await reads(window.field("Share").getByRole("alert"), problem);
     }
     await window.expand("Size");
     await window.field("Size").getByRole("button", { name: "Remove high of Size" }).click();
-    await reads(window.field("Size").getByRole("alert"), "Expected at least 2 entries.");
+    await reads(window.field("Size").getByRole("alert"), "This must have at least 2 members.");
   });
 });

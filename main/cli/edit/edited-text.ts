@@ -86,10 +86,9 @@ export async function editValue(
 /** The daemon's scopes, to check a text as the daemon does. */
 async function scopesOf(client: RepoconfClient): Promise<Scopes> {
   const { compileScope, Scopes: AllScopes } = await import("../../scopes/scopes.ts");
-  const { comparedPattern } = await import("../../scopes/compared-pattern.ts");
   const scopes = new AllScopes();
   for (const { scope, schema } of await client.run("scope/list", {}))
-    if (scope !== "svc") scopes.set(compileScope(scope, schema, comparedPattern));
+    if (scope !== "svc") scopes.set(compileScope(scope, schema));
   return scopes;
 }
 

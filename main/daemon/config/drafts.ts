@@ -2,14 +2,15 @@ import { rename } from "node:fs/promises";
 import pLimit from "p-limit";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
-import { isJsonObject, sameJson } from "../../../shared/json.ts";
+import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults } from "../../../shared/protocol.ts";
+import { compileSchema } from "../../../shared/schema/compile-schema.ts";
+import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { masksAnything } from "../../../shared/scopes/masks.ts";
 import type { DurableTextFile } from "../../files/durable-text-file.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import { JsonTextError, readJsonText } from "../../files/json-text.ts";
-import { ajvForOwnSchemas } from "../../scopes/own-schemas.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { draftSchema } from "../socket/argument-schemas.ts";
 import { jsonBytes } from "../socket/measure.ts";
@@ -218,11 +219,9 @@ function keyOf(name: Draft | DraftName): string {
 }
 
 function parseDrafts(value: unknown): DraftsData {
-  const validate = ajvForOwnSchemas({ allowUnionTypes: true }).compile<readonly Draft[]>({
-    type: "array",
-    items: draftSchema,
-  });
+  const schema = compileSchema(draftSchema);
+  const isDraft = (draft: JsonValue) => schema.check(draft, new SpareSteps()).problems.length === 0;
   const drafts = isJsonObject(value) ? value["drafts"] : undefined;
-  if (!validate(drafts)) throw new SyntaxError(`it is not { "drafts": [...] }`);
+  if (!Array.isArray(drafts) || !drafts.every(isDraft)) throw new SyntaxError(`it is not { "drafts": [...] }`);
   return { drafts };
 }

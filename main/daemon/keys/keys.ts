@@ -5,12 +5,13 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { type Grants, isOpenScope } from "../../../shared/grants.ts";
 import type { ClientProof } from "../../../shared/handshake.ts";
 import { isJsonObject } from "../../../shared/json.ts";
+import { compileSchema } from "../../../shared/schema/compile-schema.ts";
+import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import { sign } from "../../home/credentials.ts";
 import type { Home } from "../../home/home.ts";
 import { HomeError, privateFile } from "../../home/prepare-home.ts";
-import { ajvForOwnSchemas } from "../../scopes/own-schemas.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import type { KeyEvent } from "../observe/audit-log.ts";
 import { grantsSchema } from "../socket/argument-schemas.ts";
@@ -319,13 +320,13 @@ function refused(code: 1101 | 1111, message: string, argument: string): Repoconf
 }
 
 function parseKeys(value: unknown): KeysData {
-  const validateGrants = ajvForOwnSchemas().compile(grantsSchema);
+  const grants = compileSchema(grantsSchema);
   if (!isJsonObject(value) || !Array.isArray(value["keys"])) throw new SyntaxError(`it is not { "keys": [...] }`);
   for (const key of value["keys"]) {
     const wellFormed =
       isJsonObject(key) &&
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
-      validateGrants(key["grants"]) &&
+      grants.check(key["grants"] ?? null, new SpareSteps()).problems.length === 0 &&
       ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string");
     if (!wellFormed) throw new SyntaxError("one of its keys is invalid");
   }

@@ -50,8 +50,7 @@ async function compiled(name: string, text: string): Promise<Scope> {
   try {
     if (name === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
     const { value } = await readJsonText(text);
-    const { comparedPattern } = await import("../../scopes/compared-pattern.ts");
-    return await runInParts(compilingScope(name, value, comparedPattern));
+    return await runInParts(compilingScope(name, value));
   } catch (error) {
     if (!(error instanceof ScopeSchemaError || error instanceof JsonTextError)) throw error;
     throw new RepoconfError(1101, `This schema cannot be used: ${error.message}. Correct it and retry.`);

@@ -4,7 +4,7 @@ import { argumentSchemas, grantsSchema } from "../../../main/daemon/socket/argum
 import { settingsSchema } from "../../../main/home/settings.ts";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
 
-// The daemon skips this check at startup, as these schemas are part of the program (own-schemas.ts).
+// The daemon skips this check at startup, as these schemas are part of the program (dispatch.ts).
 const schemas = {
   "of the settings": settingsSchema,
   "of grants": grantsSchema,

@@ -28,6 +28,17 @@ test.each([
   ["a number between two steps", { multipleOf: 5 }, 7, "must be a multiple of 5"],
   ["too few items", { minItems: 2 }, [1], "must have at least 2 items"],
   ["too many members", { maxProperties: 1 }, { a: 1, b: 2 }, "must have at most 1 members"],
+  ["a number that may be null", { type: ["number", "null"] }, "x", "must be a number or null, not a string"],
+  ["one of several schemas", { oneOf: [{ minimum: 1 }, { maximum: 2 }] }, 1, "must match exactly one schema in oneOf"],
+  ["a schema that must not match", { not: { type: "null" } }, null, "must not match the schema in not"],
+  [
+    "items that are missing",
+    { contains: { type: "null" }, minContains: 2, maxContains: 3 },
+    [null],
+    "must contain at least 2 and at most 3 items that match the schema in contains",
+  ],
+  ["an item too many", { prefixItems: [true], items: false }, [1, 2], "must not have more than 1 items"],
+  ["an unknown member", { unevaluatedProperties: false }, { a: 1 }, `must not have the member "a"`],
   [
     "a member's name",
     { propertyNames: { minLength: 1 } },
