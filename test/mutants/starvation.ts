@@ -129,14 +129,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...linearPattern,
-    removed: "counting the instructions that a pattern checks for the first time",
-    file: "shared/schema/linear-pattern.ts",
-    find: "budget.take(stepsOfNew + visited.size * stepsOfInstruction);",
-    replace: "",
-    name: "states computed for the first time",
-  },
-  {
-    ...linearPattern,
     removed: "multiplying the size of a repeated part by its count",
     file: "shared/schema/parse-pattern.ts",
     find: "assertFits((most ?? Math.max(least, 1)) * (part.size + 1))",
