@@ -4,7 +4,8 @@ import type { Logger } from "pino";
 import { RepoconfClient } from "../../shared/client/client.ts";
 import type { ShellSession } from "../../shared/shell-bridge.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
-import { createDaemon, type Daemon, HomeInUseError } from "../daemon/daemon.ts";
+import { createDaemon, type Daemon } from "../daemon/daemon.ts";
+import { HomeInUseError } from "../daemon/home/held-home.ts";
 import type { Home } from "../home/home.ts";
 
 export interface AppDaemonOptions {

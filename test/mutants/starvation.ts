@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...starvation,
     removed: "the size limit of a page",
-    file: "main/daemon/operations/pages.ts",
+    file: "main/daemon/config/pages.ts",
     find: " || this.#bytes >= limits.pageBytes",
     replace: "",
     name: "a page of the history ends early",

@@ -50,9 +50,10 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   if (background) closeInheritedDescriptors();
   // Node's own answer to this signal is a debugger that every user of the machine can connect to.
   process.on("SIGUSR1", () => {});
-  const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder, isDefaultHome }, { RotatingLog }, { pino }] =
+  const [{ createDaemon }, { HomeInUseError }, { homeAt, homeFolder, isDefaultHome }, { RotatingLog }, { pino }] =
     await Promise.all([
       import("../../daemon/daemon.ts"),
+      import("../../daemon/home/held-home.ts"),
       import("../../home/home.ts"),
       import("../../files/rotating-log.ts"),
       import("pino"),

@@ -3,7 +3,7 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allows } from "../../../shared/grants.ts";
 import type { ConfigChanged, FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
 import type { Actor, HistoryRecord, RecordedChange } from "../../store/types.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "../keys/caller.ts";
 
 /**
  * A change of one field (`path`) or of all fields, as the caller may see it; undefined if it changes nothing that the caller may

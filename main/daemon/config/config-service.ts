@@ -24,7 +24,7 @@ import type {
 } from "../../store/types.ts";
 import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts";
 import type { Turn, Yielding } from "../../time/yielding.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "../keys/caller.ts";
 import { actorName, viewChange, viewRecord } from "./change-views.ts";
 import { ConfigViews, narrow, readableConfig } from "./config-views.ts";
 

@@ -9,7 +9,7 @@ import type { HistoryPlace } from "../../store/history/merged-history.ts";
 import { formatPosition } from "../../store/log/commit-log.ts";
 import type { RepositoryStore } from "../../store/store.ts";
 import type { Turn } from "../../time/yielding.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "../keys/caller.ts";
 import { viewRecord } from "./change-views.ts";
 import type { ConfigService } from "./config-service.ts";
 import { sealPosition } from "./sealed-position.ts";

@@ -7,7 +7,7 @@ import type { Query } from "../../../shared/query/parse-query.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { hashOfValue } from "../../store/values/trusted-values.ts";
 import type { Turn } from "../../time/yielding.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "../keys/caller.ts";
 import type { ConfigService } from "./config-service.ts";
 import { findRepositories } from "./search.ts";
 

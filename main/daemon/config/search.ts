@@ -14,7 +14,7 @@ import {
 import type { Query } from "../../../shared/query/parse-query.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Turn } from "../../time/yielding.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "../keys/caller.ts";
 import type { ConfigService } from "./config-service.ts";
 
 /** A repository that was checked, and what was found there. */

@@ -7,18 +7,7 @@ import { syncFolder } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
 import { readRemote } from "../../git/git-remote.ts";
 import type { Home } from "../../home/home.ts";
-import { takeLock } from "../../home/lock.ts";
-import {
-  assertKnownFormat,
-  HomeError,
-  homeFormat,
-  makeHomeFolder,
-  markFormat,
-  prepareHome,
-  privateFile,
-  sharedHomeFormat,
-} from "../../home/prepare-home.ts";
-import { completeRestore } from "../../home/restore.ts";
+import { HomeError, homeFormat, markFormat, privateFile, sharedHomeFormat } from "../../home/prepare-home.ts";
 import { Settings, type SettingsValues } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
@@ -29,6 +18,7 @@ import { sharedScopesFileName } from "../../store/shared/shared-scopes.ts";
 import { positionFileName } from "../../store/shared/stream-position.ts";
 import type { RepositoryStore } from "../../store/store.ts";
 import { systemClock } from "../../time/clock.ts";
+import { HeldHome, HomeInUseError } from "./held-home.ts";
 import { openHomeStore } from "./home-store.ts";
 
 export interface CopyOptions {
@@ -98,15 +88,16 @@ interface Held extends AsyncDisposable {
 }
 
 async function holdHome(home: Home): Promise<Held> {
-  await assertKnownFormat(home);
-  await makeHomeFolder(home);
-  const lock = takeLock(home.lockFile);
-  if (lock === undefined)
+  const held = await HeldHome.open(
+    home,
+    () => {},
+    () => {},
+  ).catch((error: unknown) => {
+    if (!(error instanceof HomeInUseError)) throw error;
     throw new HomeError(`A daemon is running on the home ${home.folder}. Stop it (repoconf stop) and retry.`);
-  const release = async () => lock.release();
+  });
+  const release = async () => held.release();
   try {
-    await completeRestore(home);
-    await prepareHome(home);
     const { values } = await Settings.open(home, systemClock, message => {
       throw new HomeError(message);
     });
@@ -130,16 +121,17 @@ async function withStore<Result>(
   await scopeFiles.reload();
   const { log: _, ...own } = settings;
   const store = await openHomeStore({
-    home,
-    scopeFiles,
-    reloadScopes: () => scopeFiles.reload(),
-    // A home that is copied to a shared log still uses its own, although the settings may already name the shared one.
-    settings: () => (address === undefined ? own : settings),
-    ...(address !== undefined && { address }),
-    scopes,
+    held: { home, assertHeld: () => {} },
+    files: {
+      scopes,
+      scopeFiles,
+      // A home that is copied to a shared log still uses its own, although the settings may already name the shared one.
+      settings: { values: address === undefined ? own : settings },
+      reloadScopes: () => scopeFiles.reload(),
+    },
+    address,
     clock: systemClock,
     onProblem,
-    assertHeld: () => {},
   });
   try {
     for (const id of store.ids()) await store.read(id);

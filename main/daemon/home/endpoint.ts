@@ -8,9 +8,10 @@ import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import type { Clock } from "../../time/clock.ts";
+import type { HeldHome } from "./held-home.ts";
 
 export function newEndpoint(
-  { url, socket }: Pick<Endpoint, "url" | "socket">,
+  { url, socket }: { readonly url: string; readonly socket?: string | undefined },
   version: string,
   startedAt: Date,
 ): Endpoint {
@@ -26,11 +27,42 @@ export function newEndpoint(
   };
 }
 
+/** daemon.json: written when the daemon answers, kept while it runs, and removed at its end. */
+export class EndpointFile {
+  readonly #held: HeldHome;
+  readonly #clock: Clock;
+  readonly #fileSystem: FileSystem;
+  #written: Endpoint | undefined;
+
+  constructor(held: HeldHome, clock: Clock, fileSystem: FileSystem) {
+    this.#held = held;
+    this.#clock = clock;
+    this.#fileSystem = fileSystem;
+  }
+
+  /** Throws HomeError if the disk has no space for it. */
+  async write(endpoint: Endpoint): Promise<void> {
+    await writeEndpoint(this.#held.home, endpoint, this.#fileSystem);
+    this.#written = endpoint;
+  }
+
+  /** Writes it again if it is missing or was changed. Returns whether it did. */
+  async keep(): Promise<boolean> {
+    const { home } = this.#held;
+    return this.#written !== undefined && keepEndpoint(home, this.#written, this.#clock, this.#fileSystem);
+  }
+
+  async remove(): Promise<void> {
+    // If the home was replaced, the file belongs to another daemon.
+    if (this.#written !== undefined && this.#held.check()) await removeEndpoint(this.#held.home);
+  }
+}
+
 /**
  * Writes daemon.json. On a full disk it uses the space that an earlier start reserved for this, so that clients can still
  * read. Throws HomeError if there is no space at all.
  */
-export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: FileSystem): Promise<void> {
+async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: FileSystem): Promise<void> {
   const write = () => privateFile(home, home.endpointFile, fileSystem).write(textOf(endpoint));
   try {
     await write();
@@ -61,8 +93,7 @@ function isFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes(systemErrorCode(error) ?? "");
 }
 
-/** Writes daemon.json again if it is missing or was changed. Returns whether it did. */
-export async function keepEndpoint(
+async function keepEndpoint(
   home: Home,
   endpoint: Endpoint,
   clock: Clock,
@@ -85,7 +116,7 @@ export async function keepEndpoint(
   return true;
 }
 
-export async function removeEndpoint(home: Home): Promise<void> {
+async function removeEndpoint(home: Home): Promise<void> {
   try {
     await unlink(home.endpointFile);
   } catch (error) {

@@ -1,21 +1,23 @@
 import { basename } from "node:path";
-import type { Home } from "../../home/home.ts";
 import type { Clock } from "../../time/clock.ts";
 import { inTurn } from "../../time/in-turn.ts";
+import type { Authentication } from "../keys/authentication.ts";
+import type { Connections } from "../socket/connections.ts";
+import type { EndpointFile } from "./endpoint.ts";
 import type { HeldHome } from "./held-home.ts";
 
 export interface HomeUpkeepOptions {
-  readonly home: Home;
   readonly held: HeldHome;
   readonly clock: Clock;
   /** Milliseconds between two regular checks. */
-  readonly interval: number;
-  /** Restores the files that clients need to find the daemon and to authenticate. */
-  repair(): Promise<void>;
-  onProblem(message: string, context: object): void;
+  readonly rescanInterval: number;
+  readonly endpointFile: EndpointFile;
+  readonly authentication: Authentication;
+  readonly connections: Connections;
+  onProblem(message: string, context?: object): void;
 }
 
-/** While the daemon runs, detects that it lost the home, or that its own files were removed from it. */
+/** While the daemon runs, detects that it lost the home, and restores its own files if they were removed from it. */
 export class HomeUpkeep {
   readonly #options: HomeUpkeepOptions;
   readonly #names: ReadonlySet<string>;
@@ -26,12 +28,12 @@ export class HomeUpkeep {
 
   constructor(options: HomeUpkeepOptions) {
     this.#options = options;
-    const { folder, lockFile, endpointFile, ownerKeyFile } = options.home;
+    const { folder, lockFile, endpointFile, ownerKeyFile } = options.held.home;
     this.#names = new Set([folder, lockFile, endpointFile, ownerKeyFile].map(path => basename(path)));
     this.#repairInTurn = inTurn(
       async () => {
         if (!this.#running || !options.held.check()) return;
-        await options.repair();
+        await this.#repair();
         this.#reported = "";
       },
       error => {
@@ -63,10 +65,27 @@ export class HomeUpkeep {
     if (this.#running && this.#options.held.check()) await this.#repairInTurn();
   }
 
+  /** Restores the files that clients need to find the daemon and to authenticate, and ends keys and sessions that are over. */
+  async #repair(): Promise<void> {
+    const { authentication, connections, endpointFile, onProblem } = this.#options;
+    const { keys, sessions } = authentication;
+    for (const id of sessions.endLapsed()) connections.disconnectKey(id);
+    const following = keys.followOwnerKey(ended => {
+      onProblem("owner.key was removed or replaced: the old key and all sessions were revoked");
+      // Removing the owner's key revokes everything that had its rights.
+      for (const id of [ended, ...sessions.endAll()]) connections.disconnectKey(id);
+    });
+    // Each must run even if the other fails.
+    const [followed, kept] = await Promise.allSettled([following, endpointFile.keep()]);
+    if (kept.status === "rejected") throw kept.reason;
+    if (kept.value) onProblem("daemon.json was missing or changed, and was written again");
+    if (followed.status === "rejected") throw followed.reason;
+  }
+
   async #checkAndSchedule(): Promise<void> {
     await this.#check();
     if (!this.#running) return;
-    const { clock, interval } = this.#options;
-    this.#cancel = clock.schedule(interval, () => void this.#checkAndSchedule());
+    const { clock, rescanInterval } = this.#options;
+    this.#cancel = clock.schedule(rescanInterval, () => void this.#checkAndSchedule());
   }
 }

@@ -1,17 +1,23 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Endpoint } from "../../home/endpoint-file.ts";
+import { identityProof } from "../../home/identity.ts";
+import type { Authentication } from "../keys/authentication.ts";
 import { bearerOf } from "../keys/key-text.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Refusals } from "../observe/refusals.ts";
+import type { RunState } from "../run-state.ts";
 import type { Screen } from "./screen.ts";
+import type { DaemonServer } from "./server.ts";
 
 export interface RoutesOptions {
-  identityProof(nonce: string | null): string | undefined;
-  isReady(): boolean;
-  readonly version: string;
+  readonly endpoint: Endpoint;
+  readonly runState: Pick<RunState, "isRunning">;
   /** Undefined if only the daemon was built. */
   readonly screen: Screen | undefined;
-  /** Whether a request is to the screen's own host. */
-  isForScreen(request: IncomingMessage): boolean;
-  /** The daemon's metrics, for the owner's key; undefined for any other key. */
-  metrics(key: string): Promise<{ readonly text: string; readonly type: string } | undefined>;
+  readonly server: Pick<DaemonServer, "isForScreen">;
+  readonly authentication: Authentication;
+  readonly metrics: Metrics;
+  readonly refusals: Refusals;
 }
 
 /**
@@ -23,7 +29,7 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
     if (url === null) return answer(response, 400, "Invalid path.");
     if (request.method !== "GET" && request.method !== "HEAD")
       return answer(response, 405, "Only GET and HEAD are supported.", { Allow: "GET, HEAD" });
-    if (options.isForScreen(request)) {
+    if (options.server.isForScreen(request)) {
       answerScreen(options, url.pathname, request, response);
       return;
     }
@@ -31,14 +37,14 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
       case "/livez":
         return answer(response, 200, "alive");
       case "/readyz":
-        return options.isReady() ? answer(response, 200, "ready") : answer(response, 503, "not ready");
+        return options.runState.isRunning ? answer(response, 200, "ready") : answer(response, 503, "not ready");
       case "/metrics":
         answerMetrics(options, request, response).catch(() =>
           answer(response, 500, "The metrics could not be collected."),
         );
         return;
       case "/identity": {
-        const proof = options.identityProof(url.searchParams.get("nonce"));
+        const proof = identityProof(options.endpoint, url.searchParams.get("nonce"));
         return proof === undefined
           ? answer(response, 400, "nonce must be 32 to 128 hexadecimal digits.")
           : answer(response, 200, proof);
@@ -47,7 +53,7 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
         return answer(
           response,
           200,
-          `Repoconf ${options.version} is running. Tools connect here with Socket.IO and an API key; to open the screen: repoconf ui`,
+          `Repoconf ${options.endpoint.version} is running. Tools connect here with Socket.IO and an API key; to open the screen: repoconf ui`,
         );
       default:
         return answer(response, 404, "Not found.");
@@ -71,12 +77,15 @@ function answerScreen(
 }
 
 async function answerMetrics(
-  { metrics }: RoutesOptions,
+  { authentication, metrics, refusals }: RoutesOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const numbers = await metrics(bearerOf(request.headers.authorization) ?? "");
-  if (numbers !== undefined) return answer(response, 200, numbers.text.trimEnd(), { "Content-Type": numbers.type });
+  if (authentication.isOwnersKey(bearerOf(request.headers.authorization) ?? "")) {
+    const { text, type } = await metrics.render();
+    return answer(response, 200, text.trimEnd(), { "Content-Type": type });
+  }
+  refusals.noteMetrics();
   answer(response, 401, "The owner's key is required: Authorization: Bearer KEY.", { "WWW-Authenticate": "Bearer" });
 }
 

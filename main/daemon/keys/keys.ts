@@ -15,7 +15,7 @@ import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import type { KeyEvent } from "../observe/audit-log.ts";
 import { grantsSchema } from "../socket/argument-schemas.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "./caller.ts";
 import { hashKey, newKeyText, sameHash } from "./key-text.ts";
 import { findOwnerKey, type Owner, openOwnerKey } from "./owner-key.ts";
 

@@ -5,7 +5,7 @@ import { readUntil } from "../../files/read-until.ts";
 import type { Home } from "../../home/home.ts";
 import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "./caller.ts";
 import { hashKey, newKeyText } from "./key-text.ts";
 
 /** The owner's key. */

@@ -4,7 +4,7 @@ import { type ClientProof, clientText, type Handshake, sessionText } from "../..
 import { sign } from "../../home/credentials.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { KeyEvent } from "../observe/audit-log.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "./caller.ts";
 import { sameHash } from "./key-text.ts";
 import { type Proven, UnauthorizedError } from "./keys.ts";
 

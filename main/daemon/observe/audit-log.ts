@@ -1,11 +1,14 @@
 import type { ErrorCode, RepoconfError } from "../../../shared/errors.ts";
-import type { RotatingLog } from "../../files/rotating-log.ts";
+import { RotatingLog } from "../../files/rotating-log.ts";
+import type { Home } from "../../home/home.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "../keys/caller.ts";
 
 /** An event of a key: it was created, used for the first time, or revoked. */
 export type KeyEvent = "keyMade" | "keyFirstUsed" | "keyRevoked";
 
+/** The audit file and the rotated one together have at most twice this size. */
+const fileBytes = 5_000_000;
 /** Milliseconds during which the refusals of one key are only counted. */
 const countingTime = 1_000;
 
@@ -29,6 +32,20 @@ export class AuditLog {
   constructor(file: RotatingLog, clock: Clock) {
     this.#file = file;
     this.#clock = clock;
+  }
+
+  /** Undefined if the file cannot be written, which is logged: the daemon works without it. */
+  static open(
+    home: Home,
+    clock: Clock,
+    onProblem: (message: string, context: object) => void,
+  ): AuditLog | undefined {
+    try {
+      return new AuditLog(new RotatingLog(home.auditFile, fileBytes), clock);
+    } catch (error) {
+      onProblem("cannot write audit.log; events are not being audited", { error: String(error) });
+      return undefined;
+    }
   }
 
   key(event: KeyEvent, key: string): void {

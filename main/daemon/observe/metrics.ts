@@ -1,15 +1,17 @@
 import type { ChangeSource } from "../../../shared/protocol.ts";
+import type { RepositoryStore } from "../../store/store.ts";
+import type { Yielding } from "../../time/yielding.ts";
+import type { Connections } from "../socket/connections.ts";
+import type { Refusals } from "./refusals.ts";
 
-/** Facts about the daemon, and functions that return its current numbers. */
+/** Facts about the daemon, and what its current numbers are read from. */
 export interface MetricsOptions {
   readonly version: string;
   readonly startedAt: Date;
-  sockets(): number;
-  repositories(): number;
-  /** Refused requests by cause. */
-  refusals(): ReadonlyMap<string, number>;
-  /** How often a long-running task has yielded to other work. */
-  yields(): number;
+  readonly connections: Pick<Connections, "count">;
+  readonly store: Pick<RepositoryStore, "ids">;
+  readonly refusals: Pick<Refusals, "counts">;
+  readonly yielding: Pick<Yielding, "yields">;
 }
 
 /** All causes, so that those that have not occurred are shown as 0 and alerts can be defined for them. */
@@ -50,22 +52,22 @@ export class Metrics {
     const registers = [registry];
     const gauge = (name: string, help: string, value: number) => new Gauge({ name, help, registers }).set(value);
     const counter = (name: string, help: string, value: number) => new Counter({ name, help, registers }).inc(value);
-    const { version, startedAt, sockets, repositories, yields } = this.#options;
+    const { version, startedAt, connections, store, refusals, yielding } = this.#options;
 
     new Gauge({ name: "repoconf_info", help: "The running version.", labelNames: ["version"], registers }).set(
       { version },
       1,
     );
-    gauge("repoconf_sockets", "Clients connected with a key.", sockets());
-    gauge("repoconf_repositories", "Repositories in the home.", repositories());
-    const refusals = new Counter({
+    gauge("repoconf_sockets", "Clients connected with a key.", connections.count);
+    gauge("repoconf_repositories", "Repositories in the home.", [...store.ids()].length);
+    const refused = new Counter({
       name: "repoconf_refusals_total",
       help: "Requests and connections rejected before they reached an operation, by cause.",
       labelNames: ["cause"],
       registers,
     });
-    const refused = this.#options.refusals();
-    for (const cause of new Set([...causes, ...refused.keys()])) refusals.inc({ cause }, refused.get(cause) ?? 0);
+    const { counts } = refusals;
+    for (const cause of new Set([...causes, ...counts.keys()])) refused.inc({ cause }, counts.get(cause) ?? 0);
     const errors = new Counter({
       name: "repoconf_errors_total",
       help: "Errors in replies, by protocol error code.",
@@ -81,7 +83,7 @@ export class Metrics {
       "Changes that the disk, or the server of a shared log, refused (1108); none of them was kept.",
       this.#errors.get(1108) ?? 0,
     );
-    counter("repoconf_yields_total", "Times that a long-running task yielded to other requests.", yields());
+    counter("repoconf_yields_total", "Times that a long-running task yielded to other requests.", yielding.yields);
     const memory = process.memoryUsage();
     gauge("process_resident_memory_bytes", "Resident memory of the process.", memory.rss);
     gauge("nodejs_heap_size_used_bytes", "Memory used by JavaScript values.", memory.heapUsed);

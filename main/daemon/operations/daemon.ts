@@ -1,22 +1,53 @@
-import type { DaemonStatus } from "../../../shared/protocol.ts";
+import type { Endpoint } from "../../home/endpoint-file.ts";
+import type { FileStore } from "../../store/file-store.ts";
+import type { HeldHome } from "../home/held-home.ts";
+import type { HomeFiles } from "../home/home-files.ts";
+import type { Refusals } from "../observe/refusals.ts";
+import type { Connections } from "../socket/connections.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { requireOwner } from "./repo.ts";
 
+export interface DaemonOperationsOptions {
+  readonly held: HeldHome;
+  readonly files: HomeFiles;
+  readonly endpoint: Endpoint;
+  readonly store: FileStore;
+  readonly connections: Connections;
+  readonly refusals: Refusals;
+  onStop(): void;
+}
+
 /** `daemon/*`. Only the owner gets details of the machine. */
-export function daemonOperations(
-  status: () => DaemonStatus,
-  stop: () => void,
-): Pick<Operations, "daemon/status" | "daemon/stop"> {
+export function daemonOperations(options: DaemonOperationsOptions): Pick<Operations, "daemon/status" | "daemon/stop"> {
+  const { held, files, endpoint, store, connections, refusals, onStop } = options;
   return {
     "daemon/status": (_args, { caller }) => {
-      const all = status();
-      if (caller.owner) return { result: all };
-      return { result: { version: all.version, protocol: all.protocol, startedAt: all.startedAt } };
+      const { version, protocol, startedAt, url, pid } = endpoint;
+      if (!caller.owner) return { result: { version, protocol, startedAt } };
+      const { indexing } = store;
+      const { settings, scopeFiles } = files;
+      const problems = [settings.problem, store.problem, ...scopeFiles.problems, ...store.scopeProblems];
+      return {
+        result: {
+          version,
+          protocol,
+          startedAt,
+          home: held.home.folder,
+          url,
+          pid,
+          repositories: [...store.ids()].length,
+          ...(indexing && { indexing }),
+          sockets: connections.count,
+          refusals: Object.fromEntries(refusals.counts),
+          problems: problems.filter(problem => problem !== undefined),
+        },
+      };
     },
 
     "daemon/stop": (_args, { caller }) => {
       requireOwner(caller);
-      stop();
+      // After the reply.
+      setImmediate(onStop);
       return { result: {} };
     },
   };

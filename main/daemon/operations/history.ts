@@ -12,7 +12,7 @@ import { searchHistory } from "../config/history-search.ts";
 import { openPlace, sealPlace } from "../config/sealed-position.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { changeOptions, noField, noRepository } from "./config.ts";
-import { Page } from "./pages.ts";
+import { Page } from "../config/pages.ts";
 import { requireOwner } from "./repo.ts";
 
 type HistoryOperations = Pick<Operations, Extract<keyof Operations, `history/${string}`>>;

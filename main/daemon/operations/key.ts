@@ -1,27 +1,25 @@
 import { ownerGrants } from "../../../shared/grants.ts";
 import type { KeyEntry } from "../../../shared/protocol.ts";
-import type { Keys, StoredKey } from "../keys/keys.ts";
-import type { Sessions } from "../keys/sessions.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { StoredKey } from "../keys/keys.ts";
+import type { Authentication } from "../keys/authentication.ts";
+import type { Caller } from "../keys/caller.ts";
+import type { Connections } from "../socket/connections.ts";
 import type { Operations } from "../socket/dispatch.ts";
-import { page } from "./pages.ts";
+import { page } from "../config/pages.ts";
 import { requireOwner } from "./repo.ts";
 
 type KeyOperations = Pick<Operations, "key/self" | "key/list" | "key/create" | "key/revoke">;
 
 export interface KeyOperationsOptions {
-  readonly keys: Keys;
-  readonly sessions: Sessions;
-  onChanged(): void;
-  /** The number of open connections with this key. */
-  countConnections(id: string): number;
-  /** Ends a key's connections. */
-  disconnect(id: string): void;
+  readonly authentication: Authentication;
+  readonly connections: Connections;
+  onKeysChanged(): void;
 }
 
 /** `key/*`: any key may ask about itself; everything else needs the owner's key. */
 export function keyOperations(options: KeyOperationsOptions): KeyOperations {
-  const { keys, sessions, onChanged, countConnections, disconnect } = options;
+  const { authentication, connections, onKeysChanged } = options;
+  const { keys, sessions } = authentication;
   return {
     "key/self": (_args, { caller }) => ({ result: selfEntry(caller) }),
 
@@ -36,13 +34,13 @@ export function keyOperations(options: KeyOperationsOptions): KeyOperations {
         limit,
         after,
       );
-      return { ...rest, result: result.map(entry => ({ ...entry, connections: countConnections(entry.id) })) };
+      return { ...rest, result: result.map(entry => ({ ...entry, connections: connections.countOf(entry.id) })) };
     },
 
     "key/create": async ({ name, grants, expires }, { caller }) => {
       requireOwner(caller);
       const { stored, key } = await keys.create(name, grants, expires ?? undefined);
-      onChanged();
+      onKeysChanged();
       return { result: { ...keyEntry(stored), key } };
     },
 
@@ -50,11 +48,11 @@ export function keyOperations(options: KeyOperationsOptions): KeyOperations {
       requireOwner(caller);
       if (!sessions.end(id)) {
         await keys.revoke(id);
-        onChanged();
+        onKeysChanged();
       }
       // A session that ends itself must get its reply first.
-      if (caller.keyId === id) setImmediate(() => disconnect(id));
-      else disconnect(id);
+      if (caller.keyId === id) setImmediate(() => connections.disconnectKey(id));
+      else connections.disconnectKey(id);
       return { result: {} };
     },
   };

@@ -3,7 +3,7 @@ import { allowsSomewhere } from "../../../shared/grants.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import type { ScopeSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scope, Scopes } from "../../scopes/scopes.ts";
-import type { Caller } from "../socket/caller.ts";
+import type { Caller } from "../keys/caller.ts";
 import type { Operations } from "../socket/dispatch.ts";
 
 /** `scope/list`: the schemas, reduced to the fields that the key may read in some repository. */

@@ -1,3 +1,4 @@
+import type { DaemonServer } from "../http/server.ts";
 import type { Sessions } from "../keys/sessions.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { requireOwner } from "./repo.ts";
@@ -5,17 +6,16 @@ import { requireOwner } from "./repo.ts";
 /** Milliseconds after which a link expires. */
 const linkLifetime = 60_000;
 
-export interface SessionOperationsOptions {
-  readonly sessions: Sessions;
-  /** `byAddress`: for a browser that cannot resolve the screen's own name. */
-  linkOf(code: string, byAddress: boolean): Promise<string>;
+/** The link with which a page at the screen's origin gets a session. */
+export function linkOf(code: string, screenOrigin: string): string {
+  return `${screenOrigin}/#code=${code}`;
 }
 
 /** `session/*`: the owner's windows (docs/protocol.md, "Sessions"). */
-export function sessionOperations({
-  sessions,
-  linkOf,
-}: SessionOperationsOptions): Pick<Operations, "session/create" | "session/link" | "session/touch"> {
+export function sessionOperations(
+  sessions: Sessions,
+  server: Pick<DaemonServer, "screenOrigin" | "openScreenByAddress">,
+): Pick<Operations, "session/create" | "session/link" | "session/touch"> {
   return {
     "session/create": ({ label }, { caller }) => {
       requireOwner(caller);
@@ -24,7 +24,9 @@ export function sessionOperations({
 
     "session/link": async ({ byAddress }, { caller }) => {
       requireOwner(caller);
-      return { result: { url: await linkOf(sessions.createCode(linkLifetime), byAddress === true) } };
+      const code = sessions.createCode(linkLifetime);
+      const origin = byAddress === true ? await server.openScreenByAddress() : server.screenOrigin;
+      return { result: { url: linkOf(code, origin) } };
     },
 
     "session/touch": (_args, { caller }) => {

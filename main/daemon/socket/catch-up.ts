@@ -1,14 +1,16 @@
+import { toRepoconfError, type RepoconfError } from "../../../shared/errors.ts";
 import type { RepositoryStore } from "../../store/store.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { ConfigService } from "../config/config-service.ts";
-import type { Caller } from "./caller.ts";
+import { sealPosition } from "../config/sealed-position.ts";
 import type { CatchUp, Connection } from "./connection.ts";
 
 export interface CatchUpOptions {
   readonly store: RepositoryStore;
   readonly service: ConfigService;
   readonly yielding: Yielding;
-  isValid(caller: Caller): boolean;
+  /** The history could not be read, and the client was disconnected. */
+  onRefusal(error: RepoconfError): void;
 }
 
 /** How often, within the history that is kept, a watcher that sees none of the changes gets a progress event. */
@@ -22,12 +24,35 @@ export function isProgressDue(unseen: number, store: RepositoryStore, repo: stri
   return unseen > 0 && unseen * timesInWindow >= store.revision(repo) - store.oldest(repo);
 }
 
+/** Sends a connection the history that it asked for, one repository after the other. */
+export function catchUp(connection: Connection, options: CatchUpOptions): void {
+  const goOn = async () => {
+    for (let next = connection.catchUps; next.length > 0; next = connection.catchUps) {
+      for (const [repo, run] of next) await catchUpRepository(connection, repo, run, options);
+      // A watch that arrived in the meantime gets its reply first.
+      await new Promise(setImmediate);
+    }
+    connection.restCatchingUp();
+    // Events had no position so far, because changes that were still to be sent may precede them in the log.
+    const position = sealPosition(options.store.position);
+    if (connection.goesByPosition) connection.socket.send(["config", "position", { position }]);
+  };
+  // After the reply to the watch.
+  setImmediate(() => {
+    goOn().catch(error => {
+      // The client reconnects, asks for the same again, and gets the error.
+      options.onRefusal(toRepoconfError(error));
+      connection.socket.disconnect();
+    });
+  });
+}
+
 /**
  * Sends a watcher the changes of a repository from the journal until it has all of them; from then on it gets events as they happen.
  * No change is missed, because there is no await between finding that there are no more and subscribing to events. Waits for a client
  * that reads slowly. If the client asks for earlier changes meanwhile, it restarts from those.
  */
-export async function catchUp(
+async function catchUpRepository(
   connection: Connection,
   repo: string,
   run: CatchUp,
@@ -53,17 +78,14 @@ async function sendChanges(
   run: CatchUp,
   options: CatchUpOptions,
 ): Promise<boolean> {
-  const { store, service, yielding, isValid } = options;
+  const { store, service, yielding } = options;
   const { caller, socket } = connection;
   let { at } = run;
   for await (const change of store.changes(repo, at, yielding.begin(caller.keyId))) {
     // Another watch set it back while this one read the journal or waited for the client.
     if (!connection.isCatchingUp(repo, run) || run.at !== at) return false;
     // A key may end while its client reads slowly.
-    if (!isValid(caller)) {
-      socket.disconnect();
-      return false;
-    }
+    if (!connection.checkValid()) return false;
     at = change.revision;
     run.at = at;
     const seen = service.viewChange(caller, repo, change);

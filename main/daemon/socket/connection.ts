@@ -1,5 +1,5 @@
-import type { EventMessage, IndexingMessage, ProgressMessage } from "../../../shared/protocol.ts";
-import type { Caller } from "./caller.ts";
+import type { EventMessage, IndexingMessage, IndexingProgress, ProgressMessage } from "../../../shared/protocol.ts";
+import type { Caller } from "../keys/caller.ts";
 
 /** A connection's socket: the parts that the connection needs. */
 export interface ConnectionSocket {
@@ -27,6 +27,7 @@ export class Connection {
   readonly #repositories = new Set<string>();
   /** Repositories whose past changes are still being sent; changes made meanwhile also come from the journal. */
   readonly #catchingUp = new Map<string, CatchUp>();
+  readonly #isValid: (caller: Caller) => boolean;
   readonly #onCatchUp: (connection: Connection) => void;
   #isSendingPast = false;
   #hasEnded = false;
@@ -36,10 +37,34 @@ export class Connection {
   #progress = false;
   #byPosition = false;
 
-  constructor(caller: Caller, socket: ConnectionSocket, onCatchUp: (connection: Connection) => void) {
+  constructor(
+    caller: Caller,
+    socket: ConnectionSocket,
+    options: {
+      /** Whether the caller's key or session has not ended. */
+      isValid(caller: Caller): boolean;
+      /** The client asked for past changes, and none were being sent to it. */
+      onCatchUp(connection: Connection): void;
+    },
+  ) {
     this.caller = caller;
     this.socket = socket;
-    this.#onCatchUp = onCatchUp;
+    this.#isValid = options.isValid;
+    this.#onCatchUp = options.onCatchUp;
+  }
+
+  /** Tells a client that proved its key how far the daemon is with reading files. Not every key may know how many there are. */
+  sendIndexing(indexing: IndexingProgress | undefined): void {
+    const { socket, caller } = this;
+    if (indexing === undefined || !socket.isProven) return;
+    socket.send(["daemon", "indexing", caller.owner ? indexing : {}]);
+  }
+
+  /** Disconnects a client whose key or session has ended. Returns whether it may go on. */
+  checkValid(): boolean {
+    const isValid = this.#isValid(this.caller);
+    if (!isValid) this.socket.disconnect();
+    return isValid;
   }
 
   /**

@@ -11,12 +11,12 @@ import {
 import { describeSchemaProblem } from "../../../shared/schema/describe-problem.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
 import type { Yielding } from "../../time/yielding.ts";
+import type { Caller } from "../keys/caller.ts";
 import { isRefusal } from "../observe/audit-log.ts";
 import { argumentSchemas } from "./argument-schemas.ts";
-import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
-import type { Gate } from "./gate.ts";
-import type { KeyBudget } from "./key-budget.ts";
+import type { ConcurrencyLimit } from "./fairness/concurrency-limit.ts";
+import type { KeyBudget } from "./fairness/key-budget.ts";
 import { measureArguments } from "./measure.ts";
 import { PreparedReplies, type PreparedReply } from "./prepared-replies.ts";
 
@@ -47,7 +47,7 @@ export type Operations = {
 export interface DispatchOptions {
   readonly operations: Operations;
   readonly budget: KeyBudget;
-  readonly gate: Gate;
+  readonly concurrency: ConcurrencyLimit;
   readonly yielding: Yielding;
   /** Throws RepoconfError 1100 if the caller's key is not valid any more, 1113 if the daemon is stopping. */
   authorize(caller: Caller): void;
@@ -64,7 +64,7 @@ export type Dispatch = (message: readonly unknown[], connection: Connection) => 
  * place that catches errors, so every message with a callback gets exactly one well-formed reply, and others get none.
  */
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { operations, budget, gate, yielding, authorize, onError, onRefused } = options;
+  const { operations, budget, concurrency, yielding, authorize, onError, onRefused } = options;
   const checkArguments = createArgumentCheck();
   const replies = new PreparedReplies();
 
@@ -83,7 +83,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { caller } = connection;
     const goOn = () => operation(args, { caller, connection, bytes });
     const waitForTurn = async () => {
-      const leave = await gate.enter(caller);
+      const release = await concurrency.acquire(caller);
       try {
         // Otherwise the waiting requests would run in a row, with no other work in between.
         await yielding.begin(caller.keyId).pass();
@@ -92,7 +92,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         if (connection.hasEnded && name !== "history/restore") return { result: emptyResult(name) };
         return await goOn();
       } finally {
-        leave();
+        release();
       }
     };
     const start = () => (readsMuch(name, args) ? waitForTurn() : goOn());

@@ -1,5 +1,5 @@
 import type { Socket as EngineSocket } from "engine.io";
-import type { Readable } from "./key-budget.ts";
+import type { Readable } from "./fairness/key-budget.ts";
 import { PreparedReply } from "./prepared-replies.ts";
 
 interface Packet {

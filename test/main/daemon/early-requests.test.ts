@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openServer } from "../../../main/daemon/http/server.ts";
+import { DaemonServer } from "../../../main/daemon/http/server.ts";
 import { systemClock } from "../../../main/time/clock.ts";
 import { until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
@@ -10,18 +10,12 @@ import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 test("requests that arrive before the server is open wait, on the port and on the socket, and are then answered", async () => {
   await using folder = await temporaryFolder();
   const asked: string[] = [];
-  const server = await openServer({
+  const server = await DaemonServer.listen({
     port: 0,
     insist: false,
-    socketPath: join(folder.path, "socket"),
-    onSocketFailure: () => undefined,
+    socketFolder: join(folder.path, "socket"),
     clock: systemClock,
-    allowedOrigins: () => [],
-    onRequest: ({ url = "" }, response) => {
-      asked.push(url);
-      response.end(url);
-    },
-    onRefusal: () => {},
+    onProblem: () => {},
   });
   const addresses = [{ port: server.port, host: "127.0.0.1" }, { path: server.socket ?? "" }];
   const clients = addresses.map(address => {
@@ -50,7 +44,14 @@ test("requests that arrive before the server is open wait, on the port and on th
   // Long enough for the requests to arrive, if nothing held them back.
   await new Promise(resolve => setTimeout(resolve, 50));
   expect([asked, connections, clients.map(({ text }) => text())]).toEqual([[], 0, ["", ""]]);
-  server.open();
+  server.open({
+    allowedOrigins: () => [],
+    onRequest: ({ url = "" }, response) => {
+      asked.push(url);
+      response.end(url);
+    },
+    onRefusal: () => {},
+  });
   for (const { text } of clients) await until(() => text().endsWith("/early"), "the answer");
   await until(() => connections === 1, "the connection");
   for (const { socket } of [...clients, { socket: upgraded }]) socket.destroy();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Caller } from "../../../main/daemon/socket/caller.ts";
-import { Gate } from "../../../main/daemon/socket/gate.ts";
-import { KeyBudget, type Seat } from "../../../main/daemon/socket/key-budget.ts";
+import type { Caller } from "../../../main/daemon/keys/caller.ts";
+import { ConcurrencyLimit } from "../../../main/daemon/socket/fairness/concurrency-limit.ts";
+import { type ConnectionLease, KeyBudget } from "../../../main/daemon/socket/fairness/key-budget.ts";
 
 /** The numbers of the protocol page, "Limits", repeated here because programs rely on them. */
 const sockets = 1_000;
@@ -53,23 +53,23 @@ function thrownBy(task: () => unknown): unknown {
 describe("connections", () => {
   test("one key has at most 64, and may open another once it has closed one", () => {
     const budget = new KeyBudget();
-    const seats = Array.from({ length: socketsPerKey }, () => budget.enter(tool, "port"));
-    expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/one key/, socketsPerKey));
-    expect(thrownBy(() => budget.enter(caller("other"), "port"))).toBeUndefined();
-    for (let again = 0; again < 3; again++) seats[0]?.leave();
-    budget.enter(tool, "port");
-    expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/one key/, socketsPerKey));
+    const leases = Array.from({ length: socketsPerKey }, () => budget.admit(tool, "port"));
+    expect(thrownBy(() => budget.admit(tool, "port"))).toEqual(refused(/one key/, socketsPerKey));
+    expect(thrownBy(() => budget.admit(caller("other"), "port"))).toBeUndefined();
+    for (let again = 0; again < 3; again++) leases[0]?.end();
+    budget.admit(tool, "port");
+    expect(thrownBy(() => budget.admit(tool, "port"))).toEqual(refused(/one key/, socketsPerKey));
   });
 
   test("all keys together leave 100 of 1,000 to the owner, whose only limit is the total", () => {
     const budget = new KeyBudget();
-    for (let count = 0; count < sockets - keptForOwner; count++) budget.enter(caller(`key ${count >> 5}`), "port");
-    expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/keys other than/, sockets - keptForOwner));
+    for (let count = 0; count < sockets - keptForOwner; count++) budget.admit(caller(`key ${count >> 5}`), "port");
+    expect(thrownBy(() => budget.admit(tool, "port"))).toEqual(refused(/keys other than/, sockets - keptForOwner));
     for (let count = 0; count < keptForOwner; count++)
-      budget.enter(count % 2 ? owner : caller("session", true), "port");
-    expect(thrownBy(() => budget.enter(owner, "port"))).toEqual(refused(/connections/, sockets));
+      budget.admit(count % 2 ? owner : caller("session", true), "port");
+    expect(thrownBy(() => budget.admit(owner, "port"))).toEqual(refused(/connections/, sockets));
     // A full port does not block the Unix socket.
-    expect(thrownBy(() => budget.enter(caller("another"), "socket"))).toBeUndefined();
+    expect(thrownBy(() => budget.admit(caller("another"), "socket"))).toBeUndefined();
   });
 });
 
@@ -131,21 +131,21 @@ describe("requests", () => {
 
 describe("flow control", () => {
   /** Tracks whether a connection is being read. */
-  function reading(seat: Seat): { readonly isRead: () => boolean } {
+  function reading(lease: ConnectionLease): { readonly isRead: () => boolean } {
     let isRead = true;
     const set = (value: boolean) => () => {
       isRead = value;
     };
-    seat.read({ pause: set(false), resume: set(true) });
+    lease.attach({ pause: set(false), resume: set(true) });
     return { isRead: () => isRead };
   }
 
   test("a large packet pauses all connections of its key until everyone else has been read", async () => {
     const budget = new KeyBudget();
-    const [one, other, owners] = [budget.enter(tool, "port"), budget.enter(tool, "port"), budget.enter(owner, "port")];
+    const [one, other, owners] = [budget.admit(tool, "port"), budget.admit(tool, "port"), budget.admit(owner, "port")];
     const [first, second, third] = [reading(one), reading(other), reading(owners)];
-    one.took(300_000);
-    owners.took(3_000_000);
+    one.countReceived(300_000);
+    owners.countReceived(3_000_000);
     expect([first.isRead(), second.isRead(), third.isRead()]).toEqual([false, false, true]);
     await new Promise(setImmediate);
     expect([first.isRead(), second.isRead()]).toEqual([true, true]);
@@ -153,7 +153,7 @@ describe("flow control", () => {
 
   test("a key's connections are paused while many bytes of its requests are unanswered", async () => {
     const budget = new KeyBudget();
-    const { isRead } = reading(budget.enter(tool, "port"));
+    const { isRead } = reading(budget.admit(tool, "port"));
     const { ask, endOne } = holding(budget);
     const done = ask(tool, { bytes: requestBytes / 2 + 1, work: 1 });
     expect(isRead()).toBe(false);
@@ -164,54 +164,54 @@ describe("flow control", () => {
 
   test("a key's connections are paused while many of its requests wait, until they leave", () => {
     const budget = new KeyBudget();
-    const seat = budget.enter(tool, "port");
-    const { isRead } = reading(seat);
+    const lease = budget.admit(tool, "port");
+    const { isRead } = reading(lease);
     const { ask } = holding(budget);
     for (let count = 0; count < running + waiting / 2; count++) void ask(tool);
     expect(isRead()).toBe(true);
     void ask(tool);
     expect(isRead()).toBe(false);
-    seat.leave();
+    lease.end();
     expect(isRead()).toBe(true);
   });
 
   test("many small packets count as a large one, and the last sender is read last", async () => {
     const budget = new KeyBudget();
     const order: string[] = [];
-    const [one, other] = [budget.enter(tool, "port"), budget.enter(tool, "port")];
-    one.read({ pause: () => {}, resume: () => order.push("one") });
-    other.read({ pause: () => {}, resume: () => order.push("other") });
-    for (let count = 0; count < 129; count++) one.took(20);
+    const [one, other] = [budget.admit(tool, "port"), budget.admit(tool, "port")];
+    one.attach({ pause: () => {}, resume: () => order.push("one") });
+    other.attach({ pause: () => {}, resume: () => order.push("other") });
+    for (let count = 0; count < 129; count++) one.countReceived(20);
     await new Promise(setImmediate);
     expect(order).toEqual(["other", "one"]);
   });
 
   test("beyond 64 MiB of unread data for a key, its connections with more than their share are marked", () => {
     const budget = new KeyBudget();
-    const seats = [budget.enter(tool, "port"), budget.enter(tool, "port"), budget.enter(tool, "port")] as const;
-    const [slow, slower, fast] = seats;
-    slow.wait(unreadBytes / 2);
-    slower.wait(unreadBytes / 2);
-    fast.wait(1_000);
-    expect(seats.map(({ isUnread }) => isUnread)).toEqual([true, true, false]);
-    const others = budget.enter(caller("other"), "port");
-    others.wait(2 * 1024 * 1024);
-    expect(others.isUnread).toBe(false);
-    slower.leave();
-    expect(slow.isUnread).toBe(false);
-    const owners = budget.enter(owner, "port");
-    owners.wait(2 * unreadBytes);
-    expect(owners.isUnread).toBe(false);
+    const leases = [budget.admit(tool, "port"), budget.admit(tool, "port"), budget.admit(tool, "port")] as const;
+    const [slow, slower, fast] = leases;
+    slow.setQueued(unreadBytes / 2);
+    slower.setQueued(unreadBytes / 2);
+    fast.setQueued(1_000);
+    expect(leases.map(({ isTooSlow }) => isTooSlow)).toEqual([true, true, false]);
+    const others = budget.admit(caller("other"), "port");
+    others.setQueued(2 * 1024 * 1024);
+    expect(others.isTooSlow).toBe(false);
+    slower.end();
+    expect(slow.isTooSlow).toBe(false);
+    const owners = budget.admit(owner, "port");
+    owners.setQueued(2 * unreadBytes);
+    expect(owners.isTooSlow).toBe(false);
   });
 });
 
 describe("requests that read histories", () => {
   test("run two at a time for one key, four for all keys, and the owner's in addition", async () => {
-    const gate = new Gate();
+    const limit = new ConcurrencyLimit();
     const inside: string[] = [];
     const leaves: (() => void)[] = [];
     const enter = async (who: Caller) => {
-      const leave = await gate.enter(who);
+      const leave = await limit.acquire(who);
       inside.push(who.keyId);
       leaves.push(leave);
     };

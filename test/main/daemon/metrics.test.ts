@@ -78,10 +78,10 @@ test("each revision is counted by its source", async () => {
   const metrics = new Metrics({
     version: "1",
     startedAt: new Date(0),
-    sockets: () => 0,
-    repositories: () => 0,
-    refusals: () => new Map(),
-    yields: () => 0,
+    connections: { count: 0 },
+    store: { ids: () => [] },
+    refusals: { counts: new Map() },
+    yielding: { yields: 0 },
   });
   for (const source of ["set", "unset", "restore", "file", "merge"] as const) metrics.countChange(source);
   const samples = read((await metrics.render()).text);

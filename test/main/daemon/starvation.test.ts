@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Connection } from "../../../main/daemon/socket/connection.ts";
 import { createDispatch, type DispatchOptions } from "../../../main/daemon/socket/dispatch.ts";
-import { Gate } from "../../../main/daemon/socket/gate.ts";
-import { KeyBudget } from "../../../main/daemon/socket/key-budget.ts";
+import { ConcurrencyLimit } from "../../../main/daemon/socket/fairness/concurrency-limit.ts";
+import { KeyBudget } from "../../../main/daemon/socket/fairness/key-budget.ts";
 import { systemClock } from "../../../main/time/clock.ts";
 import { Yielding } from "../../../main/time/yielding.ts";
 import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
@@ -132,7 +132,7 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
   const dispatch = createDispatch({
     operations,
     budget: new KeyBudget(),
-    gate: new Gate(),
+    concurrency: new ConcurrencyLimit(),
     yielding,
     authorize,
     onError: () => {},
@@ -150,7 +150,7 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
     new Connection(
       { keyId, name: keyId, owner, actor: { kind: "key", id: keyId, name: keyId }, grants: [] },
       socket,
-      () => {},
+      { isValid: () => true, onCatchUp: () => {} },
     );
   const replies: Reply[] = [];
   const ask = (connection: Connection, operation: string, args: object) =>

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { io } from "socket.io-client";
 import { describe, expect, test, vi } from "vitest";
 import { locateDaemon } from "../../../main/client/locate.ts";
-import { KeyBudget } from "../../../main/daemon/socket/key-budget.ts";
+import { KeyBudget } from "../../../main/daemon/socket/fairness/key-budget.ts";
 import { longestSocketPath } from "../../../main/home/local-socket.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
@@ -76,7 +76,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
   });
 
   test("has its own connection budget, over polling and websocket", async () => {
-    const enter = vi.spyOn(KeyBudget.prototype, "enter");
+    const admit = vi.spyOn(KeyBudget.prototype, "admit");
     try {
       await using t = await startTestDaemon();
       const path = await socketOf(t);
@@ -90,9 +90,9 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
           socket.close();
         }
       // The first is the test's own client.
-      expect(enter.mock.calls.map(([, channel]) => channel)).toEqual(["port", "socket", "port", "socket", "port"]);
+      expect(admit.mock.calls.map(([, channel]) => channel)).toEqual(["port", "socket", "port", "socket", "port"]);
     } finally {
-      enter.mockRestore();
+      admit.mockRestore();
     }
   });
 

@@ -3,7 +3,8 @@ import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from
 import { join, relative, resolve } from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { createDaemon, HomeInUseError } from "../../../main/daemon/daemon.ts";
+import { createDaemon } from "../../../main/daemon/daemon.ts";
+import { HomeInUseError } from "../../../main/daemon/home/held-home.ts";
 import { HomeError } from "../../../main/home/prepare-home.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { joinConfigPath } from "../../../shared/config-path.ts";
+import { errorNames, type RepoconfError } from "../../../shared/errors.ts";
 import type { StoreEvent } from "../../store/types.ts";
 
 /** Logs an event of the store. `file`: the file with the repository's values. */
@@ -24,4 +25,11 @@ export function logStoreEvent(logger: Logger, event: StoreEvent, file: string | 
       logger.info({ repo: id }, `repository ${event.kind}`);
       break;
   }
+}
+
+/** Logs an error of a reply, with its cause if it was unexpected. */
+export function logReplyError(logger: Logger, error: RepoconfError, operation: string): void {
+  const { code, repo, field } = error;
+  if (code === 1500) logger.error({ operation, err: error.cause }, "internal error in an operation");
+  else logger.debug({ operation, code, repo, field }, errorNames[code]);
 }

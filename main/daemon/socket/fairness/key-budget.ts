@@ -1,6 +1,6 @@
-import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
-import { limits } from "../../../shared/limits.ts";
-import type { Caller } from "./caller.ts";
+import { limitExceeded, RepoconfError } from "../../../../shared/errors.ts";
+import { limits } from "../../../../shared/limits.ts";
+import type { Caller } from "../../keys/caller.ts";
 
 /** What one request uses of its key's budget. */
 export interface RequestCost {
@@ -41,9 +41,10 @@ class Account {
 
 /** How much work of one key runs at once, in bytes times repositories. A single larger request runs alone. */
 const workAtOnce = 4_000_000;
-/** Bytes of one key to read before the other keys get a turn, and the least that a packet counts as. */
+/** Bytes of one key that are read before the other keys get their turn. */
 const arrivingAtOnce = 256 * 1024;
-const leastPacket = 2 * 1024;
+/** A smaller packet counts as this many bytes. */
+const minPacketBytes = 2 * 1024;
 
 /**
  * Limits for each key, so that one key cannot starve the others: connections, running and waiting requests, bytes received, and
@@ -54,7 +55,7 @@ export class KeyBudget {
   readonly #open = { port: { all: 0, others: 0 }, socket: { all: 0, others: 0 } };
 
   /** Admits a connection. Throws RepoconfError 1107. */
-  enter(caller: Caller, channel: Channel): Seat {
+  admit(caller: Caller, channel: Channel): ConnectionLease {
     const open = this.#open[channel];
     if (open.all >= limits.sockets) throw tooManySockets("connections", limits.sockets);
     const forOthers = limits.sockets - limits.socketsKeptForOwner;
@@ -71,7 +72,7 @@ export class KeyBudget {
       this.#forgetIdle(caller, account);
     };
     count(1);
-    return new Seat(account, () => count(-1));
+    return new ConnectionLease(account, () => count(-1));
   }
 
   /** Runs a request, or queues it until its key has room for it. Rejects with RepoconfError 1107 if too many are queued. */
@@ -144,29 +145,29 @@ export class KeyBudget {
 }
 
 /** One connection's part of its key's budget. */
-export class Seat {
+export class ConnectionLease {
   readonly #account: Account | undefined;
-  readonly #onLeft: () => void;
+  readonly #onEnded: () => void;
   #readable: Readable | undefined;
   #unread = 0;
-  #hasLeft = false;
+  #hasEnded = false;
 
   /** Without an account the connection is the owner's and has no limits. */
-  constructor(account: Account | undefined, onLeft: () => void) {
+  constructor(account: Account | undefined, onEnded: () => void) {
     this.#account = account;
-    this.#onLeft = onLeft;
+    this.#onEnded = onEnded;
   }
 
-  /** Starts reading the connection, except while its key's connections are paused. */
-  read(readable: Readable): void {
-    if (this.#account === undefined || this.#hasLeft) return;
+  /** Pauses and resumes the connection from now on, together with the others of its key. */
+  attach(readable: Readable): void {
+    if (this.#account === undefined || this.#hasEnded) return;
     this.#readable = readable;
     this.#account.readable.add(readable);
     if (this.#account.isPaused) readable.pause();
   }
 
   /** Counts bytes that arrived. Above a limit, all other keys get their turn before more of this key's are read. */
-  took(bytes: number): void {
+  countReceived(bytes: number): void {
     const account = this.#account;
     if (account === undefined) return;
     if (account.arrived === 0) {
@@ -175,34 +176,34 @@ export class Seat {
         regulate(account);
       });
     }
-    account.arrived += Math.max(leastPacket, bytes);
+    account.arrived += Math.max(minPacketBytes, bytes);
     // Move it to the end, so that the connection that sent last is resumed last.
     if (this.#readable !== undefined && account.readable.delete(this.#readable)) account.readable.add(this.#readable);
     regulate(account);
   }
 
   /** Records how many bytes are now queued for the client. */
-  wait(bytes: number): void {
-    if (this.#account === undefined || this.#hasLeft) return;
+  setQueued(bytes: number): void {
+    if (this.#account === undefined || this.#hasEnded) return;
     this.#account.unread += bytes - this.#unread;
     this.#unread = bytes;
   }
 
   /** Whether too many bytes are queued for the key's clients, and more than its share for this one. */
-  get isUnread(): boolean {
+  get isTooSlow(): boolean {
     const share = limits.waitingBytesPerKey / limits.socketsPerKey;
     return (this.#account?.unread ?? 0) > limits.waitingBytesPerKey && this.#unread > share;
   }
 
   /** The connection was closed. Calling it again has no effect. */
-  leave(): void {
-    if (this.#hasLeft) return;
-    this.wait(0);
-    this.#hasLeft = true;
+  end(): void {
+    if (this.#hasEnded) return;
+    this.setQueued(0);
+    this.#hasEnded = true;
     if (this.#readable !== undefined) this.#account?.readable.delete(this.#readable);
     // Resume it, so that its closing message is read.
     if (this.#account?.isPaused) this.#readable?.resume();
-    this.#onLeft();
+    this.#onEnded();
   }
 }
 

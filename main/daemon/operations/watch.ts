@@ -1,0 +1,87 @@
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { RepositoryStore } from "../../store/store.ts";
+import type { Turn, Yielding } from "../../time/yielding.ts";
+import { type ConfigService, unknownRepository } from "../config/config-service.ts";
+import { openPosition, sealPosition } from "../config/sealed-position.ts";
+import type { Operations } from "../socket/dispatch.ts";
+import { expectedRevisions, requestedRepositories } from "./config.ts";
+
+/** `config/watch` and `config/unwatch`: docs/protocol.md, "config/watch and events". */
+export function watchOperations(
+  service: ConfigService,
+  store: RepositoryStore,
+  yielding: Yielding,
+): Pick<Operations, "config/watch" | "config/unwatch"> {
+  return {
+    "config/watch": async ({ repo, since, position, progress }, { caller, connection }) => {
+      if (since && position) throw new RepoconfError(1101, "Give since or position, not both.");
+      const ids = requestedRepositories(repo);
+      const turn = yielding.begin(caller.keyId);
+      for (const id of ids ?? []) {
+        if (!store.has(id) || !service.canSee(caller, id)) throw unknownRepository(id);
+        // A revision is true only once the files have been read.
+        await store.read(id);
+      }
+      if (ids === undefined) await store.summaries();
+      // The reply must describe a single moment, and checking ten thousand repositories would take too long then.
+      const visible = new Map<string, boolean>();
+      for (const id of ids ?? [...store.ids()]) {
+        if (turn.isOver) await turn.pass();
+        visible.set(id, service.canSee(caller, id));
+      }
+      const from = new Map<string, number>();
+      for (const [id, revision] of expectedRevisions(repo, since, "since")) {
+        if (turn.isOver) await turn.pass();
+        if (ids?.includes(id) === false) throw unknownRepository(id);
+        // A repository that was removed while the watcher was disconnected has no more changes.
+        if (!store.has(id) || !service.canSee(caller, id)) continue;
+        // Throws if the changes after it are no longer kept.
+        await assertKept(store, id, revision, turn);
+        from.set(id, revision);
+      }
+      const isSeen = (id: string) => store.has(id) && (visible.get(id) ?? service.canSee(caller, id));
+      const seen = () => [...(ids ?? store.ids())].filter(isSeen);
+      const begin = position ? openPosition(position, store.position) : undefined;
+      // Repeated for repositories that are added while others are read.
+      for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
+        for (const id of next) {
+          if (turn.isOver) await turn.pass();
+          if (begin && store.has(id)) from.set(id, await revisionBehind(store, id, begin, turn));
+        }
+      }
+      const watched = seen();
+      const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
+      // From the reported revision on, so that nothing is lost between here and the reply.
+      for (const id of watched) if (!from.has(id)) from.set(id, store.revision(id));
+      connection.watch(ids, from, { progress: progress ?? false, byPosition: !!position });
+      const behind = [...from].filter(([id, revision]) => revision !== revisions[id]);
+      // Until all past changes have been sent, a later watch must continue from where this one began.
+      const reached = behind.length === 0 ? store.position : begin;
+      return {
+        result: {
+          revisions,
+          ...(begin && { since: Object.fromEntries(behind) }),
+          ...(reached && { position: sealPosition(reached) }),
+        },
+      };
+    },
+
+    "config/unwatch": ({ repo }, { connection }) => {
+      connection.unwatch(requestedRepositories(repo));
+      return { result: {} };
+    },
+  };
+}
+
+/** The revision that a repository had at a position. Throws RepoconfError 1110 if the changes after it are no longer kept. */
+async function revisionBehind(store: RepositoryStore, id: string, position: string, turn: Turn): Promise<number> {
+  const revision = await store.revisionAt(id, position, turn);
+  if (revision !== store.revision(id)) await assertKept(store, id, revision, turn);
+  return revision;
+}
+
+/** Throws RepoconfError 1110 or 1112 if the changes after a revision cannot be read. */
+async function assertKept(store: RepositoryStore, id: string, revision: number, turn: Turn): Promise<void> {
+  // One change is enough; leaving the loop closes the journal's file.
+  for await (const _ of store.changes(id, revision, turn)) return;
+}
