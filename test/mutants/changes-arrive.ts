@@ -19,7 +19,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R7",
     removed: "comparing a set's revision with the result of the previous set in the batch",
-    file: "main/daemon/config/config-changes.ts",
+    file: "main/daemon/config/change-check.ts",
     find: "wanted !== undefined && wanted !== state.revision)",
     replace: "wanted !== undefined && wanted !== this.#store.revision(state.id))",
     test: "test/promises/r7-r8-r9-recorded-history.test.ts",
@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R7",
     removed: "applying a value edit to the value at the time it runs",
-    file: "main/daemon/config/config-changes.ts",
+    file: "main/daemon/config/change-check.ts",
     find: "const outcome = applyValueEdits(before, edits);",
     replace: "const outcome = applyValueEdits(schema?.default, edits);",
     test: "test/main/daemon/set-edits.test.ts",
@@ -95,8 +95,8 @@ export const mutants: readonly Mutant[] = [
     ...soon,
     removed: "sending events at once (they are 300 ms late)",
     file: "main/daemon/daemon.ts",
-    find: "    connections.publish(event);\n",
-    replace: "    setTimeout(() => connections.publish(event), 300);\n",
+    find: "    connections.publish(event, service, store);\n",
+    replace: "    setTimeout(() => connections.publish(event, service, store), 300);\n",
   },
   {
     ...soon,
@@ -155,13 +155,14 @@ export const mutants: readonly Mutant[] = [
   {
     ...bounded,
     removed: "releasing events after they are sent (200 kB of each are kept)",
-    find: "  publish(event: StoreEvent): void {\n",
+    find: "  publish(event: StoreEvent, service: ConfigService, store: RepositoryStore): void {\n",
     replace:
-      "  publish(event: StoreEvent): void {\n    this.kept ??= [];\n    this.kept.push(Buffer.alloc(200_000, 1));\n",
+      "  publish(event: StoreEvent, service: ConfigService, store: RepositoryStore): void {\n    this.kept ??= [];\n    this.kept.push(Buffer.alloc(200_000, 1));\n",
   },
   {
     ...bounded,
     removed: "the limit on bytes queued for a client that does not read",
+    file: "main/daemon/socket/admission.ts",
     find: "waitingBytes() <= limits.waitingEventBytes",
     replace: "waitingBytes() <= 1024 * limits.waitingEventBytes",
   },

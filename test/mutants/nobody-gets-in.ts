@@ -15,7 +15,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S1",
     removed: "listening on the loopback address only",
-    file: "main/daemon/http/server.ts",
+    file: "main/daemon/http/listen.ts",
     find: `await listen(ipv4.server, { host: "127.0.0.1", port: attempt === 0 ? port : 0 });`,
     replace: `await listen(ipv4.server, { host: "0.0.0.0", port: attempt === 0 ? port : 0 });`,
     test: "test/promises/s1-loopback.test.ts",
@@ -89,15 +89,15 @@ export const mutants: readonly Mutant[] = [
   {
     ...noKey,
     removed: "the refusal of connections without a key (they stay, without rights)",
-    file: "main/daemon/socket/connections.ts",
-    find: "return { caller: authenticate(keyOf(socket)) };",
-    replace: `{\n      const nobody: Caller = { keyId: "", name: "", owner: false, actor: { kind: "key", id: "", name: "" }, grants: [] };\n      return { caller: keyOf(socket) === "" ? nobody : authenticate(keyOf(socket)) };\n    }`,
+    file: "main/daemon/socket/admission.ts",
+    find: "return { caller: authentication.authenticate(keyOf(socket)) };",
+    replace: `{\n      const nobody: Caller = { keyId: "", name: "", owner: false, actor: { kind: "key", id: "", name: "" }, grants: [] };\n      return { caller: keyOf(socket) === "" ? nobody : authentication.authenticate(keyOf(socket)) };\n    }`,
   },
   {
     ...revoke,
     removed: "disconnecting a key's clients when it is revoked (they are disconnected at their next request or event)",
     file: "main/daemon/operations/key.ts",
-    find: "else disconnect(id);",
+    find: "else connections.disconnectKey(id);",
     replace: "",
   },
   {
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S8",
     removed: "keeping refused keys out of the log",
-    file: "main/daemon/socket/connections.ts",
+    file: "main/daemon/socket/admission.ts",
     find: "      this.#options.onRefusal(error);\n      const { code } = error;",
     replace: `      this.#options.onRefusal(error.code === 1100 ? new RepoconfError(1107, "Refused: " + keyOf(socket)) : error);\n      const { code } = error;`,
     test: "test/promises/s8-keys-nowhere.test.ts",

@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...rights,
     removed: "the grants on each repository of a set (one is enough for all)",
-    file: "main/daemon/config/config-changes.ts",
+    file: "main/daemon/config/change-check.ts",
     find: `if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))`,
     replace: "if (split === undefined || field === undefined)",
   },

@@ -123,8 +123,8 @@ export const mutants: readonly Mutant[] = [
   {
     ...sharedLogScopes,
     removed: "appending a changed scope to the log",
-    file: "main/daemon/daemon.ts",
-    find: "      store.shareScopes();\n",
+    file: "main/daemon/home/home-files.ts",
+    find: "    store.shareScopes();\n",
     replace: "",
     name: "reach a machine that joins",
   },

@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...keyBudget,
     removed: "the limit on a key's connections",
-    file: "main/daemon/socket/key-budget.ts",
+    file: "main/daemon/socket/fairness/key-budget.ts",
     find: "account.sockets >= limits.socketsPerKey",
     replace: "account.sockets >= limits.sockets",
     name: "one key has at most 64",
@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...keyBudget,
     removed: "the connections reserved for the owner",
-    file: "main/daemon/socket/key-budget.ts",
+    file: "main/daemon/socket/fairness/key-budget.ts",
     find: "limits.sockets - limits.socketsKeptForOwner",
     replace: "limits.sockets",
     name: "all keys together leave 100",
@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...keyBudget,
     removed: "the limit on waiting requests",
-    file: "main/daemon/socket/key-budget.ts",
+    file: "main/daemon/socket/fairness/key-budget.ts",
     find: "if (!isFree && account.waiting.length >= limits.waitingRequestsPerKey)",
     replace: "if (!isFree && account.waiting.length >= 100 * limits.waitingRequestsPerKey)",
     name: "beyond 1,000 waiting ones",
@@ -34,7 +34,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...keyBudget,
     removed: "the limit on bytes queued for all clients of a key",
-    file: "main/daemon/socket/key-budget.ts",
+    file: "main/daemon/socket/fairness/key-budget.ts",
     find: "> limits.waitingBytesPerKey &&",
     replace: "> 100 * limits.waitingBytesPerKey &&",
     name: "beyond 64 MiB of unread data",
@@ -42,7 +42,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...keyBudget,
     removed: "letting the owner bypass other keys' queues",
-    file: "main/daemon/socket/key-budget.ts",
+    file: "main/daemon/socket/fairness/key-budget.ts",
     find: "if (owner) return undefined;",
     replace: "if (owner && keyId === undefined) return undefined;",
     name: "beyond 1,000 waiting ones",
@@ -50,9 +50,9 @@ export const mutants: readonly Mutant[] = [
   {
     ...keyBudget,
     removed: "the owner's own concurrency limit (the owner waits behind other keys)",
-    file: "main/daemon/socket/gate.ts",
-    find: `return owner ? this.#owner.enter("") : this.#others.enter(keyId);`,
-    replace: `return owner && keyId === "" ? this.#owner.enter("") : this.#others.enter(keyId);`,
+    file: "main/daemon/socket/fairness/concurrency-limit.ts",
+    find: `return owner ? this.#owner.acquire("") : this.#others.acquire(keyId);`,
+    replace: `return owner && keyId === "" ? this.#owner.acquire("") : this.#others.acquire(keyId);`,
     name: "run two at a time for one key, four for all",
   },
   {

@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     promise: "home",
     removed: "the refusal of every write in a home that was replaced",
     file: "main/daemon/home/held-home.ts",
-    find: "      replace: async (temporary, path, assertUnchanged, aside) => {\n        assertHeld();",
+    find: "      replace: async (temporary, path, assertUnchanged, aside) => {\n        this.assertHeld();",
     replace: "      replace: async (temporary, path, assertUnchanged, aside) => {",
     test: "test/regression/replaced-home.test.ts",
     name: "writes nothing from that moment on",
@@ -139,7 +139,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     removed: "completing an interrupted restore on startup",
-    file: "main/daemon/daemon.ts",
+    file: "main/daemon/home/held-home.ts",
     find: "const before = await completeRestore(home);",
     replace: "const before = undefined;",
     test: "test/regression/interrupted-restore.test.ts",

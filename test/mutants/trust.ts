@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...trust,
     removed: "not trusting values because of an undo or restore",
-    file: "main/daemon/config/config-changes.ts",
+    file: "main/daemon/config/change-check.ts",
     find: `source !== "restore" || !field.isCommand`,
     replace: `source !== "none" || !field.isCommand`,
     name: "is not trusted by undo or restore",

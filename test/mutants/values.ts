@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...nullValues,
     removed: "a stored null as the start of an edit inside a value (it starts from the default)",
-    file: "main/daemon/config/config-changes.ts",
+    file: "main/daemon/config/change-check.ts",
     find: "own === undefined ? schema?.default : own",
     replace: "own ?? schema?.default",
   },

@@ -93,12 +93,7 @@ function isFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes(systemErrorCode(error) ?? "");
 }
 
-async function keepEndpoint(
-  home: Home,
-  endpoint: Endpoint,
-  clock: Clock,
-  fileSystem: FileSystem,
-): Promise<boolean> {
+async function keepEndpoint(home: Home, endpoint: Endpoint, clock: Clock, fileSystem: FileSystem): Promise<boolean> {
   const text = textOf(endpoint);
   try {
     const file = privateFile(home, home.endpointFile);

@@ -35,11 +35,7 @@ export class AuditLog {
   }
 
   /** Undefined if the file cannot be written, which is logged: the daemon works without it. */
-  static open(
-    home: Home,
-    clock: Clock,
-    onProblem: (message: string, context: object) => void,
-  ): AuditLog | undefined {
+  static open(home: Home, clock: Clock, onProblem: (message: string, context: object) => void): AuditLog | undefined {
     try {
       return new AuditLog(new RotatingLog(home.auditFile, fileBytes), clock);
     } catch (error) {

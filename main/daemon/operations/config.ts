@@ -10,11 +10,11 @@ import type { ConfigChangeRequest } from "../config/change-check.ts";
 import type { ConfigChanges } from "../config/config-changes.ts";
 import type { ConfigService } from "../config/config-service.ts";
 import { foundRepositories, readCells, readMatrix } from "../config/matrix.ts";
+import { Page } from "../config/pages.ts";
 import { findRepositories } from "../config/search.ts";
 import { argumentSchemas } from "../socket/argument-schemas.ts";
 import type { Operations, RequestContext } from "../socket/dispatch.ts";
 import { jsonBytes } from "../socket/measure.ts";
-import { Page } from "../config/pages.ts";
 
 type ConfigOperations = Pick<
   Operations,

@@ -9,10 +9,10 @@ import type { Yielding } from "../../time/yielding.ts";
 import type { ConfigChanges } from "../config/config-changes.ts";
 import { type ConfigService, unknownRepository } from "../config/config-service.ts";
 import { searchHistory } from "../config/history-search.ts";
+import { Page } from "../config/pages.ts";
 import { openPlace, sealPlace } from "../config/sealed-position.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { changeOptions, noField, noRepository } from "./config.ts";
-import { Page } from "../config/pages.ts";
 import { requireOwner } from "./repo.ts";
 
 type HistoryOperations = Pick<Operations, Extract<keyof Operations, `history/${string}`>>;

@@ -1,11 +1,11 @@
 import { ownerGrants } from "../../../shared/grants.ts";
 import type { KeyEntry } from "../../../shared/protocol.ts";
-import type { StoredKey } from "../keys/keys.ts";
+import { page } from "../config/pages.ts";
 import type { Authentication } from "../keys/authentication.ts";
 import type { Caller } from "../keys/caller.ts";
+import type { StoredKey } from "../keys/keys.ts";
 import type { Connections } from "../socket/connections.ts";
 import type { Operations } from "../socket/dispatch.ts";
-import { page } from "../config/pages.ts";
 import { requireOwner } from "./repo.ts";
 
 type KeyOperations = Pick<Operations, "key/self" | "key/list" | "key/create" | "key/revoke">;

@@ -9,9 +9,9 @@ import { findWorkTreesBelow } from "../../git/git.ts";
 import { hasInTreeFile } from "../../git/work-tree.ts";
 import type { RepositoryStore } from "../../store/store.ts";
 import { type ConfigService, unknownRepository } from "../config/config-service.ts";
+import { Page } from "../config/pages.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { Operations } from "../socket/dispatch.ts";
-import { Page } from "../config/pages.ts";
 
 type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan">;
 

@@ -5,10 +5,10 @@ import type { UntrustedValue } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { RepositoryStore } from "../../store/store.ts";
 import type { Yielding } from "../../time/yielding.ts";
+import { previewInAll } from "../config/scope-preview.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { noField } from "./config.ts";
 import { existing, requireOwner } from "./repo.ts";
-import { previewInAll } from "../config/scope-preview.ts";
 
 /** `trust/*`: values in a work tree's file that run as commands and wait for the owner to trust them; what a scope would make of values. */
 export function trustOperations(

@@ -1,4 +1,4 @@
-import { toRepoconfError, type RepoconfError } from "../../../shared/errors.ts";
+import { type RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import type { RepositoryStore } from "../../store/store.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { ConfigService } from "../config/config-service.ts";
