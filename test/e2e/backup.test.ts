@@ -258,8 +258,7 @@ describe.concurrent("repoconf backup", () => {
     await using home = await makeStoppedHome();
     const file = join(home.workFolder, "backup.tar.gz");
     await writeFile(file, "mine");
-    const refused = await home.run(["backup", "backup.tar.gz"]);
-    expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--force") });
+    await home.refuse(1, ["backup", "backup.tar.gz"], "--force");
     expect(await readFile(file, "utf8")).toBe("mine");
     await home.succeed(["backup", "backup.tar.gz", "--force"]);
     expect(await namesIn(file)).toEqual(["format", "manifest.json", "repos/shop.json"]);
@@ -277,12 +276,10 @@ describe.concurrent("repoconf backup", () => {
 
   test("a folder that is not a home, and a home of a newer version, are refused", async () => {
     await using home = await makeCommandHome();
-    const nothing = await home.run(["backup", "backup.tar.gz"]);
-    expect(nothing).toMatchObject({ code: 1, errorOutput: expect.stringContaining("is not a Repoconf home") });
+    await home.refuse(1, ["backup", "backup.tar.gz"], "is not a Repoconf home");
     await mkdir(home.homeFolder);
     await writeFile(join(home.homeFolder, "format"), `${sharedHomeFormat + 1}\n`);
-    const newer = await home.run(["backup", "backup.tar.gz"]);
-    expect(newer).toMatchObject({ code: 1, errorOutput: expect.stringContaining("Install the newer version") });
+    await home.refuse(1, ["backup", "backup.tar.gz"], "Install the newer version");
     expect(await readdir(home.workFolder)).toEqual(["home"]);
     await rm(home.homeFolder, { recursive: true });
   });
@@ -341,11 +338,9 @@ describe.concurrent("repoconf backup --restore", () => {
     await home.succeed(["backup", "backup.tar.gz"]);
     await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
     const endpointFile = join(home.homeFolder, "daemon.json");
-    const refused = await home.run(["backup", "--restore", "backup.tar.gz", "--yes"]);
-    expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf stop") });
+    await home.refuse(1, ["backup", "--restore", "backup.tar.gz", "--yes"], "repoconf stop");
     await renameFile(endpointFile, `${endpointFile}.aside`);
-    const locked = await home.run(["backup", "--restore", "backup.tar.gz", "--yes"]);
-    expect(locked).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf stop") });
+    await home.refuse(1, ["backup", "--restore", "backup.tar.gz", "--yes"], "repoconf stop");
     await renameFile(`${endpointFile}.aside`, endpointFile);
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("31\n");
   });
@@ -354,8 +349,7 @@ describe.concurrent("repoconf backup --restore", () => {
     await using home = await makeStoppedHome();
     await home.succeed(["backup", "backup.tar.gz"]);
     const files = await filesBelow(home.homeFolder);
-    const asked = await home.run(["backup", "--restore", "backup.tar.gz"]);
-    expect(asked).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("--yes") });
+    await home.refuse(1, ["backup", "--restore", "backup.tar.gz"], "--yes");
     expect(await filesBelow(home.homeFolder)).toEqual(files);
   });
 
@@ -388,8 +382,7 @@ describe.concurrent("repoconf backup --restore", () => {
     ];
     const refuse = async ([content, said]: (typeof cases)[number], index: number) => {
       await writeFile(join(home.workFolder, `${index}.tar.gz`), content);
-      const refused = await home.run(["backup", "--restore", `${index}.tar.gz`, "--yes"]);
-      expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining(said) });
+      await home.refuse(1, ["backup", "--restore", `${index}.tar.gz`, "--yes"], said);
     };
     await Promise.all(cases.map(refuse));
     expect(await filesBelow(home.homeFolder)).toEqual(files);
@@ -404,8 +397,7 @@ describe.concurrent("repoconf backup --restore", () => {
       `{ "before": "before-restore-1", "brings": [], "keeps": [] }`,
     );
     await mkdir(join(home.homeFolder, "before-restore-1"));
-    const refused = await home.run(["backup", "backup.tar.gz"]);
-    expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf restart") });
+    await home.refuse(1, ["backup", "backup.tar.gz"], "repoconf restart");
     const doctor = await home.run(["doctor"]);
     expect(doctor.output).toContain("a restore is in progress or was interrupted");
     await home.succeed(["restart"]);

@@ -1,13 +1,13 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { askOnTerminal, hasTerminal } from "../helpers/terminal.ts";
 
 /** A home with the repositories shop, web and blog, whose ids are their names. */
 async function makeHome(): Promise<CommandHome> {
-  const home = await makeCommandHome();
+  const home = await makeServedHome();
   for (const name of ["blog", "shop", "web"]) {
     await mkdir(join(home.workFolder, name));
     await home.succeed(["repo", "add", name, "--id", name]);
@@ -41,11 +41,7 @@ describe.concurrent("an empty value of an option or an argument", () => {
   ])("is refused with exit code 2, and nothing changes: %s", async (_title, args, message) => {
     await using home = await makeHome();
     await home.succeed(["set", "svc.timeout=1", "svc.domain=d", ...everywhere, "--yes"]);
-    expect(await home.run(args)).toMatchObject({
-      code: 2,
-      output: "",
-      errorOutput: expect.stringContaining(message),
-    });
+    await home.refuse(2, args, message);
     expect(await timeouts(home)).toEqual(["1", "1", "1"]);
     expect(JSON.parse(await home.succeed(["repo", "list", "--json"]))).toMatchObject([
       { revision: 2 },
@@ -81,21 +77,13 @@ describe.concurrent("a change of several repositories", () => {
       ["set", "--repo", "shop", "--repo", "web", "svc.timeout=7"],
       ["set", ...everywhere, "--json", "svc.timeout=7"],
     ])
-      expect(await home.run(args)).toMatchObject({
-        code: 1,
-        output: "",
-        errorOutput: expect.stringContaining("--yes"),
-      });
+      await home.refuse(1, args, "--yes");
     expect(await timeouts(home)).toEqual(["900", "30", "900"]);
     const { output } = await home.run(["set", ...everywhere, ...change, "--yes"]);
     expect(output).toContain("web: Set svc.timeout = 7\n");
     expect(await timeouts(home)).toEqual(["7", "7", "7"]);
 
-    const unset = await home.run(["unset", ...everywhere, "svc.timeout"]);
-    expect(unset).toMatchObject({
-      code: 1,
-      errorOutput: expect.stringContaining("web: svc.timeout: 7 -> 900 (default)\n"),
-    });
+    await home.refuse(1, ["unset", ...everywhere, "svc.timeout"], "web: svc.timeout: 7 -> 900 (default)\n");
   });
 
   test("with --dry-run shows the same and asks nothing", async () => {
@@ -120,9 +108,11 @@ describe.concurrent("a change of several repositories", () => {
 
   test("says what is refused where, before it asks", async () => {
     await using home = await makeHome();
-    const { code, errorOutput } = await home.run(["set", ...everywhere, "svc.timeout=7", "svc.refresh_hour=99"]);
-    expect(errorOutput).toContain("Not changed: web: svc.refresh_hour must be at most 23.\n");
-    expect(code).toBe(1);
+    await home.refuse(
+      1,
+      ["set", ...everywhere, "svc.timeout=7", "svc.refresh_hour=99"],
+      "Not changed: web: svc.refresh_hour must be at most 23.\n",
+    );
     // Nothing is left to agree to.
     const atomic = await home.run(["set", ...everywhere, "--atomic", "svc.timeout=7", "svc.refresh_hour=99"]);
     expect(atomic).toMatchObject({ code: 3, output: "" });

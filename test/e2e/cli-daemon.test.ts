@@ -1,11 +1,29 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { access, mkdir, readdir, readFile, readlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makeCommandHome } from "../helpers/command-home.ts";
+import { isProcessThere } from "../../main/cli/connect/lock-holder.ts";
+import { addShop, type CommandHome, makeCommandHome, makeShop } from "../helpers/command-home.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
-import { projectFolder, repoconfCommand, runProcess, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import {
+  projectFolder,
+  type RunningProcess,
+  repoconfCommand,
+  runProcess,
+  spawnDaemon,
+} from "../helpers/spawned-daemon.ts";
+
+/** Sets values until a watch of the shop tells of one. */
+async function untilWatching(home: CommandHome, watch: RunningProcess): Promise<void> {
+  let hour = 0;
+  await until(async () => {
+    hour = (hour + 1) % 24;
+    await home.run(["set", `svc.refresh_hour=${hour}`, "--repo", "shop"]);
+    return watch.output() !== "";
+  }, "the watch to tell of a set");
+}
 
 describe.concurrent("the daemon behind the command line", () => {
   test("a command starts one in the background, and the next one finds it", async () => {
@@ -45,8 +63,7 @@ describe.concurrent("the daemon behind the command line", () => {
   });
 
   test("after kill -9 of the daemon the next command works", async () => {
-    await using home = await makeCommandHome();
-    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    await using home = await addShop(await makeCommandHome());
     await home.succeed(["set", "svc.timeout=9", "--repo", "shop"]);
     process.kill((await home.endpoint()).pid, "SIGKILL");
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("9\n");
@@ -56,10 +73,7 @@ describe.concurrent("the daemon behind the command line", () => {
     "%s starts none and exits with code 4",
     async (...args) => {
       await using home = await makeCommandHome();
-      const { code, output, errorOutput } = await home.run(args);
-      expect(code).toBe(4);
-      expect(output).toBe("");
-      expect(errorOutput).toContain("No daemon is running");
+      await home.refuse(4, args, "No daemon is running");
       await expect(access(join(home.homeFolder, "daemon.json"))).rejects.toThrow("ENOENT");
     },
   );
@@ -83,9 +97,7 @@ describe.concurrent("the daemon behind the command line", () => {
     await home.succeed(["restart"]);
     await home.succeed(["stop"]);
     await writeFile(join(home.homeFolder, "format"), "99\n");
-    const { code, errorOutput } = await home.run(["repo", "list"]);
-    expect(code).toBe(4);
-    expect(errorOutput).toContain("has format 99");
+    await home.refuse(4, ["repo", "list"], "has format 99");
   });
 
   test("a daemon of another protocol is refused, and restart replaces it", async () => {
@@ -95,18 +107,8 @@ describe.concurrent("the daemon behind the command line", () => {
       join(projectFolder, "test/helpers/other-protocol-process.ts"),
       home.homeFolder,
     ]);
-    await until(
-      () =>
-        access(join(home.homeFolder, "daemon.json")).then(
-          () => true,
-          () => false,
-        ),
-      "the other daemon",
-    );
-    expect(await home.run(["repo", "list"])).toMatchObject({
-      code: 4,
-      errorOutput: expect.stringContaining("repoconf restart"),
-    });
+    await until(() => existsSync(join(home.homeFolder, "daemon.json")), "the other daemon");
+    await home.refuse(4, ["repo", "list"], "repoconf restart");
     const ended = once(other, "exit");
     await home.succeed(["restart"]);
     expect(await ended).toEqual([0, null]);
@@ -127,30 +129,17 @@ describe.concurrent("the daemon behind the command line", () => {
   });
 
   test("watch prints a hand edit and a set as they happen, and exits with code 0 on Ctrl+C", async () => {
-    await using daemon = await spawnDaemon();
-    await using home = await makeCommandHome();
-    const environment = { REPOCONF_HOME: daemon.homeFolder };
-    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder], { environment });
-    const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop", "--json"], {
-      env: { ...process.env, ...environment },
-    });
-    let output = "";
-    watch.stdout.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-    let hour = 0;
-    await until(async () => {
-      hour = (hour + 1) % 24;
-      await home.succeed(["set", `svc.refresh_hour=${hour}`, "--repo", "shop"], { environment });
-      return output.includes(`"source":"set"`);
-    }, "the watch to tell of a set");
-    const file = join(daemon.homeFolder, "repos/shop.json");
+    await using home = await makeShop();
+    using watch = home.start(["watch", "--repo", "shop", "--json"]);
+    await untilWatching(home, watch);
+    const file = join(home.homeFolder, "repos/shop.json");
+    await until(async () => (await readFile(file, "utf8")).includes("refresh_hour"), "the file to be written");
     await writeFile(file, (await readFile(file, "utf8")).replace(/"refresh_hour": \d+/, `"refresh_hour": 23`));
-    await until(() => output.includes(`"source":"file"`), "the watch to tell of the hand edit");
-    for (const line of output.trimEnd().split("\n"))
+    await until(() => watch.output().includes(`"source":"file"`), "the watch to tell of the hand edit");
+    for (const line of watch.output().trimEnd().split("\n"))
       expect(JSON.parse(line)).toMatchObject({ resource: "config", event: "changed" });
-    watch.kill("SIGINT");
-    expect(await once(watch, "exit")).toEqual([0, null]);
+    watch.process.kill("SIGINT");
+    expect(await watch.ended).toBe(0);
   });
 
   test("says on a terminal that it waits for a daemon that does not answer yet, and nothing in a pipe", async () => {
@@ -160,43 +149,27 @@ describe.concurrent("the daemon behind the command line", () => {
     const nodeArguments = ["--import", "data:text/javascript,process.stderr.isTTY=true"];
     process.kill(pid, "SIGSTOP");
     const piped = home.run(["get", "svc.timeout"]);
-    const shown = spawn(process.execPath, [...nodeArguments, repoconfCommand, "get", "svc.timeout"], {
-      cwd: home.workFolder,
-      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-    });
-    let errorOutput = "";
-    shown.stderr.setEncoding("utf8").on("data", (text: string) => {
-      errorOutput += text;
-    });
-    const ended = once(shown, "exit");
-    await until(() => errorOutput.includes("Waiting for the daemon…"), "the word that it waits").finally(() =>
+    using shown = home.start(["get", "svc.timeout"], { nodeArguments });
+    await until(() => shown.errorOutput().includes("Waiting for the daemon…"), "the word that it waits").finally(() =>
       process.kill(pid, "SIGCONT"),
     );
-    expect(await ended).toEqual([0, null]);
+    expect(await shown.ended).toBe(0);
     // The line is erased again.
-    expect(errorOutput.endsWith("\r\u001b[K")).toBe(true);
+    expect(shown.errorOutput().endsWith("\r\u001b[K")).toBe(true);
     expect(await piped).toMatchObject({ code: 0, output: "900\n", errorOutput: "" });
   });
 
   test("watch of a field prints only its changes, starting at a revision", async () => {
-    await using home = await makeCommandHome();
-    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
-    for (const change of ["svc.timeout=5", "svc.timeout=6", "svc.domain=d"]) await home.succeed(["set", change]);
-    const watch = spawn(process.execPath, [repoconfCommand, "watch", "svc.timeout", "--since", "2", "--json"], {
-      cwd: home.workFolder,
-      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-    });
-    let output = "";
-    watch.stdout.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-    await until(() => output.includes("\n"), "the past");
+    await using home = await makeShop(["svc.timeout=5"], ["svc.timeout=6"], ["svc.domain=d"]);
+    using watch = home.start(["watch", "svc.timeout", "--since", "2", "--json"]);
+    await until(() => watch.output().includes("\n"), "the past");
     await home.succeed(["set", "svc.domain=e"]);
     await home.succeed(["set", "svc.timeout=7", "svc.domain=f"]);
-    await until(() => output.split("\n").length > 2, "the change of now");
-    watch.kill("SIGINT");
-    expect(await once(watch, "exit")).toEqual([0, null]);
-    const payloads = output
+    await until(() => watch.output().split("\n").length > 2, "the change of now");
+    watch.process.kill("SIGINT");
+    expect(await watch.ended).toBe(0);
+    const payloads = watch
+      .output()
       .trimEnd()
       .split("\n")
       .map(line => JSON.parse(line).payload);
@@ -211,22 +184,13 @@ describe.concurrent("the daemon behind the command line", () => {
   });
 
   test("watch of one repository reports a broken and a fixed file, a lost and a restored connection, and ends when the repository is removed", async () => {
-    await using home = await makeCommandHome();
-    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    await using home = await addShop(await makeCommandHome());
     await home.succeed(["repo", "add", "--name", "other", "--id", "other", home.homeFolder]);
-    const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop"], {
-      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-    });
-    let output = "";
-    for (const stream of [watch.stdout, watch.stderr]) {
-      stream.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-      });
-    }
-    const ended = once(watch, "exit");
+    using watch = home.start(["watch", "--repo", "shop"]);
+    const told = () => watch.output() + watch.errorOutput();
     const untilPrinted = (part: string) =>
-      until(() => output.includes(part), part).catch(error => {
-        throw new Error(`${String(error)}; the watch told:\n${output}`);
+      until(() => told().includes(part), part).catch(error => {
+        throw new Error(`${String(error)}; the watch told:\n${told()}`);
       });
     const file = join(home.homeFolder, "repos/shop.json");
     const text = await readFile(file, "utf8");
@@ -240,7 +204,7 @@ describe.concurrent("the daemon behind the command line", () => {
       await until(async () => !(await isBroken()), "the file to be well");
       await writeFile(file, "{");
       await until(isBroken, "the file to be broken");
-      return output.includes("shop (shop): has problems");
+      return told().includes("shop (shop): has problems");
     }, "the watch to tell of the broken file");
     await writeFile(file, text);
     await untilPrinted("shop (shop): no more problems");
@@ -249,11 +213,11 @@ describe.concurrent("the daemon behind the command line", () => {
     await home.succeed(["set", "svc.timeout=7", "--repo", "other"]);
     await home.succeed(["set", "svc.timeout=8", "--repo", "shop"]);
     await untilPrinted("svc.timeout: 900 -> 8");
-    expect(output).toContain("reconnected");
-    expect(output).not.toContain("other");
+    expect(told()).toContain("reconnected");
+    expect(told()).not.toContain("other");
     await home.succeed(["repo", "remove", "shop", "--yes"]);
-    expect(await ended).toEqual([1, null]);
-    expect(output).toContain("shop (shop): removed");
+    expect(await watch.ended).toBe(1);
+    expect(told()).toContain("shop (shop): removed");
   });
 
   test.skipIf(process.platform === "win32")(
@@ -269,8 +233,8 @@ describe.concurrent("the daemon behind the command line", () => {
         else await writeFile(file, content);
         // Without the file a daemon may just be starting, so commands that would start one wait longer.
         const commands = [["status"], ["stop"], ["endpoint"], ...(content === undefined ? [] : [["repo", "list"]])];
-        for (const command of commands) {
-          const { code, output, errorOutput } = await home.run(command);
+        const runs = await Promise.all(commands.map(command => home.run(command)));
+        for (const { code, output, errorOutput } of runs) {
           expect([code, output]).toEqual([4, ""]);
           expect(errorOutput).not.toContain("No daemon is running");
           expect(errorOutput.match(/repoconf: /g)).toHaveLength(1);
@@ -284,21 +248,28 @@ describe.concurrent("the daemon behind the command line", () => {
     },
   );
 
-  const files = ["daemon.json", "owner.key"];
-  const commands = [["repo", "list", "--json"], ["status", "--json"], ["endpoint"], ["restart"], ["stop"]];
-  test.each(files.flatMap(file => commands.map(command => [file, command] as const)))(
-    "right after %s is gone, %j works",
-    async (file, command) => {
-      await using home = await makeCommandHome();
-      await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
-      const ended = once(daemon.process, "exit");
-      await unlink(join(home.homeFolder, file));
+  test.each(["daemon.json", "owner.key"])("right after %s is gone, every command works", async file => {
+    await using home = await makeCommandHome();
+    await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+    const path = join(home.homeFolder, file);
+    const remove = async () => {
+      await until(() => existsSync(path), "the file to be there again");
+      await unlink(path);
+    };
+    for (const command of [["repo", "list", "--json"], ["status", "--json"], ["endpoint"]]) {
+      await remove();
       await home.succeed(command);
-      const { pid } = await home.endpoint().catch(() => ({ pid: undefined }));
-      if (command[0] === "stop" || command[0] === "restart") expect(await ended).toEqual([0, null]);
-      else expect(pid).toBe(daemon.process.pid);
-    },
-  );
+      expect((await home.endpoint()).pid).toBe(daemon.process.pid);
+    }
+    for (const command of [["restart"], ["stop"]]) {
+      const { pid } = await home.endpoint();
+      await remove();
+      await home.succeed(command);
+      // The first one is a child of this process.
+      await until(() => daemon.process.exitCode !== null && !isProcessThere(pid), "the end of the daemon");
+    }
+    expect(daemon.process.exitCode).toBe(0);
+  });
 
   test("stop does not call a daemon stopped whose process has not ended", async () => {
     await using home = await makeCommandHome();
@@ -320,34 +291,19 @@ describe.concurrent("the daemon behind the command line", () => {
   });
 
   test.skipIf(process.platform === "win32")("a suspended watch delays neither restart nor stop", async () => {
-    await using home = await makeCommandHome();
-    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    await using home = await addShop(await makeCommandHome());
     const { pid } = await home.endpoint();
     const sockets = async () => JSON.parse(await home.succeed(["status", "--json"])).sockets;
-    const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop"], {
-      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    let output = "";
-    watch.stdout.on("data", (text: Buffer) => {
-      output += text;
-    });
-    const ended = once(watch, "exit");
+    using watch = home.start(["watch", "--repo", "shop"]);
     // Once connected, the watch may still have a request pending, and losing its reply would end it.
-    let value = 0;
-    await until(async () => {
-      await home.run(["set", "--repo", "shop", `svc.timeout=${++value}`]);
-      return output !== "";
-    }, "the watch to tell of a change");
-    watch.kill("SIGSTOP");
+    await untilWatching(home, watch);
+    watch.process.kill("SIGSTOP");
     await home.succeed(["restart"]);
     expect((await home.endpoint()).pid).not.toBe(pid);
-    watch.kill("SIGCONT");
+    watch.process.kill("SIGCONT");
     await until(async () => (await sockets()) === 2, "the watch to be back");
-    watch.kill("SIGSTOP");
+    watch.process.kill("SIGSTOP");
     await home.succeed(["stop"]);
-    watch.kill("SIGKILL");
-    await ended;
   });
 
   test.each([
@@ -356,6 +312,6 @@ describe.concurrent("the daemon behind the command line", () => {
     ["restart", "--no-start"],
   ])("%s has no %s, as it means nothing there", async (...args) => {
     await using home = await makeCommandHome();
-    expect(await home.run(args)).toMatchObject({ code: 2, errorOutput: expect.stringContaining("unknown option") });
+    await home.refuse(2, args, "unknown option");
   });
 });

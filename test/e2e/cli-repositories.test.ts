@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makeCommandHome } from "../helpers/command-home.ts";
+import { makeServedHome } from "../helpers/command-home.ts";
 
 function git(...args: readonly string[]): void {
   const identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"];
@@ -17,27 +17,24 @@ async function makeWorkTree(folder: string): Promise<string> {
 
 describe("repositories on the command line", () => {
   test("repo add adds the enclosing git work tree, and commands in its folders find the repository", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const shop = await makeWorkTree(join(home.workFolder, "shop"));
     const deep = join(shop, "a/b");
     await mkdir(deep, { recursive: true });
     expect(await home.succeed(["repo", "add"], { folder: deep })).toMatch(/^Added shop \([0-9a-f]{24}\): .*\/shop\n$/);
     await home.succeed(["set", "svc.timeout=5"], { folder: deep });
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("5\n");
-    const again = await home.run(["repo", "add"], { folder: shop });
-    expect(again).toMatchObject({ code: 1, errorOutput: expect.stringContaining("already") });
+    await home.refuse(1, ["repo", "add"], "already", { folder: shop });
   });
 
   test("outside of any repository, commands say what to do", async () => {
-    await using home = await makeCommandHome();
-    const list = await home.run(["list"]);
-    expect(list).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo add") });
-    const add = await home.run(["repo", "add"]);
-    expect(add).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo add FOLDER") });
+    await using home = await makeServedHome();
+    await home.refuse(1, ["list"], "repoconf repo add");
+    await home.refuse(1, ["repo", "add"], "repoconf repo add FOLDER");
   });
 
   test("repo add accepts only an existing folder", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const missing = join(home.workFolder, "no/such");
     await writeFile(join(home.workFolder, "file"), "");
     for (const args of [[missing], [missing, "--in-tree"], ["--scan", missing]])
@@ -46,15 +43,12 @@ describe("repositories on the command line", () => {
         output: "",
         errorOutput: `repoconf: The folder ${missing} does not exist.\n`,
       });
-    expect(await home.run(["repo", "add", "file"])).toMatchObject({
-      code: 1,
-      errorOutput: expect.stringContaining("is a file, not a folder"),
-    });
+    await home.refuse(1, ["repo", "add", "file"], "is a file, not a folder");
     expect(await home.succeed(["repo", "list", "--json"])).toBe("[]\n");
   });
 
   test("a linked worktree belongs to its main repository, unless it was added itself", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const shop = await makeWorkTree(join(home.workFolder, "main/shop"));
     git("-C", shop, "commit", "-q", "--allow-empty", "-m", "first");
     const linked = join(home.workFolder, "linked");
@@ -67,7 +61,7 @@ describe("repositories on the command line", () => {
   });
 
   test("the nearest enclosing repository is used", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const outer = await makeWorkTree(join(home.workFolder, "outer"));
     const inner = await makeWorkTree(join(outer, "inner"));
     await home.succeed(["repo", "add", outer]);
@@ -77,18 +71,17 @@ describe("repositories on the command line", () => {
   });
 
   test("repo add --scan finds the work trees below, asks, and adds all", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const root = join(home.workFolder, "src");
     for (const name of ["one", "group/two", "one/inside", "node_modules/three"]) await makeWorkTree(join(root, name));
-    const asked = await home.run(["repo", "add", "--scan", root]);
-    expect(asked).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("--yes") });
+    await home.refuse(1, ["repo", "add", "--scan", root], "--yes");
     const { output } = await home.run(["repo", "add", "--scan", root, "--yes", "--json"]);
     expect(JSON.parse(output)).toMatchObject([{ name: "two" }, { name: "one" }]);
     expect((await home.succeed(["repo", "list"])).trimEnd().split("\n")).toHaveLength(2);
   });
 
   test("in-tree values are stored in the work tree", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const shop = await makeWorkTree(join(home.workFolder, "shop"));
     await home.succeed(["repo", "add", shop, "--in-tree"]);
     await home.succeed(["set", "svc.timeout=8"], { folder: shop });
@@ -98,7 +91,7 @@ describe("repositories on the command line", () => {
   });
 
   test("a folder that has a .repoconf.json is added with its values, which is said; --in-home ignores them", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const clone = await makeWorkTree(join(home.workFolder, "clone"));
     const deep = join(clone, "a/b");
     await mkdir(deep, { recursive: true });
@@ -128,7 +121,7 @@ describe("repositories on the command line", () => {
   });
 
   test("a .repoconf.json that cannot be used is told: an invalid one when it is added, a link by a refusal", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const broken = await makeWorkTree(join(home.workFolder, "broken"));
     await writeFile(join(broken, ".repoconf.json"), "{ oops");
     const added = await home.run(["repo", "add"], { folder: broken });
@@ -138,8 +131,7 @@ describe("repositories on the command line", () => {
     expect(await home.run(["get", "svc.timeout"], { folder: broken })).toMatchObject({ code: 1, output: "" });
     const linked = await makeWorkTree(join(home.workFolder, "linked"));
     await symlink(join(broken, ".repoconf.json"), join(linked, ".repoconf.json"));
-    const refused = await home.run(["repo", "add"], { folder: linked });
-    expect(refused).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("--in-home") });
+    await home.refuse(1, ["repo", "add"], "--in-home", { folder: linked });
     // One that is refused does not keep a scan from adding the others.
     await makeWorkTree(join(home.workFolder, "plain"));
     const scanned = await home.run(["repo", "add", "--scan", ".", "--yes"]);
@@ -148,7 +140,7 @@ describe("repositories on the command line", () => {
   });
 
   test("in a folder with a .repoconf.json of its own below the root of the work tree, repo add asks which is meant", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const root = await makeWorkTree(join(home.workFolder, "root"));
     const part = join(root, "packages/part");
     await mkdir(join(part, "deep"), { recursive: true });
@@ -164,7 +156,7 @@ describe("repositories on the command line", () => {
   });
 
   test("rename and remove by name or id; an ambiguous name needs the id", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "one", home.workFolder]);
     expect(await home.succeed(["repo", "rename", "shop", "market"])).toBe("Renamed one to market.\n");
     await home.succeed([
@@ -176,17 +168,15 @@ describe("repositories on the command line", () => {
       "two",
       await makeWorkTree(join(home.workFolder, "other")),
     ]);
-    const two = await home.run(["get", "svc.timeout", "--repo", "market"]);
-    expect(two).toMatchObject({ code: 1, errorOutput: expect.stringContaining("one, two") });
-    const asked = await home.run(["repo", "remove", "one"]);
-    expect(asked).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--yes") });
+    await home.refuse(1, ["get", "svc.timeout", "--repo", "market"], "one, two");
+    await home.refuse(1, ["repo", "remove", "one"], "--yes");
     const removed = await home.succeed(["repo", "remove", "one", "--yes"]);
     expect(removed).toMatch(/^Removed market\. Its file was moved to .*removed\/one\..*\.json\n$/);
     expect(await home.succeed(["repo", "list"])).toMatch(/^two\tmarket\t0\tok\t/);
   });
 
   test("a key can do what its grants allow and nothing else, until it is revoked", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
     const { output, errorOutput } = await home.run([
       "key",
@@ -208,12 +198,11 @@ describe("repositories on the command line", () => {
       /^[0-9a-f]{12}\tci\twrite svc\.timeout in shop\tnever\t\d{4}-\d\d-\d\dT[\d:.]+Z\n$/,
     );
     await home.succeed(["key", "revoke", "ci"]);
-    const revoked = await home.run(["get", "svc.timeout", "--repo", "shop"], { environment });
-    expect(revoked).toMatchObject({ code: 5, errorOutput: expect.stringContaining("API key") });
+    await home.refuse(5, ["get", "svc.timeout", "--repo", "shop"], "API key", { environment });
   });
 
   test("repo move points a repository to its new folder, the current or a named one, in-tree or not", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const [old, moved] = [join(home.workFolder, "old"), join(home.workFolder, "new")];
     await makeWorkTree(old);
     await home.succeed(["repo", "add", old, "--id", "site", "--name", "site", "--in-tree"]);
@@ -222,14 +211,8 @@ describe("repositories on the command line", () => {
     const doctor = await home.run(["doctor"]);
     expect(doctor.output).toContain(`the folder ${old} does not exist, so its values cannot be read`);
     expect(doctor.output).toContain("repoconf repo move site FOLDER");
-    const nowhere = await home.run(["repo", "move", "site", join(home.workFolder, "nowhere")]);
-    expect(nowhere).toMatchObject({
-      code: 1,
-      output: "",
-      errorOutput: expect.stringContaining("nowhere does not exist"),
-    });
-    const outside = await home.run(["repo", "move", "site"]);
-    expect(outside).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo move site FOLDER") });
+    await home.refuse(1, ["repo", "move", "site", join(home.workFolder, "nowhere")], "nowhere does not exist");
+    await home.refuse(1, ["repo", "move", "site"], "repoconf repo move site FOLDER");
     expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is now in ${moved}.\n`);
     expect(await home.succeed(["get", "svc.timeout"], { folder: moved })).toBe("5\n");
     await home.succeed(["set", "svc.timeout=6"], { folder: moved });

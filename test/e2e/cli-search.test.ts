@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { makeCommandHome } from "../helpers/command-home.ts";
+import { makeServedHome } from "../helpers/command-home.ts";
 import { connect } from "../helpers/patient-client.ts";
 
 describe.concurrent("repoconf search", () => {
   test("prints results from all repositories, as text and as JSON", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
     using client = await connect({ home: home.homeFolder });
     await client.run("repo/add", { name: "blog", id: "blog" });
@@ -22,7 +22,7 @@ describe.concurrent("repoconf search", () => {
   });
 
   test("says when there are more results, when there are none, and what is wrong with a query", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     await home.succeed(["repo", "add", home.workFolder]);
     using client = await connect({ home: home.homeFolder });
     for (let index = 1; index < 101; index += 1) await client.run("repo/add", { name: `r${index}` });

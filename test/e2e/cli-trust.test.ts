@@ -1,16 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { titleWith } from "../helpers/skips.ts";
-import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
+import { hasTerminal, startOnTerminal } from "../helpers/terminal.ts";
 
-const script = "/usr/bin/script";
-const hasTerminal = process.platform === "linux" && existsSync(script);
 const evil = { web: { ready: "true \u202e# \u009b2Khs | lruc\u3164\u00a0", image: "node:24" } };
 
 interface Waiting {
@@ -34,7 +29,7 @@ const waitingIn = async (home: CommandHome, folder: string) =>
 
 describe("commands that a work tree brings, on the command line", () => {
   test("repo add shows all of them in full, trusts nothing without a terminal, and says what to do", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const folder = await makeSite(home);
     const added = await home.succeed(["repo", "add", folder, "--in-tree"]);
     expect(added).toContain("values that run as commands");
@@ -54,16 +49,13 @@ describe("commands that a work tree brings, on the command line", () => {
   });
 
   test("--accept trusts only the value with this hash; a hash that no longer waits is refused", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const folder = await makeSite(home);
     await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
     const [services, envvars] = await waitingIn(home, folder);
     expect(services).toMatchObject({ field: "svc.services", value: evil, serving: {} });
     const accept = ["trust", "--accept", services?.hash ?? ""];
-    expect(await home.run([...accept, "--accept", "0"], { folder })).toMatchObject({
-      code: 3,
-      errorOutput: expect.stringContaining("No untrusted value has the hash 0"),
-    });
+    await home.refuse(3, [...accept, "--accept", "0"], "No untrusted value has the hash 0", { folder });
     expect(await home.succeed(accept, { folder })).toBe("Trusted svc.services; it is active as of revision 2.\n");
     expect(JSON.parse(await home.succeed(["get", "svc.services"], { folder }))).toEqual(evil);
     expect(await waitingIn(home, folder)).toEqual([envvars]);
@@ -77,20 +69,19 @@ describe("commands that a work tree brings, on the command line", () => {
   test.skipIf(!hasTerminal)(
     titleWith(hasTerminal, "script", "on a terminal it asks about each value, and any answer except yes means no"),
     async () => {
-      await using home = await makeCommandHome();
+      await using home = await makeServedHome();
       const folder = await makeSite(home);
       await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
-      const command = `"${process.execPath}" "${repoconfCommand}" trust`;
-      // A real terminal: the input is there before the question is asked.
-      const answer = (input: string) =>
-        runProcess(script, ["--quiet", "--return", "--command", command, "/dev/null"], {
-          folder,
-          input,
-          environment: { REPOCONF_HOME: home.homeFolder },
-        });
-      expect((await answer("\n\n")).output).toContain("Trust this value of svc.services? [y/N]");
+      const answer = async (input: string) => {
+        const { process: terminal, output, ended } = startOnTerminal(home, ["trust"], { folder });
+        // The input is there before the question is asked.
+        terminal.stdin.end(input);
+        await ended;
+        return output();
+      };
+      expect(await answer("\n\n")).toContain("Trust this value of svc.services? [y/N]");
       // End of input means no for all remaining values.
-      expect((await answer("")).output).toContain("2 are not used until you trust them");
+      expect(await answer("")).toContain("2 are not used until you trust them");
       expect(await waitingIn(home, folder)).toHaveLength(2);
       await answer("y\nn\n");
       expect((await waitingIn(home, folder)).map(({ field }) => field)).toEqual(["svc.envvars"]);
@@ -119,7 +110,7 @@ describe("scopes that a work tree brings, on the command line", () => {
   }
 
   test("the daemon uses no scope before a person accepts it, and then exactly the text that was shown, whatever a pull brings", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const folder = await makeClone(home, "site", "One.");
     expect(await home.succeed(["repo", "add", folder, "--in-tree"])).toMatch(
       /contains scopes .*: build\. .*repoconf trust --repo/,
@@ -143,7 +134,7 @@ describe("scopes that a work tree brings, on the command line", () => {
   });
 
   test("a scope with the name of one in the home is compared with it, and replaces it only if it is accepted", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const [one, two] = [await makeClone(home, "one", "One."), await makeClone(home, "two", "Two.")];
     for (const folder of [one, two]) await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
     const [first] = await offeredIn(home, one);
@@ -190,7 +181,7 @@ describe("a new version of an accepted scope that makes a variable of a text", (
     }[];
 
   test("is shown with its default and with the values of all repositories, and puts none of a work tree's file into a shell", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const site = await makeUpgrade(home);
     const { output } = await home.run(["trust"], { folder: site });
     expect(output).toContain(`With this scope:
@@ -221,7 +212,7 @@ describe("a new version of an accepted scope that makes a variable of a text", (
   });
 
   test("is accepted by a hash of the schema and these values: after a change of one of them it is refused", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const site = await makeUpgrade(home);
     const [offered] = await offeredIn(home, site);
     await home.succeed(["set", "--repo", "shop", "tools.path=./other"]);
@@ -235,31 +226,25 @@ describe("a new version of an accepted scope that makes a variable of a text", (
   test.skipIf(!hasTerminal)(
     titleWith(hasTerminal, "script", "is shown again on a terminal if one of these values changes before the answer"),
     async () => {
-      await using home = await makeCommandHome();
+      await using home = await makeServedHome();
       const site = await makeUpgrade(home);
-      const command = `"${process.execPath}" "${repoconfCommand}" trust`;
-      const terminal = spawn(script, ["--quiet", "--return", "--command", command, "/dev/null"], {
-        cwd: site,
-        env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-      });
-      let output = "";
-      terminal.stdout.setEncoding("utf8").on("data", text => (output += text));
+      using terminal = startOnTerminal(home, ["trust"], { folder: site });
+      const { output } = terminal;
       const asked = (times: number) =>
-        until(async () => output.split("Replace the scope tools").length > times, `question ${times}`);
+        until(async () => output().split("Replace the scope tools").length > times, `question ${times}`);
       await asked(1);
       await home.succeed(["set", "--repo", "shop", "tools.path=./other"]);
-      terminal.stdin.write("y\n");
+      terminal.process.stdin.write("y\n");
       await asked(2);
-      expect(output).toContain("Values have changed meanwhile");
-      expect(output.slice(output.indexOf("Values have changed"))).toContain('+ "./other"');
-      terminal.stdin.end("n\n");
-      await once(terminal, "close");
+      expect(output().split("Values have changed meanwhile").at(1)).toContain('+ "./other"');
+      terminal.process.stdin.end("n\n");
+      await terminal.ended;
       expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./evil\n");
     },
   );
 
   test("its masked values, and those of fields that the home does not have, are hidden in JSON without --reveal", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const site = await makeUpgrade(home);
     const fields = { token: { type: "string", default: "", "x-env": "TOKEN" } };
     await writeFile(

@@ -3,8 +3,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 const fieldCount = Object.keys(svcSchema.properties).length;
 
@@ -12,7 +13,7 @@ let home: CommandHome;
 let folder: string;
 
 beforeAll(async () => {
-  home = await makeCommandHome();
+  home = await makeServedHome();
   folder = join(home.workFolder, "shop");
   await mkdir(join(folder, "src"), { recursive: true });
   execFileSync("git", ["init", "-q", folder]);
@@ -212,11 +213,11 @@ describe("values on the command line", () => {
   });
 
   test("a reader that closes the pipe early is not an error", async () => {
-    const command = `"${process.execPath}" "${process.env["REPOCONF_TEST_COMMAND"] ?? "dist/repoconf.js"}" describe | head -n 1`;
-    const output = execFileSync("bash", ["-o", "pipefail", "-c", command], {
-      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-      encoding: "utf8",
+    const command = `"${process.execPath}" "${repoconfCommand}" describe | head -n 1`;
+    const { code, output } = await runProcess("bash", ["-o", "pipefail", "-c", command], {
+      environment: { REPOCONF_HOME: home.homeFolder },
     });
+    expect(code).toBe(0);
     expect(output).toMatch(/^svc\.timeout\t/);
   });
 });

@@ -1,13 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeCommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { isShellThere } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { type Finished, patientCompletion, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 /** A home with the repositories "shop" and "my blog" and a running daemon. */
 async function makeRunningHome(): Promise<CommandHome> {
-  const home = await makeCommandHome();
+  const home = await makeServedHome();
   for (const name of ["shop", "my blog"]) {
     await mkdir(join(home.workFolder, name));
     await home.succeed(["repo", "add", name]);
@@ -16,7 +17,7 @@ async function makeRunningHome(): Promise<CommandHome> {
 }
 
 async function complete(home: CommandHome, ...words: string[]): Promise<string[]> {
-  const output = await home.succeed(["complete", "--", ...words], { nodeArguments: patientCompletion });
+  const output = await home.succeed(["complete", "--", ...words]);
   return output.split("\n").slice(0, -1);
 }
 
@@ -131,7 +132,7 @@ async function linesOf(finished: Promise<Finished>): Promise<string[]> {
   return output.split("\n").slice(0, -1);
 }
 
-const shells = await findShells(["bash", "zsh", "fish"]);
+const shells = new Set(["bash", "zsh", "fish"].filter(isShellThere));
 
 describe.concurrent("repoconf completion", () => {
   test.skipIf(!shells.has("bash"))(titleWith(shells.has("bash"), "bash", "completes in bash"), async () => {
@@ -194,9 +195,7 @@ describe.concurrent("repoconf completion", () => {
 
   test("names the supported shells when asked for another one", async () => {
     await using home = await makeCommandHome();
-    const { code, errorOutput } = await home.run(["completion", "tcsh"]);
-    expect(code).toBe(2);
-    expect(errorOutput).toContain("bash, zsh, fish");
+    await home.refuse(2, ["completion", "tcsh"], "bash, zsh, fish");
   });
 
   test("its help says how to install it for each shell", async () => {
@@ -206,12 +205,3 @@ describe.concurrent("repoconf completion", () => {
       expect(help).toContain(place);
   });
 });
-
-async function findShells(names: readonly string[]): Promise<Set<string>> {
-  const found = new Set<string>();
-  for (const name of names) {
-    const finished = await runProcess(name, ["-c", "exit 0"]).catch(() => undefined);
-    if (finished?.code === 0) found.add(name);
-  }
-  return found;
-}

@@ -6,7 +6,7 @@ import { unreadText } from "../../renderer/state/unread-text.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { makeCommandHome } from "../helpers/command-home.ts";
+import { makeCommandHome, makeShop } from "../helpers/command-home.ts";
 import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 const scopes: { readonly [scope: string]: ScopeSchema } = { svc: svcSchema };
@@ -14,25 +14,20 @@ const schemaOf = (scope: string, field: string) => scopes[scope]?.properties[fie
 const edit = (field: string, value: JsonValue | undefined) => ({ repo: "shop", scope: "svc", field, value });
 
 // A tab without a daemon copies its edits as commands, which a person runs in a shell.
-test.skipIf(process.platform === "win32")(
-  "copied edits set exactly the same values, whatever they contain",
-  async () => {
-    await using home = await makeCommandHome();
+test
+  .skipIf(process.platform === "win32")
+  .concurrent("copied edits set exactly the same values, whatever they contain", async () => {
+    await using home = await makeShop(["svc.domain=old.test"]);
     const bin = join(home.workFolder, "bin");
-    for (const folder of [bin, join(home.workFolder, "shop")]) await mkdir(folder);
+    await mkdir(bin);
     const program = `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
     await writeFile(join(bin, "repoconf"), program, { mode: 0o755 });
-    await home.succeed(["repo", "add", "shop", "--id", "shop"]);
-    await home.succeed(["set", "--repo", "shop", "svc.domain=old.test"]);
     const environment = { REPOCONF_HOME: home.homeFolder, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
     const services = { web: { ready: "it's 1", image: "a b" } };
+    const others = [edit("timeout", 55), edit("services", services), edit("domain", undefined)];
     for (const text of ["-", "@file", "it's $HOME `id` !!", "two\nlines", "a \\ b", "--json", "5", ""]) {
-      const edits = [
-        edit("provider", text),
-        edit("timeout", 55),
-        edit("services", services),
-        edit("domain", undefined),
-      ];
+      // The others once: each is a command of its own.
+      const edits = [edit("provider", text), ...others.splice(0)];
       const script = editCommands(edits, schemaOf);
       const { code, errorOutput } = await runProcess("sh", ["-e", "-c", script], {
         folder: home.workFolder,
@@ -42,12 +37,11 @@ test.skipIf(process.platform === "win32")(
       const stored: unknown = JSON.parse(await home.succeed(["list", "--repo", "shop", "--json", "--stored"]));
       expect(stored).toEqual({ svc: { provider: text, timeout: 55, services } });
     }
-  },
-);
+  });
 
-test.skipIf(process.platform === "win32")(
-  "copied edits of a field that accepts texts and other values keep them apart",
-  async () => {
+test
+  .skipIf(process.platform === "win32")
+  .concurrent("copied edits of a field that accepts texts and other values keep them apart", async () => {
     await using home = await makeCommandHome();
     const properties = {
       note: { type: ["string", "null"], default: null },
@@ -77,8 +71,7 @@ test.skipIf(process.platform === "win32")(
       const stored: unknown = JSON.parse(await home.succeed(["list", "--repo", "shop", "--json", "--stored"]));
       expect(stored).toEqual({ app: values });
     }
-  },
-);
+  });
 
 test("what is not a value yet is not copied: a comment has its text", () => {
   const edits = [edit("timeout", unreadText("12 o'clock"))];

@@ -412,18 +412,14 @@ describe.concurrent("repoconf doctor --rewrite", () => {
     await using home = await makeStoppedHome();
     await home.succeed(["list", "--repo", "shop"]);
     await writeFile(repositoryFile(home), "{ broken");
-    const { code, errorOutput } = await home.run(["doctor", "--rewrite", "shop"]);
-    expect(code).toBe(1);
-    expect(errorOutput).toContain("Nothing was written");
+    await home.refuse(1, ["doctor", "--rewrite", "shop"], "Nothing was written");
     expect(await readFile(repositoryFile(home), "utf8")).toBe("{ broken");
   });
 
   test("without a daemon, exits with code 4 and says where else to find the values", async () => {
     await using home = await makeStoppedHome();
     await rm(repositoryFile(home));
-    const { code, errorOutput } = await home.run(["doctor", "--rewrite", "shop"]);
-    expect(code).toBe(4);
-    expect(errorOutput).toContain(join(home.homeFolder, "removed"));
+    await home.refuse(4, ["doctor", "--rewrite", "shop"], join(home.homeFolder, "removed"));
     expect(await readdir(join(home.homeFolder, "repos"))).toEqual([]);
   });
 });

@@ -1,17 +1,16 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+import { startOnTerminal } from "../helpers/terminal.ts";
 
 let home: CommandHome;
 let count = 0;
 
 beforeAll(async () => {
-  home = await makeCommandHome();
+  home = await makeServedHome();
   for (const name of ["shop", "temporary"]) await mkdir(join(home.workFolder, name));
   await home.succeed(["repo", "add", "shop"]);
   await home.succeed(["set", "--repo", "shop", "svc.timeout=30", `svc.services={"web":{"ready":"r","image":"i"}}`]);
@@ -110,27 +109,21 @@ describe("repoconf edit", () => {
       const { EDITOR } = await editor(
         `shift; if [ -e "$0.ran" ]; then for line in 1 2 3 4 5 6 7 8 9 10; do echo "value $line?"; read value; done; echo "$value" > "$1"; else touch "$0.ran"; echo 99999999 > "$1"; fi`,
       );
-      const command = `'${process.execPath}' '${repoconfCommand}' edit --repo shop svc.timeout`;
-      const child = spawn("script", ["--quiet", "--return", "--command", command, "/dev/null"], {
-        cwd: home.workFolder,
-        env: { ...process.env, REPOCONF_HOME: home.homeFolder, EDITOR, VISUAL: "" },
-      });
-      const ended = once(child, "exit");
-      let output = "";
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-      });
-      const untilPrinted = (part: string) => until(() => output.includes(part), part);
+      const environment = { EDITOR, VISUAL: "" };
+      using terminal = startOnTerminal(home, ["edit", "--repo", "shop", "svc.timeout"], { environment });
+      const { output, ended } = terminal;
+      const { stdin } = terminal.process;
+      const untilPrinted = (part: string) => until(() => output().includes(part), part);
       await untilPrinted("Edit again? [y/N]");
-      expect(output).toContain("must be at most 86400");
-      child.stdin.write("y\n");
+      expect(output()).toContain("must be at most 86400");
+      stdin.write("y\n");
       for (let line = 1; line <= 10; line += 1) {
         await untilPrinted(`value ${line}?`);
-        for (const digit of "4711") child.stdin.write(digit);
-        child.stdin.write("\n");
+        for (const digit of "4711") stdin.write(digit);
+        stdin.write("\n");
       }
       await untilPrinted("Set svc.timeout.");
-      expect(await ended).toEqual([0, null]);
+      expect(await ended).toBe(0);
       expect(await get("svc.timeout")).toBe("4711\n");
     },
   );

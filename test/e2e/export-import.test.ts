@@ -3,19 +3,12 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeShop } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { askOnTerminal, hasTerminal } from "../helpers/terminal.ts";
 
 const fieldCount = Object.keys(svcSchema.properties).length;
-
-/** A home with the repository `shop`. */
-async function makeHome(): Promise<CommandHome> {
-  const home = await makeCommandHome();
-  await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
-  return home;
-}
 
 async function listStored(home: CommandHome, repo: string): Promise<unknown> {
   return JSON.parse(await home.succeed(["list", "--repo", repo, "--stored", "--json", "--reveal"]));
@@ -23,7 +16,7 @@ async function listStored(home: CommandHome, repo: string): Promise<unknown> {
 
 describe.concurrent("repoconf export", () => {
   test("exports stored values as JSON, all fields with --all-fields, masked values with --reveal", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     expect(await home.succeed(["export", "--repo", "shop"])).toBe("{}\n");
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30", `svc.envvars=[{"name":"A","value":"s3cret"}]`]);
     const stored = { svc: { timeout: 30, envvars: [{ name: "A", value: "s3cret" }] } };
@@ -34,20 +27,19 @@ describe.concurrent("repoconf export", () => {
   });
 
   test("the file is private, and an existing one is replaced only with --force", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     const file = join(home.workFolder, "shop.json");
     await home.succeed(["export", "--repo", "shop", "--output", "shop.json"]);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
-    const again = await home.run(["export", "--repo", "shop", "--output", "shop.json"]);
-    expect(again).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--force") });
+    await home.refuse(1, ["export", "--repo", "shop", "--output", "shop.json"], "--force");
     expect(await readFile(file, "utf8")).toBe("{}\n");
     await home.succeed(["export", "--repo", "shop", "--output", "shop.json", "--force"]);
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ svc: { timeout: 30 } });
   });
 
   test("parseEnv and import read the same values from env lines, and the file's name determines the format", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     const values = {
       svc: {
         timeout: 30,
@@ -75,31 +67,31 @@ describe.concurrent("repoconf export", () => {
   });
 
   test("a text that an env file cannot contain is refused with exit code 3 and the field's name, and no file is created", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     await home.succeed(["set", "--repo", "shop", "svc.domain=it's $5", "svc.timeout=30"]);
-    const { code, output, errorOutput } = await home.run(["export", "--repo", "shop", "--output", ".env"]);
-    expect([code, output]).toEqual([3, ""]);
-    expect(errorOutput).toContain("svc.domain");
+    await home.refuse(3, ["export", "--repo", "shop", "--output", ".env"], "svc.domain");
     await expect(stat(join(home.workFolder, ".env"))).rejects.toThrow("ENOENT");
   });
 
   test("two fields with the same variable name are both refused with exit code 3 if one of them has a value", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     const text = { type: "string", default: "" };
     const schema = { type: "object", properties: { "a-b": text, a_b: text } };
     await writeFile(join(home.homeFolder, "scopes/extra.schema.json"), JSON.stringify(schema));
     await until(async () => (await home.run(["get", "extra.a_b", "--repo", "shop"])).code === 0, "the new scope");
     expect(await home.succeed(["export", "--repo", "shop", "--format", "env"])).toBe("");
     await home.succeed(["set", "--repo", "shop", "extra.a-b=x"]);
-    const { code, errorOutput } = await home.run(["export", "--repo", "shop", "--format", "env"]);
-    expect(code).toBe(3);
-    expect(errorOutput).toContain("extra.a-b and extra.a_b would both be EXTRA_A_B");
+    await home.refuse(
+      3,
+      ["export", "--repo", "shop", "--format", "env"],
+      "extra.a-b and extra.a_b would both be EXTRA_A_B",
+    );
   });
 });
 
 describe.concurrent("repoconf import", () => {
   test("shows only what would change, masked, and requires --yes without a terminal", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30", "svc.domain=a.test"]);
     const values = { svc: { timeout: 31, domain: "a.test", envvars: [{ name: "A", value: "s3cret" }] } };
     await writeFile(join(home.workFolder, "values.json"), JSON.stringify(values));
@@ -116,7 +108,7 @@ describe.concurrent("repoconf import", () => {
   });
 
   test("an import is one revision", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     const input = JSON.stringify({ svc: { services: { web: { ready: "", image: "" } }, default: "web", timeout: 1 } });
     const revision = async () => JSON.parse(await home.succeed(["repo", "list", "--json"]))[0].revision;
     const before = await revision();
@@ -126,7 +118,7 @@ describe.concurrent("repoconf import", () => {
   });
 
   test("one invalid field or value refuses everything with exit code 3, and every error is reported", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     const input = JSON.stringify({ svc: { timeout: 30, refresh_hour: 99, tmeout: 1, default: "none" }, extra: 1 });
     const { code, output, errorOutput } = await home.run(["import", "-", "--repo", "shop", "--yes"], { input });
     expect([code, output]).toEqual([3, ""]);
@@ -136,31 +128,29 @@ describe.concurrent("repoconf import", () => {
   });
 
   test("variables without a field are named and refused, unless --ignore-unknown skips them", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     const input = "SVC_TIMEOUT=30\nSVC_DEFAULT_PORT=9090\nPATH=/bin\n";
     const args = ["import", "-", "--format", "env", "--repo", "shop", "--yes"];
-    const refused = await home.run(args, { input });
-    expect(refused).toMatchObject({ code: 3, errorOutput: expect.stringContaining("PATH") });
+    await home.refuse(3, args, "PATH", { input });
     expect(await listStored(home, "shop")).toEqual({});
     await home.succeed([...args, "--ignore-unknown"], { input });
     expect(await listStored(home, "shop")).toEqual({ svc: { timeout: 30, default_port: "9090" } });
   });
 
   test("invalid JSON is reported with its position, and a missing file by its name", async () => {
-    await using home = await makeHome();
-    const broken = await home.run(["import", "-", "--repo", "shop"], { input: `{\n "svc": { "timeout" 30 } }` });
-    expect(broken).toMatchObject({ code: 1, errorOutput: expect.stringContaining("line 2, column 21") });
-    const missing = await home.run(["import", "missing.json", "--repo", "shop"]);
-    expect(missing).toMatchObject({ code: 2, errorOutput: expect.stringContaining("missing.json") });
+    await using home = await makeShop();
+    await home.refuse(1, ["import", "-", "--repo", "shop"], "line 2, column 21", {
+      input: `{\n "svc": { "timeout" 30 } }`,
+    });
+    await home.refuse(2, ["import", "missing.json", "--repo", "shop"], "missing.json");
   });
 
   test("a key without the right to write a field is refused, and nothing is set", async () => {
-    await using home = await makeHome();
+    await using home = await makeShop();
     const key = await home.run(["key", "create", "tool", "--field", "svc.timeout", "--right", "write"]);
     const input = JSON.stringify({ svc: { timeout: 30, domain: "a.test" } });
     const environment = { REPOCONF_API_KEY: key.output.trim() };
-    const refused = await home.run(["import", "-", "--repo", "shop", "--yes"], { input, environment });
-    expect(refused).toMatchObject({ code: 3, errorOutput: expect.stringContaining("svc.domain") });
+    await home.refuse(3, ["import", "-", "--repo", "shop", "--yes"], "svc.domain", { input, environment });
     expect(await listStored(home, "shop")).toEqual({});
   });
 
@@ -171,7 +161,7 @@ describe.concurrent("repoconf import", () => {
       "a change made while the question is open is not overwritten, and the exit code is 3",
     ),
     async () => {
-      await using home = await makeHome();
+      await using home = await makeShop();
       await writeFile(join(home.workFolder, "values.json"), `{ "svc": { "timeout": 30 } }`);
       const asking = await askOnTerminal(home, ["import", "values.json", "--repo", "shop"]);
       await home.succeed(["set", "--repo", "shop", "svc.domain=a.test"]);

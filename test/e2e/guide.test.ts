@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { projectFolder, repoconfCommand, runProcess, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
-import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { addShop, makeServedHome, makeShop } from "../helpers/command-home.ts";
+import { projectFolder, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 describe("the guide to a tool of your own", () => {
   test.each(["client.ts", "tool.ts", "tool.py", "watch.py", "tool.sh", "scopes/build.schema.json"])(
@@ -14,24 +14,17 @@ describe("the guide to a tool of your own", () => {
     },
   );
 
-  describe.skipIf(process.platform === "win32")("the tool in the shell", () => {
-    /** Adds "shop" for the tool to run on. `repoconf` is the built command; `before` is shell code that runs before it. */
+  describe.skipIf(process.platform === "win32").concurrent("the tool in the shell", () => {
+    /** A home with "shop" for the tool to run on. `repoconf` is the built command; `before` is shell code that runs before it. */
     async function prepare(before = "") {
-      const daemon = await spawnDaemon();
-      const folder = await temporaryFolder();
+      const home = await makeShop();
       const script = `#!/bin/sh\n${before}\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
-      await writeFile(join(folder.path, "repoconf"), script, { mode: 0o755 });
-      const environment = { REPOCONF_HOME: daemon.homeFolder, PATH: `${folder.path}:${process.env["PATH"]}` };
-      const run = async (...args: readonly string[]) => (await runRepoconf(args, { environment })).output;
-      await run("repo", "add", "--id", "shop", daemon.homeFolder);
-      return {
-        run,
-        runTool: () => runProcess("sh", ["examples/tool.sh", "shop"], { environment }),
-        [Symbol.asyncDispose]: async () => {
-          await daemon[Symbol.asyncDispose]();
-          await folder[Symbol.asyncDispose]();
-        },
+      await writeFile(join(home.workFolder, "repoconf"), script, { mode: 0o755 });
+      const environment = {
+        REPOCONF_HOME: home.homeFolder,
+        PATH: `${home.workFolder}:${process.env["PATH"]}`,
       };
+      return { ...home, runTool: () => runProcess("sh", ["examples/tool.sh", "shop"], { environment }) };
     }
 
     test("changes a value it has seen", async () => {
@@ -48,7 +41,7 @@ describe("the guide to a tool of your own", () => {
       await using shop = await prepare();
       const done = await Promise.all(Array.from({ length: 4 }, () => shop.runTool()));
       expect(done.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
-      expect(await shop.run("get", "svc.timeout", "--repo", "shop")).toBe("940\n");
+      expect(await shop.succeed(["get", "svc.timeout"])).toBe("940\n");
     });
 
     test("does not overwrite a change made right after its read", async () => {
@@ -60,28 +53,26 @@ describe("the guide to a tool of your own", () => {
 fi`;
       await using shop = await prepare(race);
       expect(await shop.runTool()).toMatchObject({ code: 0 });
-      expect(await shop.run("get", "svc.timeout", "--repo", "shop")).toBe("510\n");
+      expect(await shop.succeed(["get", "svc.timeout"])).toBe("510\n");
     });
 
     test("stops retrying if the value itself is refused", async () => {
       await using shop = await prepare();
-      await shop.run("set", "svc.timeout=86395", "--repo", "shop");
+      await shop.succeed(["set", "svc.timeout=86395"]);
       expect(await shop.runTool()).toMatchObject({ code: 3, output: "" });
-      expect(await shop.run("get", "svc.timeout", "--repo", "shop")).toBe("86395\n");
+      expect(await shop.succeed(["get", "svc.timeout"])).toBe("86395\n");
     });
   });
 
   test("the tool on the typed client sets, gets and lists", async () => {
-    await using daemon = await spawnDaemon();
-    const environment = { REPOCONF_HOME: daemon.homeFolder };
-    const refused = await runProcess(process.execPath, ["examples/client.ts", "shop"], { environment });
-    expect(refused).toMatchObject({
+    await using home = await makeServedHome();
+    const environment = { REPOCONF_HOME: home.homeFolder };
+    const runClient = () => runProcess(process.execPath, ["examples/client.ts", "shop"], { environment });
+    expect(await runClient()).toMatchObject({
       code: 1,
       errorOutput: expect.stringMatching(/^1007 There is no repository "shop"/),
     });
-    const { code } = await runRepoconf(["repo", "add", "--id", "shop", daemon.homeFolder], { environment });
-    expect(code).toBe(0);
-    const done = await runProcess(process.execPath, ["examples/client.ts", "shop"], { environment });
-    expect(done).toMatchObject({ code: 0, output: "30 seconds, reached as a.test\n", errorOutput: "" });
+    await addShop(home);
+    expect(await runClient()).toMatchObject({ code: 0, output: "30 seconds, reached as a.test\n", errorOutput: "" });
   });
 });

@@ -1,6 +1,6 @@
-import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
 import { isShellThere, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
@@ -9,18 +9,37 @@ import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 const hard = 'it\'s\n"two" $HOME `id` \\ ! ünï\n';
 
-/** A home with a repository in `folder`, which has variables A and B. */
-async function makeRepository(home: CommandHome, name = "shop"): Promise<string> {
-  const folder = join(home.workFolder, name);
+let shared: CommandHome;
+let places = 0;
+
+beforeAll(async () => {
+  shared = await makeCommandHome();
+  return () => shared[Symbol.asyncDispose]();
+});
+
+/** A folder of its own for a test, on the home that all tests share. */
+async function makePlace(): Promise<CommandHome> {
+  const workFolder = join(shared.workFolder, `place${++places}`);
+  await mkdir(workFolder);
+  return { ...shared, workFolder };
+}
+
+/** The folder of a new repository of this place, which has variables A and B. */
+async function makeRepository(place: CommandHome, name = "shop", options: readonly string[] = []): Promise<string> {
+  const folder = join(place.workFolder, name);
   await mkdir(folder);
-  await home.succeed(["repo", "add", folder, "--id", "shop", "--name", "shop"]);
-  await setVariables(home, { A: hard, B: "plain" });
+  await place.succeed(["repo", "add", folder, ...options]);
+  await setVariables(place, folder, { A: hard, B: "plain" });
   return folder;
 }
 
-async function setVariables(home: CommandHome, variables: { readonly [name: string]: string }): Promise<void> {
+async function setVariables(
+  place: CommandHome,
+  folder: string,
+  variables: { readonly [name: string]: string },
+): Promise<void> {
   const list = Object.entries(variables).map(([name, value]) => ({ name, value }));
-  await home.succeed(["set", "--repo", "shop", `svc.envvars=${JSON.stringify(list)}`]);
+  await place.succeed(["set", `svc.envvars=${JSON.stringify(list)}`], { folder });
 }
 
 const loads = (calls: readonly string[]) => calls.filter(call => call.startsWith("hook-load")).length;
@@ -31,14 +50,14 @@ const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 const isThere = { bash: isShellThere("bash"), zsh: isShellThere("zsh") };
 const titleIn = (name: ShellName, title: string) => titleWith(isThere[name], name, title);
 
-describe.each([
+describe.concurrent.each([
   ["bash", titleIn("bash", "the hook for bash")],
   ["zsh", titleIn("zsh", "the hook for zsh")],
 ] as const)("$1", (name, _title) => {
   const there = test.skipIf(!isThere[name]);
 
   there("loads values of any text on entering, and gives back on leaving what was there before", async () => {
-    await using home = await makeCommandHome();
+    const home = await makePlace();
     const folder = await makeRepository(home, 'it\'s "odd"\nshop');
     const shell = await makePromptingShell(home, name);
     const { output, errorOutput } = await shell.type(
@@ -67,7 +86,7 @@ describe.each([
   });
 
   there("a prompt starts no program while neither folder nor file changed, and one when a value did", async () => {
-    await using home = await makeCommandHome();
+    const home = await makePlace();
     const folder = await makeRepository(home);
     const shell = await makePromptingShell(home, name);
     // The page faults of the shell's children: every process that it started and waited for is counted there.
@@ -100,7 +119,7 @@ describe.each([
   there(
     "keeps the exit status and existing prompt commands, and is installed only once however often it is sourced",
     async () => {
-      await using home = await makeCommandHome();
+      const home = await makePlace();
       const folder = await makeRepository(home);
       const shell = await makePromptingShell(home, name);
       const hook = `eval "$(repoconf hook ${name})"`;
@@ -122,7 +141,7 @@ describe.each([
   );
 
   there("a shell inside a loaded folder unloads too, and gives back what was before both", async () => {
-    await using home = await makeCommandHome();
+    const home = await makePlace();
     const folder = await makeRepository(home);
     const shell = await makePromptingShell(home, name);
     const inner = name === "bash" ? `bash --noprofile --rcfile '${home.workFolder}/bashrc' -i` : "zsh -d -i";
@@ -140,12 +159,9 @@ describe.each([
   });
 
   there("whatever is put in place of the file, the prompt comes and the shell has nothing of it", async () => {
-    await using home = await makeCommandHome();
-    const folder = join(home.workFolder, "shop");
+    const home = await makePlace();
+    const folder = await makeRepository(home, "shop", ["--in-tree"]);
     const file = join(folder, ".repoconf.json");
-    await mkdir(folder);
-    await home.succeed(["repo", "add", folder, "--id", "shop", "--name", "shop", "--in-tree"]);
-    await setVariables(home, { B: "plain" });
     const put = Object.values(hostileEntries);
     for (const [index, entry] of put.entries()) await entry(join(home.workFolder, `entry${index}`));
     const shell = await makePromptingShell(home, name);
@@ -194,8 +210,8 @@ describe.each([
   });
 
   there("loads nothing of a work tree that waits for trust, says so, and loads it once it is trusted", async () => {
-    await using home = await makeCommandHome();
-    const folder = join(await realpath(home.workFolder), "site");
+    const home = await makePlace();
+    const folder = join(home.workFolder, "site");
     await mkdir(folder);
     const svc = { envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] };
     await writeFile(join(folder, ".repoconf.json"), JSON.stringify({ config: { svc } }));
@@ -214,9 +230,9 @@ describe.each([
   });
 
   there("a variable that the shell uses in its own way is left alone and named", async () => {
-    await using home = await makeCommandHome();
+    const home = await makePlace();
     const folder = await makeRepository(home);
-    await setVariables(home, { UID: "0", LIST: "text", B: "plain" });
+    await setVariables(home, folder, { UID: "0", LIST: "text", B: "plain" });
     const shell = await makePromptingShell(home, name);
     const { output, errorOutput } = await shell.type(["LIST=(a b)", `cd ${quoted(folder)}`, `echo "\${LIST[*]} $B"`]);
     expect(output.trim()).toBe("a b plain");
@@ -224,9 +240,9 @@ describe.each([
   });
 
   there("a variable by which the shell finds the hook, and its folder, is left alone and named", async () => {
-    await using home = await makeCommandHome();
+    const home = await makePlace();
     const folder = await makeRepository(home);
-    await setVariables(home, { PWD: "/elsewhere", PROMPT_COMMAND: ":", precmd_functions: "x", B: "plain" });
+    await setVariables(home, folder, { PWD: "/elsewhere", PROMPT_COMMAND: ":", precmd_functions: "x", B: "plain" });
     const shell = await makePromptingShell(home, name);
     const { output, errorOutput } = await shell.type([
       `cd ${quoted(folder)}`,
@@ -242,7 +258,7 @@ describe.each([
   });
 
   there("what Ctrl+C interrupts is loaded at the next prompt", async () => {
-    await using home = await makeCommandHome();
+    const home = await makePlace();
     const folder = await makeRepository(home);
     const shell = await makePromptingShell(home, name);
     const early = join(home.workFolder, "early");
@@ -259,7 +275,7 @@ describe.each([
   });
 
   there("where repoconf is an alias, as after npm start, the one that printed the script is asked", async () => {
-    await using home = await makeCommandHome();
+    const home = await makePlace();
     const folder = await makeRepository(home);
     const shell = await makePromptingShell(home, name);
     const alias = `PATH=\${PATH#*:}\nalias repoconf="'${process.execPath}' '${repoconfCommand}'"`;
@@ -269,55 +285,61 @@ describe.each([
   });
 });
 
-test.skipIf(!isThere.bash)(
-  titleIn("bash", "the hook for bash: where upper and lower case are the same to [[, another folder is another one"),
-  async () => {
-    await using home = await makeCommandHome();
-    const folder = await makeRepository(home);
-    await mkdir(join(home.workFolder, "SHOP"));
-    const shell = await makePromptingShell(home, "bash");
-    const { output } = await shell.type(
-      [
-        `cd ${quoted(folder)}`,
-        'echo "B=$B"',
-        `repoconf set 'svc.envvars=[{"name":"B","value":"PLAIN"}]' >/dev/null`,
-        'echo "B=$B"; cd ../SHOP',
-        `echo "B=\${B-none}"`,
-      ],
-      "shopt -s nocasematch",
-    );
-    expect(output.trim().split("\n")).toEqual(["B=plain", "B=PLAIN", "B=none"]);
-  },
-);
+test
+  .skipIf(!isThere.bash)
+  .concurrent(
+    titleIn("bash", "the hook for bash: where upper and lower case are the same to [[, another folder is another one"),
+    async () => {
+      const home = await makePlace();
+      const folder = await makeRepository(home);
+      await mkdir(join(home.workFolder, "SHOP"));
+      const shell = await makePromptingShell(home, "bash");
+      const { output } = await shell.type(
+        [
+          `cd ${quoted(folder)}`,
+          'echo "B=$B"',
+          `repoconf set 'svc.envvars=[{"name":"B","value":"PLAIN"}]' >/dev/null`,
+          'echo "B=$B"; cd ../SHOP',
+          `echo "B=\${B-none}"`,
+        ],
+        "shopt -s nocasematch",
+      );
+      expect(output.trim().split("\n")).toEqual(["B=plain", "B=PLAIN", "B=none"]);
+    },
+  );
 
-test.skipIf(!isThere.bash)(
-  titleIn("bash", "the hook for bash: with set -e a status that ended nothing does not end the shell at the prompt"),
-  async () => {
-    await using home = await makeCommandHome();
-    const folder = await makeRepository(home);
-    const shell = await makePromptingShell(home, "bash");
-    const { code, output } = await shell.type([`cd ${quoted(folder)}; ! true`, 'echo "B=$B"'], "set -e");
-    expect({ code, output: output.trim() }).toEqual({ code: 0, output: "B=plain" });
-  },
-);
+test
+  .skipIf(!isThere.bash)
+  .concurrent(
+    titleIn("bash", "the hook for bash: with set -e a status that ended nothing does not end the shell at the prompt"),
+    async () => {
+      const home = await makePlace();
+      const folder = await makeRepository(home);
+      const shell = await makePromptingShell(home, "bash");
+      const { code, output } = await shell.type([`cd ${quoted(folder)}; ! true`, 'echo "B=$B"'], "set -e");
+      expect({ code, output: output.trim() }).toEqual({ code: 0, output: "B=plain" });
+    },
+  );
 
-test.skipIf(!isThere.bash)(titleIn("bash", "the hook for bash: an associative array keeps what it has"), async () => {
-  await using home = await makeCommandHome();
-  const folder = await makeRepository(home);
-  await setVariables(home, { MAP: "text", LIST: "text", B: "plain" });
-  const shell = await makePromptingShell(home, "bash");
-  const show = `declare -p MAP LIST; echo "B=\${B-none}"`;
-  const { output, errorOutput } = await shell.type([
-    "declare -A MAP=([key]=value); LIST=([5]=five)",
-    `cd ${quoted(folder)}`,
-    show,
-    "cd ..",
-    show,
-  ]);
-  const arrays = ['declare -A MAP=([key]="value" )', 'declare -a LIST=([5]="five")'];
-  expect(output.trim().split("\n")).toEqual([...arrays, "B=plain", ...arrays, "B=none"]);
-  expect(errorOutput).toContain("MAP is not a plain variable of this shell");
-});
+test
+  .skipIf(!isThere.bash)
+  .concurrent(titleIn("bash", "the hook for bash: an associative array keeps what it has"), async () => {
+    const home = await makePlace();
+    const folder = await makeRepository(home);
+    await setVariables(home, folder, { MAP: "text", LIST: "text", B: "plain" });
+    const shell = await makePromptingShell(home, "bash");
+    const show = `declare -p MAP LIST; echo "B=\${B-none}"`;
+    const { output, errorOutput } = await shell.type([
+      "declare -A MAP=([key]=value); LIST=([5]=five)",
+      `cd ${quoted(folder)}`,
+      show,
+      "cd ..",
+      show,
+    ]);
+    const arrays = ['declare -A MAP=([key]="value" )', 'declare -a LIST=([5]="five")'];
+    expect(output.trim().split("\n")).toEqual([...arrays, "B=plain", ...arrays, "B=none"]);
+    expect(errorOutput).toContain("MAP is not a plain variable of this shell");
+  });
 
 const zshSettings = [
   [
@@ -329,10 +351,13 @@ const zshSettings = [
   ["options of every kind", "setopt ksh_arrays sh_word_split no_unset glob_subst rc_quotes err_return null_glob"],
 ] as const;
 
-test.skipIf(!isThere.zsh).each(zshSettings)(titleIn("zsh", "the hook for zsh works with %s"), async (_, before) => {
-  await using home = await makeCommandHome();
-  const folder = await makeRepository(home);
-  const shell = await makePromptingShell(home, "zsh");
-  const { output } = await shell.type([`cd ${quoted(folder)}`, show("A"), 'echo "B=$B"', "cd ..", show("A")], before);
-  expect(output.trim().split("\n")).toEqual([JSON.stringify(hard), "B=plain", "unset"]);
-});
+test.skipIf(!isThere.zsh).concurrent.each(zshSettings)(
+  titleIn("zsh", "the hook for zsh works with %s"),
+  async (_, before) => {
+    const home = await makePlace();
+    const folder = await makeRepository(home);
+    const shell = await makePromptingShell(home, "zsh");
+    const { output } = await shell.type([`cd ${quoted(folder)}`, show("A"), 'echo "B=$B"', "cd ..", show("A")], before);
+    expect(output.trim().split("\n")).toEqual([JSON.stringify(hard), "B=plain", "unset"]);
+  },
+);

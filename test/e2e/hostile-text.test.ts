@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
-import { type Finished, onTerminal, projectFolder, repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { type Finished, onTerminal, projectFolder, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 /** Sets a title, clears the screen, sets colors (also with a one-character escape), deletes, and reverses the text direction. */
 const evil = "a\u001b]0;owned\u0007\u001b[2J\u009b31m\u007f\u202ecod.exe\u2066\u200f\u2028b";
@@ -58,14 +57,6 @@ beforeAll(async () => {
   home = await makeHostileHome();
   return () => home[Symbol.asyncDispose]();
 });
-
-function startWatch(folder: string): { readonly watch: ChildProcess; readonly output: () => string } {
-  const args = [...onTerminal, repoconfCommand, "watch", "--all", "--home", folder];
-  const watch = spawn(process.execPath, args, { env: { ...process.env, FORCE_COLOR: "0" } });
-  let output = "";
-  for (const stream of [watch.stdout, watch.stderr]) stream.setEncoding("utf8").on("data", text => (output += text));
-  return { watch, output: () => output };
-}
 
 function isHarmless({ output, errorOutput }: Finished): void {
   expect(obeyed.exec(output)).toBeNull();
@@ -145,16 +136,16 @@ describe("a terminal obeys no text that comes from outside", () => {
     await using daemon = await spawnDaemon(["--port", "0", "--log-level", "debug"], undefined, onTerminal);
     const run = (args: readonly string[]) => home.run([...args, "--home", daemon.homeFolder], options);
     await run(["repo", "add", home.workFolder, "--name", evil, "--id", "shop"]);
-    const { watch, output } = startWatch(daemon.homeFolder);
+    const told = () => watch.output() + watch.errorOutput();
+    using watch = home.start(["watch", "--all", "--home", daemon.homeFolder], options);
     await until(async () => {
       await run(["set", `svc.domain=${evil}${Math.random()}`, "--reason", evil, "--repo", "shop"]);
-      return output().includes("owned");
+      return told().includes("owned");
     }, "a change");
     await run(["explain", `svc.${evil}`, "--repo", "shop"]);
     await writeFile(join(daemon.homeFolder, "repos/shop.json"), `{ "config": { "${evil}": 1, "${evil}": 2 } }`);
-    await until(() => output().includes("has problems"), "the problem");
-    watch.kill();
-    expect(obeyed.exec(output())).toBeNull();
+    await until(() => told().includes("has problems"), "the problem");
+    expect(obeyed.exec(told())).toBeNull();
     await until(() => daemon.errorOutput().includes("owned"), "a line in the log");
     expect(obeyed.exec(daemon.errorOutput())).toBeNull();
   });
@@ -167,6 +158,6 @@ describe("a terminal obeys no text that comes from outside", () => {
       if (/std(out|err)\.write|console\.|createWriteStream\(.\/dev/.test(await readFile(join(folder, file), "utf8")))
         writing.push(file);
     // repoconf.ts writes that Node is too old, before anything can be imported.
-    expect(writing.sort()).toEqual(["repoconf.ts", "terminal.ts"]);
+    expect(writing.sort()).toEqual(["output/terminal.ts", "repoconf.ts"]);
   });
 });

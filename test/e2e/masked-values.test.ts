@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { addShop, type CommandHome, makeCommandHome, makeShop } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
-import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+import type { RunningProcess } from "../helpers/spawned-daemon.ts";
 
 const secret = "hush-hush";
 const schema = {
@@ -21,33 +20,28 @@ async function untilScope(home: CommandHome, isThere: boolean): Promise<void> {
   await until(async () => (await has()) === isThere, "the scope");
 }
 
+/** Starts a watch of the shop, and waits until it tells of sets. */
+async function startWatch(home: CommandHome, ...options: readonly string[]): Promise<RunningProcess> {
+  const watch = home.start(["watch", "--repo", "shop", ...options]);
+  let hour = 0;
+  await until(async () => {
+    hour = (hour + 1) % 24;
+    await home.succeed(["set", `svc.refresh_hour=${hour}`]);
+    return watch.output().includes("refresh_hour");
+  }, "the watch to begin");
+  return watch;
+}
+
 test("a watch that began before a scope was added uses its schema: it masks the masked values and shows the others", async () => {
-  await using home = await makeCommandHome();
-  await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
-  const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop"], {
-    env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-  });
-  let output = "";
-  watch.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-  });
-  try {
-    let hour = 0;
-    await until(async () => {
-      hour = (hour + 1) % 24;
-      await home.succeed(["set", `svc.refresh_hour=${hour}`]);
-      return output.includes("svc.refresh_hour");
-    }, "the watch to begin");
-    await writeFile(schemaFile(home), JSON.stringify(schema));
-    await untilScope(home, true);
-    await home.succeed(["set", `deploy.token=${secret}`]);
-    await until(() => output.includes("deploy.token"), "the change");
-    expect(output).not.toContain(secret);
-    await home.succeed(["set", "deploy.stage=shop.test"]);
-    await until(() => output.includes("shop.test"), "a value that is not masked");
-  } finally {
-    watch.kill();
-  }
+  await using home = await makeShop();
+  using watch = await startWatch(home);
+  await writeFile(schemaFile(home), JSON.stringify(schema));
+  await untilScope(home, true);
+  await home.succeed(["set", `deploy.token=${secret}`]);
+  await until(() => watch.output().includes("deploy.token"), "the change");
+  expect(watch.output()).not.toContain(secret);
+  await home.succeed(["set", "deploy.stage=shop.test"]);
+  await until(() => watch.output().includes("shop.test"), "a value that is not masked");
 });
 
 test.each<[title: string, change: (file: string) => Promise<void>]>([
@@ -56,8 +50,7 @@ test.each<[title: string, change: (file: string) => Promise<void>]>([
 ])(
   "a masked value stays masked when its schema is %s: wherever it could be printed, as JSON too",
   async (_title, change) => {
-    await using home = await makeCommandHome();
-    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    await using home = await addShop(await makeCommandHome());
     await writeFile(schemaFile(home), JSON.stringify(schema));
     await untilScope(home, true);
     await home.succeed(["set", `deploy.token=${secret}`]);
@@ -87,8 +80,7 @@ test.each<[title: string, change: (file: string) => Promise<void>]>([
 );
 
 test("no command prints a masked value without --reveal, not even as JSON; get and export refuse it and name the option", async () => {
-  await using home = await makeCommandHome();
-  await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+  await using home = await makeShop();
   await mkdir(join(home.workFolder, "blog"));
   await home.succeed(["repo", "add", "--name", "blog", "--id", "blog", join(home.workFolder, "blog")]);
   const value = (text: string) => `svc.envvars=[{"name":"A","value":"${text}"}]`;
@@ -96,63 +88,46 @@ test("no command prints a masked value without --reveal, not even as JSON; get a
     join(home.workFolder, "values.json"),
     JSON.stringify({ svc: { envvars: [{ name: "A", value: secret }] } }),
   );
-  const watch = spawn(process.execPath, [repoconfCommand, "watch", "--json", "--repo", "shop"], {
-    env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-  });
-  let watched = "";
-  watch.stdout.setEncoding("utf8").on("data", (text: string) => {
-    watched += text;
-  });
-  try {
-    let hour = 0;
-    await until(async () => {
-      hour = (hour + 1) % 24;
-      await home.succeed(["set", `svc.refresh_hour=${hour}`]);
-      return watched.includes("refresh_hour");
-    }, "the watch to begin");
-    const printed: [args: readonly string[], isRefused?: boolean][] = [
-      [["import", "values.json", "--dry-run", "--json"]],
-      [["set", value(`${secret} 1`), "--json"]],
-      [["set", `svc.envvars.0.value=${secret} 2`, "--json"]],
-      [["set", value(`${secret} 3`), "--dry-run", "--repo", "shop", "--repo", "blog"]],
-      [["set", value(`${secret} 3`), "--json", "--repo", "shop", "--repo", "blog", "--yes"]],
-      [["undo", "--batch", "--dry-run"]],
-      [["undo", "--batch", "--dry-run", "--json"]],
-      [["undo", "--batch", "--json", "--yes"]],
-      [["list", "--json"]],
-      [["list", "--with-revision"]],
-      [["list", "--stored", "--json"]],
-      [["explain", "svc.envvars", "--json"]],
-      [["history", "--json"]],
-      [["diff", "1", "--json"]],
-      [["undo", "--dry-run", "--json"]],
-      [["restore", "1", "--dry-run", "--json"]],
-      [["get", "svc.envvars"], true],
-      [["get", "svc.envvars", "--json"], true],
-      [["get", "svc.timeout", "svc.envvars"], true],
-      [["get", "svc.envvars.0.value"], true],
-      [["export"], true],
-      [["export", "--format", "env"], true],
-      [["export", "--output", "exported.json"], true],
-    ];
-    for (const [args, isRefused = false] of printed) {
-      const { code, output, errorOutput } = await home.run(args);
-      expect(output + errorOutput, args.join(" ")).not.toContain(secret);
-      expect(code, args.join(" ")).toBe(isRefused ? 3 : 0);
-      if (isRefused) expect(errorOutput).toMatch(/svc\.envvars is masked.*--reveal/);
-    }
-    for (const args of [["list", "--json"], ["get", "svc.envvars.0.value"], ["export"], ["history", "--json"]])
-      expect(await home.succeed([...args, "--reveal"]), args.join(" ")).toContain(secret);
-    await until(() => watched.includes("envvars"), "the change");
-    expect(watched).not.toContain(secret);
-  } finally {
-    watch.kill();
+  using watch = await startWatch(home, "--json");
+  const printed: [args: readonly string[], isRefused?: boolean][] = [
+    [["import", "values.json", "--dry-run", "--json"]],
+    [["set", value(`${secret} 1`), "--json"]],
+    [["set", `svc.envvars.0.value=${secret} 2`, "--json"]],
+    [["set", value(`${secret} 3`), "--dry-run", "--repo", "shop", "--repo", "blog"]],
+    [["set", value(`${secret} 3`), "--json", "--repo", "shop", "--repo", "blog", "--yes"]],
+    [["undo", "--batch", "--dry-run"]],
+    [["undo", "--batch", "--dry-run", "--json"]],
+    [["undo", "--batch", "--json", "--yes"]],
+    [["list", "--json"]],
+    [["list", "--with-revision"]],
+    [["list", "--stored", "--json"]],
+    [["explain", "svc.envvars", "--json"]],
+    [["history", "--json"]],
+    [["diff", "1", "--json"]],
+    [["undo", "--dry-run", "--json"]],
+    [["restore", "1", "--dry-run", "--json"]],
+    [["get", "svc.envvars"], true],
+    [["get", "svc.envvars", "--json"], true],
+    [["get", "svc.timeout", "svc.envvars"], true],
+    [["get", "svc.envvars.0.value"], true],
+    [["export"], true],
+    [["export", "--format", "env"], true],
+    [["export", "--output", "exported.json"], true],
+  ];
+  for (const [args, isRefused = false] of printed) {
+    const { code, output, errorOutput } = await home.run(args);
+    expect(output + errorOutput, args.join(" ")).not.toContain(secret);
+    expect(code, args.join(" ")).toBe(isRefused ? 3 : 0);
+    if (isRefused) expect(errorOutput).toMatch(/svc\.envvars is masked.*--reveal/);
   }
+  for (const args of [["list", "--json"], ["get", "svc.envvars.0.value"], ["export"], ["history", "--json"]])
+    expect(await home.succeed([...args, "--reveal"]), args.join(" ")).toContain(secret);
+  await until(() => watch.output().includes("envvars"), "the change");
+  expect(watch.output()).not.toContain(secret);
 });
 
 test("a value that is masked in part, or through a $ref, is masked in the output of every command", async () => {
-  await using home = await makeCommandHome();
-  await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+  await using home = await makeShop();
   const $defs = { secret: { type: "string", "x-masked": true } };
   const properties = {
     token: { $ref: "#/$defs/secret", default: "" },

@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeShop } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { titleWith } from "../helpers/skips.ts";
-import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+import { hasTerminal, startOnTerminal } from "../helpers/terminal.ts";
 
 const deploySchema = {
   type: "object",
@@ -18,12 +16,7 @@ const deploySchema = {
 };
 
 /** A home with the repository `shop`, which has the variable A. */
-async function makeHome(): Promise<CommandHome> {
-  const home = await makeCommandHome();
-  await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
-  await home.succeed(["set", `svc.envvars=[{"name":"A","value":"one"}]`]);
-  return home;
-}
+const makeHome = () => makeShop([`svc.envvars=[{"name":"A","value":"one"}]`]);
 
 async function addDeployScope(home: CommandHome): Promise<void> {
   await writeFile(join(home.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(deploySchema));
@@ -31,27 +24,6 @@ async function addDeployScope(home: CommandHome): Promise<void> {
 }
 
 const script = (code: string) => [process.execPath, "-e", code];
-
-/** Starts a repoconf that runs until it gets a signal. */
-function startRun(home: CommandHome, args: readonly string[]) {
-  const child = spawn(process.execPath, [repoconfCommand, "run", ...args], {
-    cwd: home.workFolder,
-    env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-  });
-  const printed = { output: "", errorOutput: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    printed.output += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    printed.errorOutput += text;
-  });
-  const ended = new Promise<number | null>(resolve => child.once("exit", code => resolve(code)));
-  return { child, printed, ended };
-}
-
-function endAtOnce(child: ChildProcess): Disposable {
-  return { [Symbol.dispose]: () => void child.kill("SIGKILL") };
-}
 
 describe.concurrent("repoconf run", () => {
   test("adds the variables and the fields with x-env to the environment, text unchanged and other types as JSON", async () => {
@@ -93,16 +65,13 @@ describe.concurrent("repoconf run", () => {
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("forwards %s, and exits as the command does", async signal => {
     await using home = await makeHome();
     const code = `process.on("${signal}", () => { console.log("caught"); process.exit(9); }); setInterval(() => {}, 1e6); console.log("ready");`;
-    const { child, printed, ended } = startRun(home, ["--", ...script(code)]);
-    using _child = endAtOnce(child);
-    await until(() => printed.output.includes("ready"), "the command");
-    child.kill(signal);
-    expect(await ended).toBe(9);
-    expect(printed.output).toBe("ready\ncaught\n");
+    using command = home.start(["run", "--", ...script(code)]);
+    await until(() => command.output().includes("ready"), "the command");
+    command.process.kill(signal);
+    expect(await command.ended).toBe(9);
+    expect(command.output()).toBe("ready\ncaught\n");
   });
 
-  const terminalProgram = "/usr/bin/script";
-  const hasTerminal = process.platform === "linux" && existsSync(terminalProgram);
   test.skipIf(!hasTerminal)(
     titleWith(hasTerminal, "script", "Ctrl+C on a terminal reaches the command, which says how it ends"),
     async () => {
@@ -110,22 +79,11 @@ describe.concurrent("repoconf run", () => {
       const file = join(home.workFolder, "count.cjs");
       const code = `process.on("SIGINT", () => { console.log("caught"); process.exit(4); }); setInterval(() => {}, 1e6); console.log("ready");`;
       await writeFile(file, code);
-      // exec, because a shell in between would be ended by Ctrl+C itself, and the test would see its exit code.
-      const command = `exec "${process.execPath}" "${repoconfCommand}" run -- "${process.execPath}" "${file}"`;
-      const child = spawn(terminalProgram, ["--quiet", "--return", "--command", command, "/dev/null"], {
-        cwd: home.workFolder,
-        env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-      });
-      using _child = endAtOnce(child);
-      let output = "";
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-      });
-      const ended = new Promise<number | null>(resolve => child.once("exit", resolve));
-      await until(() => output.includes("ready"), "the command");
-      child.stdin.write("\u0003");
-      expect(await ended).toBe(4);
-      expect(output).toContain("caught");
+      using terminal = startOnTerminal(home, ["run", "--", process.execPath, file]);
+      await until(() => terminal.output().includes("ready"), "the command");
+      terminal.process.stdin.write("\u0003");
+      expect(await terminal.ended).toBe(4);
+      expect(terminal.output()).toContain("caught");
     },
   );
 
@@ -162,19 +120,14 @@ describe.concurrent("repoconf run", () => {
     await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
     const { output: key } = await home.run(["key", "create", "tool"]);
     const environment = { REPOCONF_API_KEY: key.trim() };
-    const refused = await home.run(["run", "--", ...script("console.log('ran')")], { folder, environment });
-    expect(refused).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("svc.envvars") });
+    await home.refuse(3, ["run", "--", ...script("console.log('ran')")], "svc.envvars", { folder, environment });
   });
 
   test("two values for one variable are refused, naming both fields", async () => {
     await using home = await makeHome();
     await addDeployScope(home);
     await home.succeed(["set", `svc.envvars=[{"name":"DEPLOY_TOKEN","value":"one"}]`]);
-    const refused = await home.run(["run", "true"]);
-    expect(refused).toMatchObject({
-      code: 3,
-      errorOutput: expect.stringContaining("svc.envvars and deploy.token would both be DEPLOY_TOKEN"),
-    });
+    await home.refuse(3, ["run", "true"], "svc.envvars and deploy.token would both be DEPLOY_TOKEN");
   });
 
   test("writes nothing to disk", async () => {
@@ -198,31 +151,29 @@ describe.concurrent("repoconf run --watch", () => {
 
   test("restarts the command once for each change of its environment, and only then", async () => {
     await using home = await makeHome();
-    const { child, printed, ended } = startRun(home, ["--watch", "--", ...script(code)]);
-    using _child = endAtOnce(child);
-    await until(() => printed.output.includes("start one"), "the command");
+    using command = home.start(["run", "--watch", "--", ...script(code)]);
+    await until(() => command.output().includes("start one"), "the command");
     // A field that is not a variable, and the same value again in a new revision.
     await home.succeed(["set", "svc.timeout=31"]);
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
-    await until(() => printed.output.includes("start two"), "the second start");
+    await until(() => command.output().includes("start two"), "the second start");
     await home.succeed(["set", "svc.timeout=32"]);
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"three"}]`, "svc.timeout=33"]);
-    await until(() => printed.output.includes("start three"), "the third start");
-    child.kill("SIGTERM");
-    expect(await ended).toBe(5);
-    expect(printed.output).toBe("start one\nend\nstart two\nend\nstart three\nend\n");
+    await until(() => command.output().includes("start three"), "the third start");
+    command.process.kill("SIGTERM");
+    expect(await command.ended).toBe(5);
+    expect(command.output()).toBe("start one\nend\nstart two\nend\nstart three\nend\n");
   });
 
   test("waits for a change when the command exits, and ends on a signal meanwhile", async () => {
     await using home = await makeHome();
-    const { child, printed, ended } = startRun(home, ["--watch", "--", ...script("console.log(process.env.A)")]);
-    using _child = endAtOnce(child);
-    await until(() => printed.errorOutput.includes("exited with 0"), "the end");
+    using command = home.start(["run", "--watch", "--", ...script("console.log(process.env.A)")]);
+    await until(() => command.errorOutput().includes("exited with 0"), "the end");
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
-    await until(() => printed.output === "one\ntwo\n", "the second start");
-    await until(() => (printed.errorOutput.match(/exited with 0/g) ?? []).length === 2, "the second end");
-    child.kill("SIGTERM");
-    expect(await ended).toBe(143);
+    await until(() => command.output() === "one\ntwo\n", "the second start");
+    await until(() => (command.errorOutput().match(/exited with 0/g) ?? []).length === 2, "the second end");
+    command.process.kill("SIGTERM");
+    expect(await command.ended).toBe(143);
   });
 
   test("a missing command ends it at once", async () => {
@@ -232,15 +183,14 @@ describe.concurrent("repoconf run --watch", () => {
 
   test("the command keeps running with its environment when a changed one is invalid", async () => {
     await using home = await makeHome();
-    const { child, printed, ended } = startRun(home, ["--watch", "--", ...script(code)]);
-    using _child = endAtOnce(child);
-    await until(() => printed.output.includes("start one"), "the command");
+    using command = home.start(["run", "--watch", "--", ...script(code)]);
+    await until(() => command.output().includes("start one"), "the command");
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"cmd://nobody/knows"}]`]);
-    await until(() => printed.errorOutput.includes("cmd://nobody/knows"), "the failure");
+    await until(() => command.errorOutput().includes("cmd://nobody/knows"), "the failure");
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
-    await until(() => printed.output.includes("start two"), "the second start");
-    child.kill("SIGTERM");
-    await ended;
-    expect(printed.output).toBe("start one\nend\nstart two\nend\n");
+    await until(() => command.output().includes("start two"), "the second start");
+    command.process.kill("SIGTERM");
+    await command.ended;
+    expect(command.output()).toBe("start one\nend\nstart two\nend\n");
   });
 });

@@ -89,10 +89,12 @@ onLinux("service install takes the place of a daemon that runs on the home of RE
 onLinux("service install does not say that the daemon runs when the unit's does not", async () => {
   await using home = await makeCommandHome();
   const { environment } = await fakeSystemd(home, true);
-  const { code, output, errorOutput } = await home.run(["service", "install"], { environment });
-  expect(code).toBe(4);
-  expect(output).toBe("");
-  expect(errorOutput).toContain("its daemon is not running. To see why: systemctl --user status repoconf.service");
+  await home.refuse(
+    4,
+    ["service", "install"],
+    "its daemon is not running. To see why: systemctl --user status repoconf.service",
+    { environment },
+  );
 });
 
 onLinux("the unit's daemon does not load what NODE_OPTIONS of the login shell names", async () => {
@@ -107,7 +109,5 @@ test("without systemd, service says so and what to do instead", async () => {
   await using home = await makeCommandHome();
   const bin = join(home.workFolder, "empty");
   await mkdir(bin);
-  const { code, errorOutput } = await home.run(["service", "install"], { environment: { PATH: bin } });
-  expect(code).toBe(1);
-  expect(errorOutput).toContain("This machine has no systemd");
+  await home.refuse(1, ["service", "install"], "This machine has no systemd", { environment: { PATH: bin } });
 });

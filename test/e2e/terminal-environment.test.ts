@@ -126,9 +126,7 @@ describe("the home is never below the current folder by accident", () => {
     const systemctl = join(home.workFolder, "systemctl");
     await writeFile(systemctl, "#!/bin/sh\n", { mode: 0o755 });
     const environment = { PATH: `${home.workFolder}:${process.env["PATH"]}`, XDG_CONFIG_HOME: "config" };
-    const { code, errorOutput } = await home.run(["service", "install"], { folder, environment });
-    expect(code).toBe(1);
-    expect(errorOutput).toContain(`XDG_CONFIG_HOME is "config"`);
+    await home.refuse(1, ["service", "install"], `XDG_CONFIG_HOME is "config"`, { folder, environment });
     expect(await readdir(folder)).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
 
 let home: CommandHome;
 const inShop = () => ({ folder: join(home.workFolder, "shop") });
@@ -9,7 +9,7 @@ const shop = (...args: string[]) => home.succeed(args, inShop());
 const failing = (...args: string[]) => home.run(args, inShop());
 
 beforeAll(async () => {
-  home = await makeCommandHome();
+  home = await makeServedHome();
   for (const name of ["shop", "web", "blog"]) {
     await mkdir(join(home.workFolder, name));
     await home.succeed(["repo", "add", name]);
@@ -133,8 +133,6 @@ describe("-C", () => {
     await writeFile(join(home.workFolder, "shop", "value.txt"), "here\n");
     expect(await home.succeed(["-C", "shop", "set", "svc.provider=@value.txt"])).toBe("Set svc.provider = here\n");
     await shop("unset", "svc.provider");
-    const { code, errorOutput } = await home.run(["-C", "nowhere", "get", "svc.timeout"]);
-    expect(errorOutput).toContain("given with -C");
-    expect(code).toBe(2);
+    await home.refuse(2, ["-C", "nowhere", "get", "svc.timeout"], "given with -C");
   });
 });

@@ -1,19 +1,38 @@
+import { type ChildProcess, fork } from "node:child_process";
 import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { expect } from "vitest";
 import { stopDaemon } from "../../main/cli/commands/stop.ts";
 import { homeAt } from "../../main/home/home.ts";
-import { type Finished, type RunOptions, runRepoconf } from "./spawned-daemon.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import type { CommandRequest } from "./command-worker.ts";
+import { startTestDaemon } from "./daemon.ts";
+import {
+  cleanEnvironment,
+  type Finished,
+  onTerminal,
+  patientCompletion,
+  type RunningProcess,
+  type RunOptions,
+  repoconfCommand,
+  runRepoconf,
+  startProcess,
+} from "./spawned-daemon.ts";
 
 /** A temporary home and a temporary work folder, with the built command run on them as a user would. */
 export interface CommandHome extends AsyncDisposable {
   readonly homeFolder: string;
   /** Where the commands run, unless `folder` is given. */
   readonly workFolder: string;
-  /** Runs `repoconf ARGS`; a daemon that it starts is stopped at the end. */
+  /** Runs `repoconf ARGS`, mostly in a process that has run others before; a daemon that it starts is stopped at the end. */
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
   /** Like `run`, but fails unless it exits with code 0 and writes nothing to standard error; returns the output. */
   succeed(args: readonly string[], options?: RunOptions): Promise<string>;
+  /** Like `run`, but fails unless it exits with this code, prints nothing, and says this on standard error. */
+  refuse(code: number, args: readonly string[], said: string | RegExp, options?: RunOptions): Promise<void>;
+  /** Starts `repoconf ARGS`, which runs until a signal. */
+  start(args: readonly string[], options?: RunOptions): RunningProcess;
   /** The content of `daemon.json` while a daemon runs. */
   endpoint(): Promise<{ readonly url: string; readonly pid: number }>;
 }
@@ -21,11 +40,17 @@ export interface CommandHome extends AsyncDisposable {
 /** A home whose path is too long for a Unix socket is reached through the port: the same tests run with such a home too. */
 const homeName = process.env["REPOCONF_TEST_CHANNEL"] === "port" ? `home-${"h".repeat(100)}` : "home";
 
+/** A home without a daemon: the first command that needs one starts it. */
 export async function makeCommandHome(): Promise<CommandHome> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "repoconf-cli-")));
   const homeFolder = join(folder, homeName);
-  const run = (args: readonly string[], options: RunOptions = {}) =>
-    runRepoconf(args, { folder, ...options, environment: { REPOCONF_HOME: homeFolder, ...options.environment } });
+  const placed = (options: RunOptions = {}) => ({
+    folder,
+    ...options,
+    environment: { REPOCONF_HOME: homeFolder, ...options.environment },
+  });
+  const run = (args: readonly string[], options?: RunOptions) =>
+    needsOwnProcess(args, options) ? runRepoconf(args, placed(options)) : runInWorker(args, placed(options));
   return {
     homeFolder,
     workFolder: folder,
@@ -36,6 +61,12 @@ export async function makeCommandHome(): Promise<CommandHome> {
         throw new Error(`repoconf ${args.join(" ")} left with ${code}: ${errorOutput}`);
       return output;
     },
+    refuse: async (code, args, said, options) => {
+      const errorOutput = typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said);
+      expect(await run(args, options), `repoconf ${args.join(" ")}`).toEqual({ code, output: "", errorOutput });
+    },
+    start: (args, options = {}) =>
+      startProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], placed(options)),
     endpoint: async () => JSON.parse(await readFile(join(homeFolder, "daemon.json"), "utf8")),
     [Symbol.asyncDispose]: async () => {
       // Does what `repoconf stop` does, but without a process, because hundreds of tests end here.
@@ -44,4 +75,74 @@ export async function makeCommandHome(): Promise<CommandHome> {
       await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
+}
+
+/** A home with a daemon in this process, for tests of commands: the start of one in the background takes a second. */
+export async function makeServedHome(): Promise<CommandHome> {
+  const home = await makeCommandHome();
+  const daemon = await startTestDaemon({ home: home.homeFolder, version: packageJson.version });
+  return {
+    ...home,
+    [Symbol.asyncDispose]: async () => {
+      await daemon[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A served home with the repository "shop", whose folder the commands run in, after these sets. */
+export async function makeShop(...sets: readonly (readonly string[])[]): Promise<CommandHome> {
+  return addShop(await makeServedHome(), ...sets);
+}
+
+/** Adds the repository "shop" to a home, as `makeShop` does. */
+export async function addShop(home: CommandHome, ...sets: readonly (readonly string[])[]): Promise<CommandHome> {
+  await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
+  for (const set of sets) await home.succeed(["set", ...set]);
+  return home;
+}
+
+/** Commands that hand their output to another program, or run until a signal. */
+const ownProcess: ReadonlySet<string> = new Set(["daemon", "run", "watch"]);
+
+function needsOwnProcess(args: readonly string[], { nodeArguments, environment }: RunOptions = {}): boolean {
+  return (
+    (nodeArguments !== undefined && nodeArguments !== onTerminal) ||
+    environment?.["NODE_OPTIONS"] !== undefined ||
+    args.some(word => ownProcess.has(word))
+  );
+}
+
+const idleWorkers: ChildProcess[] = [];
+
+/** Runs a command in a worker that has nothing to do, or in a new one, so that commands run beside each other as the test asks. */
+async function runInWorker(args: readonly string[], options: RunOptions & { folder: string }): Promise<Finished> {
+  const worker = idleWorkers.pop() ?? startWorker();
+  worker.channel?.ref();
+  const { folder, input = "", nodeArguments } = options;
+  const environment = { ...cleanEnvironment(), ...options.environment };
+  const finished = await new Promise<Finished>((resolve, reject) => {
+    const fail = () => reject(new Error(`repoconf ${args.join(" ")} ended its process`));
+    worker.once("exit", fail).once("message", (message: Finished) => {
+      worker.off("exit", fail);
+      resolve(message);
+    });
+    const isOnTerminal = nodeArguments === onTerminal;
+    const request: CommandRequest = { command: repoconfCommand, args, folder, environment, input, isOnTerminal };
+    worker.send(request);
+  });
+  // It ends with the process of the tests, and does not keep it.
+  worker.channel?.unref();
+  if (idleWorkers.length < 2) idleWorkers.push(worker);
+  else worker.disconnect();
+  return finished;
+}
+
+function startWorker(): ChildProcess {
+  const worker = fork(join(import.meta.dirname, "command-worker.ts"), {
+    execArgv: patientCompletion,
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  worker.unref();
+  return worker;
 }

@@ -52,7 +52,16 @@ export interface TestClient {
 export type TestDaemonOptions = Partial<
   Pick<
     DaemonOptions,
-    "idleTimeout" | "log" | "fileSystem" | "clock" | "rescanInterval" | "mostOpen" | "port" | "onStop" | "screenFolder"
+    | "idleTimeout"
+    | "log"
+    | "fileSystem"
+    | "clock"
+    | "rescanInterval"
+    | "mostOpen"
+    | "port"
+    | "onStop"
+    | "screenFolder"
+    | "version"
   >
 > & {
   /** An existing home; it is not deleted at the end. */

@@ -31,8 +31,11 @@ export async function makePromptingShell(
 ): Promise<PromptingShell> {
   const bin = join(home.workFolder, "bin");
   const log = join(home.workFolder, "calls.log");
+  const hook = join(home.workFolder, "hook");
   await mkdir(bin, { recursive: true });
   await writeFile(log, "");
+  // What `repoconf hook` prints is evaluated as it stands: it is asked here, where that starts no process.
+  await writeFile(hook, await home.succeed(["hook", name, ...hookArguments]));
   await writeFile(
     join(bin, "repoconf"),
     `#!/bin/sh\nprintf '%s\\n' "$*" >>'${log}'\nexec '${process.execPath}' '${repoconfCommand}' "$@"\n`,
@@ -41,8 +44,7 @@ export async function makePromptingShell(
   return {
     type: async (lines, before = "") => {
       const file = join(home.workFolder, name === "bash" ? "bashrc" : ".zshrc");
-      const hook = `eval "$(repoconf hook ${name} ${hookArguments.join(" ")})"`;
-      await writeFile(file, `PS1='' PS2=''\nunset HISTFILE\n${before}\n${hook}\n`);
+      await writeFile(file, `PS1='' PS2=''\nunset HISTFILE\n${before}\neval "$(cat '${hook}')"\n`);
       return runProcess(name, [...start[name], ...(name === "bash" ? [file] : []), "-i"], {
         folder: home.workFolder,
         input: `${lines.join("\n")}\n`,

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -54,23 +54,48 @@ export interface RunOptions {
   readonly environment?: { readonly [name: string]: string };
 }
 
+/** A process that runs until something ends it, at the latest the end of its test. */
+export interface RunningProcess extends Disposable {
+  readonly process: ChildProcessWithoutNullStreams;
+  readonly output: () => string;
+  readonly errorOutput: () => string;
+  /** Its exit code, once all its output has been read; null if a signal ended it. */
+  readonly ended: Promise<number | null>;
+}
+
 /** Runs the built command until it exits. */
 export function runRepoconf(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   return runProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], options);
 }
 
-export function runProcess(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { input = "", folder = projectFolder, environment } = options;
+export async function runProcess(
+  command: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Finished> {
+  const running = startProcess(command, args, options);
+  running.process.stdin.end(options.input ?? "");
+  const code = await running.ended;
+  return { code, output: running.output(), errorOutput: running.errorOutput() };
+}
+
+/** Starts a process whose input stays open. */
+export function startProcess(
+  command: string,
+  args: readonly string[],
+  { folder = projectFolder, environment }: RunOptions = {},
+): RunningProcess {
   const child = spawn(command, args, { cwd: folder, env: { ...cleanEnvironment(), ...environment } });
-  const output = collect(child.stdout);
-  const errorOutput = collect(child.stderr);
-  // A command that reads nothing may exit before the input is written.
+  // It may exit before its input is written.
   child.stdin.on("error", () => {});
-  child.stdin.end(input);
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", code => resolve({ code, output: output(), errorOutput: errorOutput() }));
-  });
+  const ended = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+  return {
+    process: child,
+    output: collect(child.stdout),
+    errorOutput: collect(child.stderr),
+    ended,
+    [Symbol.dispose]: () => void child.kill("SIGKILL"),
+  };
 }
 
 /**
@@ -117,7 +142,7 @@ export async function spawnDaemon(
 }
 
 /** Removes variables that would lead a command to another home or key. */
-function cleanEnvironment(): NodeJS.ProcessEnv {
+export function cleanEnvironment(): NodeJS.ProcessEnv {
   const { REPOCONF_HOME: _, REPOCONF_API_KEY: __, ...environment } = process.env;
   return environment;
 }

@@ -6,7 +6,7 @@ import { launchBrowser, openContext } from "../helpers/browser.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { connectClient } from "../helpers/daemon.ts";
 import { reportPromise } from "../helpers/promise.ts";
-import { spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 const browser = await launchBrowser();
 afterAll(() => browser?.close());
@@ -55,7 +55,11 @@ test(`S8 keys appear nowhere: not in output, logs, addresses, arguments or files
   const said: { readonly command: string; readonly text: string }[] = [];
   const failed: string[] = [];
   const run = async (args: readonly string[], environment: { readonly [name: string]: string } = {}) => {
-    const { code, output, errorOutput } = await home.run(args, { environment });
+    // Each in a process of its own, whose arguments are watched.
+    const { code, output, errorOutput } = await runRepoconf(args, {
+      folder: home.workFolder,
+      environment: { REPOCONF_HOME: home.homeFolder, ...environment },
+    });
     if (code !== 0) failed.push(args.slice(0, 2).join(" "));
     said.push({ command: args.join(" "), text: output + errorOutput });
     return output;
