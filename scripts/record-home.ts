@@ -1,6 +1,6 @@
 /**
  * `node scripts/record-home.ts`: for a new home format N, records a home as this version leaves it in test/homes/format-N.json, which
- * test/promises/r15-older-homes.test.ts opens with later versions. Existing recordings are never replaced: they are what users have.
+ * test/promises/r15-older-homes.test.ts opens with later versions. It replaces no recording: once released, they are what users have.
  */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";

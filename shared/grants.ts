@@ -33,7 +33,7 @@ function patternCovers(pattern: string, path: string): boolean {
 
 /**
  * Whether the pattern is of the form `svc*`, which would cover every scope that starts with it, including future ones; `svc.*` is
- * right. Old keys may have such a pattern; new ones cannot.
+ * right. No key can be created with such a pattern.
  */
 export function isOpenScope(pattern: string): boolean {
   return pattern.length > 1 && pattern.endsWith("*") && !pattern.includes(".");

@@ -4,13 +4,18 @@ import { DurableTextFile } from "../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "./home.ts";
 
-/**
- * The format of the files in a home. A daemon that supports only lower numbers does not change the home. 2: with a journal; 3: with a
- * log.
- */
-export const homeFormat = 3;
-/** The format of a home that follows a shared log instead of one of its own. The newest format. */
-export const sharedHomeFormat = 4;
+/** The format of the files in a home. A version refuses a home with a higher number, and converts one with a lower number. */
+export const homeFormat = 1;
+
+/** Brings a home of the format `from` to the next one. */
+interface Conversion {
+  readonly from: number;
+  /** Runs again after a crash, also on files that it has converted already: it must leave those as they are. */
+  convert(home: Home): Promise<void>;
+}
+
+/** Oldest first. Format 1 is the first one; tests add a conversion from an invented format 0. */
+export const conversions: Conversion[] = [];
 
 /** The home cannot be used; `message` says what to do. */
 export class HomeError extends Error {
@@ -43,30 +48,29 @@ async function assertNoOtherUse(home: Home): Promise<void> {
 
 /** Throws HomeError for a home of a newer version, which is not changed. */
 export async function assertKnownFormat(home: Home): Promise<void> {
-  const format = await readFormat(home);
-  if (format === undefined || format <= sharedHomeFormat) return;
-  throw new HomeError(
-    `The home ${home.folder} has format ${format}, but this version of Repoconf only supports formats up to ${sharedHomeFormat}. Nothing was changed. Install the newer version again, or use another home.`,
-  );
-}
-
-/** Creates missing folders in the home; the lock is held and the format is known. */
-export async function prepareHome(home: Home): Promise<void> {
-  const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
-  for (const folder of folders) await makePrivateFolder(folder);
-  // Before the first start it may be somebody's own folder.
-  if ((await readFormat(home)) === undefined) return;
-  // Leftovers of crashes. An interrupted restore was completed before this, so it does not need them any more.
-  for (const name of await readdir(home.temporary))
-    await rm(join(home.temporary, name), { recursive: true, force: true }).catch(() => {});
+  await readFormat(home);
 }
 
 /**
- * Writes the format number of the home. This comes last: until then an older daemon can open the home. The journals of a home of
- * format 1 are created when each repository is first read; log and index are created at the start.
+ * Creates missing folders in the home and converts its files to the present format. Call it before any file is opened, while the lock is
+ * held. Throws HomeError for a home of a newer version, which is not changed.
  */
-export async function markFormat(home: Home, format: typeof homeFormat | typeof sharedHomeFormat): Promise<void> {
-  if ((await readFormat(home)) !== format) await privateFile(home, home.formatFile).write(`${format}\n`);
+export async function prepareHome(home: Home): Promise<void> {
+  const format = await readFormat(home);
+  const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
+  for (const folder of folders) await makePrivateFolder(folder);
+  // Before the first start it may be somebody's own folder.
+  if (format !== undefined) await emptyFolder(home.temporary);
+  if (format === homeFormat) return;
+  for (const { from, convert } of conversions) if (format !== undefined && from >= format) await convert(home);
+  // Last, so that after a crash the next start converts the home again.
+  await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
+}
+
+/** Removes leftovers of crashes. An interrupted restore was completed before this, so it does not need them any more. */
+async function emptyFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder))
+    await rm(join(folder, name), { recursive: true, force: true }).catch(() => {});
 }
 
 /** A file of the home that only its owner can read, written durably. */
@@ -79,6 +83,12 @@ export function privateFile(
   return new DurableTextFile({ path, temporaryFolder: home.temporary, mode: 0o600, maximumBytes, fileSystem });
 }
 
+/** The number that is the content of a file `format`; NaN if that is something else. */
+export function parseFormat(text: string): number {
+  return /^\d{1,9}\s*$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** The home's format; undefined before its first start. Throws HomeError if this version does not support it. */
 async function readFormat(home: Home): Promise<number | undefined> {
   let text: string;
   try {
@@ -87,10 +97,14 @@ async function readFormat(home: Home): Promise<number | undefined> {
     if (systemErrorCode(error) === "ENOENT") return undefined;
     throw error;
   }
-  const format = Number(text.trim());
-  if (Number.isSafeInteger(format) && format > 0) return format;
+  const format = parseFormat(text);
+  if (format <= homeFormat) return format;
+  if (Number.isNaN(format))
+    throw new HomeError(
+      `${home.formatFile} does not contain a format number. Write "${homeFormat}" into it if this is a Repoconf home.`,
+    );
   throw new HomeError(
-    `${home.formatFile} does not contain a format number. Write "${homeFormat}" into it if this is a Repoconf home.`,
+    `The home ${home.folder} has format ${format}, but this version of Repoconf only supports formats up to ${homeFormat}. Nothing was changed. Install the newer version again, or use another home.`,
   );
 }
 

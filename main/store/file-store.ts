@@ -245,7 +245,6 @@ export class FileStore implements RepositoryStore {
       store.#handEdits.follow(entry);
     }
     for (const id of there) if (!store.has(id)) store.#repositories.add(id);
-    if (options.trust.isNew) await options.trust.begin(there.filter(id => !store.#segments.has(id)));
     await store.#recover(entries, lost, isCopy);
     store.#isStarted = true;
     await log.follow({

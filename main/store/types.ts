@@ -107,7 +107,7 @@ export type Actor = { readonly kind: "key"; readonly id: string; readonly name: 
 /** A revision and its changes of stored values. */
 export interface RecordedChange {
   readonly revision: number;
-  /** Its position in the log; absent in a history from before there was a log. */
+  /** Its position in the log, once it is there. */
   readonly position?: Position;
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string;

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { create, extract, Header, list } from "tar";
 import { describe, expect, test } from "vitest";
-import { homeFormat, sharedHomeFormat } from "../../main/home/prepare-home.ts";
+import { homeFormat } from "../../main/home/prepare-home.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { connect } from "../helpers/patient-client.ts";
@@ -274,13 +274,17 @@ describe.concurrent("repoconf backup", () => {
     expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toContain("repos/broken.json");
   });
 
-  test("a folder that is not a home, and a home of a newer version, are refused", async () => {
+  test("a folder that is not a home, and a home of a newer version, are refused, also by a restore", async () => {
     await using home = await makeCommandHome();
     await home.refuse(1, ["backup", "backup.tar.gz"], "is not a Repoconf home");
     await mkdir(home.homeFolder);
-    await writeFile(join(home.homeFolder, "format"), `${sharedHomeFormat + 1}\n`);
+    await writeFile(join(home.homeFolder, "format"), `${homeFormat + 1}\n`);
     await home.refuse(1, ["backup", "backup.tar.gz"], "Install the newer version");
     expect(await readdir(home.workFolder)).toEqual(["home"]);
+    await writeFile(join(home.workFolder, "backup.tar.gz"), archive(manifest, format));
+    const restored = await home.run(["backup", "--restore", "backup.tar.gz", "--yes"]);
+    expect(restored).toMatchObject({ code: 1, errorOutput: expect.stringContaining("Install the newer version") });
+    expect(await readdir(home.homeFolder)).toEqual(["format"]);
     await rm(home.homeFolder, { recursive: true });
   });
 
@@ -373,10 +377,10 @@ describe.concurrent("repoconf backup --restore", () => {
       [archive(format, { path: "repos/blog.json" }), "is not a Repoconf backup"],
       [archive(manifest, { path: "repos/blog.json" }), "has format NaN"],
       [
-        archive({ ...manifest, text: `{ "format": ${sharedHomeFormat + 1}, "createdAt": "" }` }, format),
-        `has format ${sharedHomeFormat + 1}`,
+        archive({ ...manifest, text: `{ "format": ${homeFormat + 1}, "createdAt": "" }` }, format),
+        `has format ${homeFormat + 1}`,
       ],
-      [archive(manifest, { ...format, text: `${sharedHomeFormat + 1}\n` }), `has format ${sharedHomeFormat + 1}`],
+      [archive(manifest, { ...format, text: `${homeFormat + 1}\n` }), `has format ${homeFormat + 1}`],
       [good.subarray(0, good.length - 20), "cannot be read as a backup"],
       [Buffer.from("not an archive"), "cannot be read as a backup"],
     ];

@@ -93,10 +93,9 @@ describe.concurrent("repoconf doctor", () => {
     expect(findings).toContainEqual(expect.objectContaining({ check: "home", result: "problem" }));
   });
 
-  test("a home of an older format is only a note, because the next start migrates it", async () => {
+  test("a home of an older format is only a note, because the next start converts it", async () => {
     await using home = await makeStoppedHome();
-    await writeFile(join(home.homeFolder, "format"), "1\n");
-    await rm(join(home.homeFolder, "journal"), { recursive: true });
+    await writeFile(join(home.homeFolder, "format"), "0\n");
     const { code, findings } = await examine(home);
     expect(code).toBe(0);
     expect(findings).toContainEqual(expect.objectContaining({ check: "home", result: "note" }));

@@ -27,7 +27,7 @@ export async function openJournal(
     { id: "shop", folder, fileSystem, clock: systemClock, retention: () => retention, onDamage },
     segments,
   );
-  await journal.open(undefined, known);
+  await journal.open(known);
   return { journal, damage };
 }
 
@@ -41,7 +41,6 @@ export function changeTo(revision: number): ChangeRecord {
     actor: { kind: "file" },
     source: "file",
     changes: [{ scope: "svc", field: "timeout", ...before, after: revision }],
-    text: `text ${revision}`,
   };
 }
 

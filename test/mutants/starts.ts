@@ -14,8 +14,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R19",
     removed: "comparing the stamp of the text that a write replaced",
     file: "main/store/mirror/mirror.ts",
-    find: "return record.over === this.textHash() && sameStamp(record.replaces, this.files.values.stamp);",
-    replace: "return record.over === this.textHash();",
+    find: "return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);",
+    replace: "return record.replacedHash === this.textHash();",
     test: "test/promises/r19-starts.test.ts",
   },
   {

@@ -296,7 +296,7 @@ class World {
     await this.#client.call("config/watch", { repo: "site" });
   }
 
-  /** As after an upgrade: the history contains values that nobody was asked to trust. */
+  /** As in a restored backup, which has no trust.json: the history contains values that nobody was asked to trust. */
   async #loseTrust(): Promise<void> {
     await this.#restart(
       async () => {
@@ -304,7 +304,7 @@ class World {
         await this.#check("before trust.json goes");
         this.model.forgetAllBut(this.#served);
       },
-      () => rm(join(this.#home, "trust.json")),
+      () => rm(join(this.#home, "trust.json"), { force: true }),
     );
   }
 

@@ -106,7 +106,7 @@ test("a grant on svc* covers the scope svc, not a later scope with the same pref
   expect(list.result["svc"]?.["timeout"]).toBe(900);
 });
 
-/** Simulates a home from an older version. */
+/** Changes keys.json while no daemon runs. */
 async function rewriteKeys(t: Awaited<ReturnType<typeof startTestDaemon>>, change: (text: string) => string) {
   const file = join(t.homeFolder, "keys.json");
   const { readFile } = await import("node:fs/promises");

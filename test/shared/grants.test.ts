@@ -91,7 +91,7 @@ describe("allowsInScope: any field that a scope may have", () => {
     ["a field of it", "svc.timeout", true],
     ["some fields of it", "svc.proxy_*", true],
     ["all fields of it", "svc.*", true],
-    ["all fields of it, as written by older versions", "svc*", true],
+    ["all fields of it, without the dot", "svc*", true],
     ["a prefix of its name", "s*", false],
     ["everything", "*", true],
     ["a scope whose name begins with this one's", "svc2.timeout", false],

@@ -9,7 +9,7 @@ import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { parseJsonText } from "../../files/json-text.ts";
 import type { Home } from "../../home/home.ts";
-import { sharedHomeFormat } from "../../home/prepare-home.ts";
+import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { backedUpFolders as folders } from "../../home/restore.ts";
 import { listSegments, type Segment } from "../../store/history/journal.ts";
 import { CommandError } from "../output/exit-codes.ts";
@@ -51,7 +51,7 @@ export async function writeArchive(home: Home, file: string): Promise<SavedHome>
   const format = await readRegularFile(home.formatFile);
   if (format === undefined)
     throw new CommandError(`${home.folder} is not a Repoconf home: there is nothing to back up.`);
-  const number = Number(format.content.toString());
+  const number = parseFormat(format.content.toString());
   refuseNewerFormat(number, home.folder);
   const inTree: string[] = [];
   const leftOut: string[] = [];
@@ -102,18 +102,18 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
   }
   const { format, createdAt } = parseManifest(texts.get(manifestName), file);
   refuseNewerFormat(format, file);
-  refuseNewerFormat(Number(texts.get("format")), file);
+  refuseNewerFormat(parseFormat(texts.get("format") ?? ""), file);
   return {
     createdAt: visible(createdAt),
     repositories: [...names].filter(name => name.startsWith("repos/") && name !== "repos/").length,
   };
 }
 
-/** Extracts a checked archive into the folder, without the manifest and the format. Returns the names of the files. */
+/** Extracts a checked archive into the folder, without the manifest. Returns the names of the files. */
 export async function extractArchive(file: string, folder: string): Promise<readonly string[]> {
   const names: string[] = [];
   const filter = (path: string, entry: object) => {
-    const wanted = "type" in entry && entry.type === "File" && path !== "format" && isKnownFile(path);
+    const wanted = "type" in entry && entry.type === "File" && isKnownFile(path);
     if (wanted) names.push(path);
     if (wanted && names.length % 100 === 0) showProgress(`${names.length} files`);
     return wanted;
@@ -176,7 +176,7 @@ class HeldLog implements AsyncDisposable {
 
   /** Opens new files of the log. */
   async hold(): Promise<void> {
-    // Homes of older formats have no log.
+    // A home has no log before its first start.
     const names = await readdir(this.#folder).catch(() => []);
     for (const name of names) {
       if (this.#held.has(name) || !isKnownName("log", name)) continue;
@@ -232,7 +232,6 @@ async function* repositoriesWithJournals(home: Home, saved: Set<string>, leftOut
 
 function listJournals(home: Home): Promise<Map<string, Segment[]>> {
   return listSegments(home.journal).catch(error => {
-    // Homes of format 1 have no journals.
     if (systemErrorCode(error) === "ENOENT") return new Map<string, Segment[]>();
     throw error;
   });
@@ -322,9 +321,9 @@ function parseManifest(text: string | undefined, file: string): { format: number
 }
 
 function refuseNewerFormat(format: number, place: string): void {
-  if (Number.isSafeInteger(format) && format > 0 && format <= sharedHomeFormat) return;
+  if (format <= homeFormat) return;
   throw new CommandError(
-    `${place} has format ${format}, but this version of Repoconf only supports formats up to ${sharedHomeFormat}. Install the newer version.`,
+    `${place} has format ${format}, but this version of Repoconf only supports formats up to ${homeFormat}. Install the newer version.`,
   );
 }
 

@@ -2,9 +2,9 @@ import { mkdir, open, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { findDaemon } from "../../client/locate.ts";
-import type { Home } from "../../home/home.ts";
+import { type Home, homeAt } from "../../home/home.ts";
 import { takeLock } from "../../home/lock.ts";
-import { makeHomeFolder, prepareHome } from "../../home/prepare-home.ts";
+import { assertKnownFormat, makeHomeFolder, prepareHome } from "../../home/prepare-home.ts";
 import {
   completeRestore,
   backedUpFolders as folders,
@@ -23,6 +23,7 @@ import { checkArchive, countOf, extractArchive } from "./backup-archive.ts";
  */
 export async function restoreBackup(home: Home, file: string, yes: boolean): Promise<void> {
   const { createdAt, repositories } = await checkArchive(file);
+  await assertKnownFormat(home);
   if ((await findDaemon(home)) !== undefined) throw homeInUse(home);
   const question = `Replace the contents of ${home.folder} with the backup of ${createdAt} (${countOf(repositories)})?`;
   if (!yes && !(await confirm(question))) {
@@ -56,6 +57,8 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
     const atOnce = pLimit(64);
     await Promise.all(names.map(name => atOnce(() => makeDurable(join(staging, name)))));
     showProgress("");
+    // It may be of an older format than the home.
+    await prepareHome(homeAt(staging));
     // The original home may continue with this log, so the positions of one home mean nothing in the other.
     if (names.some(name => name.startsWith("log/"))) await markCopied(join(staging, "log"));
     await mkdir(before, { mode: 0o700 });

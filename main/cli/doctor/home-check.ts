@@ -5,7 +5,7 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
-import { homeFormat, sharedHomeFormat } from "../../home/prepare-home.ts";
+import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { isRestoreUnderway } from "../../home/restore.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
@@ -30,9 +30,9 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
     const action = "None needed if this is meant to be the home: the daemon creates the rest at its next start.";
     return { there: true, finding: note(check, `${folder} has no format number`, action) };
   }
-  const format = Number(text.trim());
-  if (Number.isSafeInteger(format) && format > sharedHomeFormat) {
-    const message = `${folder} has format ${format}, but this version only supports formats up to ${sharedHomeFormat}`;
+  const format = parseFormat(text);
+  if (format > homeFormat) {
+    const message = `${folder} has format ${format}, but this version only supports formats up to ${homeFormat}`;
     return { there: true, finding: problem(check, message, "Install the newer version again, or use another home.") };
   }
   if (await isRestoreUnderway(home)) {
@@ -43,12 +43,12 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
       finding: note(check, "a restore is in progress or was interrupted", action, { file: home.restoreFile }),
     };
   }
-  if (Number.isSafeInteger(format) && format > 0 && format < homeFormat) {
+  if (format < homeFormat) {
     const message = `${folder} has format ${format}, from an older version`;
     const action = `None needed: the daemon upgrades it to format ${homeFormat} at its next start. Back it up first if you may want to go back: repoconf backup FILE`;
     return { there: true, finding: note(check, message, action) };
   }
-  if (format !== homeFormat && format !== sharedHomeFormat) {
+  if (format !== homeFormat) {
     const action = `Write "${homeFormat}" into it if this is a Repoconf home.`;
     return { there: true, finding: problem(check, `${formatFile} does not contain a format number`, action) };
   }

@@ -53,11 +53,9 @@ export async function checkRepository(
     return { id, findings: [finding], stamps, ...(content.metadata !== undefined && { head: content.metadata }) };
   }
   const { metadata, config } = content;
-  // Without a trust file, the daemon has not checked trust yet.
-  const isFree = !metadata.inTree || trust.isNew;
   const rules: Rules = {
     scopes,
-    isTrusted: (path, value) => isFree || trust.has(id, scopes, path, value),
+    isTrusted: (path, value) => !metadata.inTree || trust.has(id, scopes, path, value),
   };
   const { health } = interpretConfig(config, undefined, rules, {
     locate: paths =>

@@ -7,7 +7,7 @@ import { syncFolder } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
 import { readRemote } from "../../git/git-remote.ts";
 import type { Home } from "../../home/home.ts";
-import { HomeError, homeFormat, markFormat, privateFile, sharedHomeFormat } from "../../home/prepare-home.ts";
+import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import { Settings, type SettingsValues } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
@@ -50,7 +50,6 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
   await using held = await holdHome(home);
   const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
   const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
-  await markFormat(home, sharedHomeFormat);
   // The histories have everything that was in the home's own log. It is moved as a whole: with files missing it would be damaged.
   await rename(home.log, join(staging, "log"));
   await mkdir(home.log, { mode: 0o700 });
@@ -75,7 +74,6 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
     return ids.length;
   });
   // As long as the file with the place exists, the command can be run again.
-  await markFormat(home, homeFormat);
   await rm(join(home.log, positionFileName));
   await rm(join(home.log, sharedScopesFileName), { force: true });
   await syncFolder(home.log, realFileSystem, systemClock);

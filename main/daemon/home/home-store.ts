@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { homeFormat, markFormat, privateFile, sharedHomeFormat } from "../../home/prepare-home.ts";
+import { privateFile } from "../../home/prepare-home.ts";
 import { defaultRetention, type Settings } from "../../home/settings.ts";
 import { FileStore, type FileStoreOptions } from "../../store/file-store.ts";
 import { sharedLog } from "../../store/shared/shared-log.ts";
@@ -31,21 +31,19 @@ export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
   readonly address: string | undefined;
 }
 
-/** Opens the repositories of a home on its log, and marks the home with the format that it then has. Throws HomeError. */
+/** Opens the repositories of a home on its log. Throws HomeError. */
 export async function openHomeStore({ held, files, address, ...options }: HomeStoreOptions): Promise<FileStore> {
   const { fileSystem, clock, onProblem } = options;
   const { home } = held;
   const { scopes, scopeFiles, settings } = files;
   const openLog = await sharedLog(home, address, settings.values);
-  // Written before the home follows a shared log: an older daemon would create a file log beside it.
-  if (openLog !== undefined) await markFormat(home, sharedHomeFormat);
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     onProblem(message, { error: String(error) }),
   );
   const own = { home, scopeFiles, reload: () => files.reloadScopes(), ...(fileSystem !== undefined && { fileSystem }) };
   const sharedScopes = openLog && (await SharedScopes.open({ ...own, clock, onProblem }));
   const sharedLogBytes = settings.values.log?.bytes;
-  const store = await FileStore.open({
+  return FileStore.open({
     ...options,
     assertHeld: () => held.assertHeld(),
     scopes,
@@ -58,6 +56,4 @@ export async function openHomeStore({ held, files, address, ...options }: HomeSt
     ...(sharedScopes !== undefined && { sharedScopes }),
     ...(sharedLogBytes !== undefined && { sharedLogBytes }),
   });
-  if (openLog === undefined) await markFormat(home, homeFormat);
-  return store;
 }

@@ -330,7 +330,6 @@ function parseKeys(value: unknown): KeysData {
       ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string");
     if (!wellFormed) throw new SyntaxError("one of its keys is invalid");
   }
-  // Every member that is used was checked above. Earlier versions stored sessions here; those have ended.
-  const keys = value["keys"].filter(key => !isJsonObject(key) || key["kind"] !== "session");
-  return { ...value, keys } as unknown as KeysData;
+  // Every member that is used was checked above.
+  return value as unknown as KeysData;
 }

@@ -155,7 +155,7 @@ export class FileIntake {
         this.#served.options.indexed?.revision ?? 0,
         (logged?.revision ?? Number.POSITIVE_INFINITY) - 1,
       );
-      await journal.open(files.values.stamp, known);
+      await journal.open(known);
       const point = await startingPoint(this.#served.mirror, {
         repo: this.#served.id,
         unmirrored,
@@ -177,9 +177,6 @@ export class FileIntake {
       // Values of an earlier repository with this id are no last valid values of this one.
       const hasNone = point.newest === 0 || this.#served.options.addedBy !== undefined;
       const stored = hasNone ? undefined : this.#served.known(point.recorded);
-      // The value was active before trust was required, and the history does not have it.
-      if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest === 0)
-        this.#served.trustBuiltIn(point.wanted);
       this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
       await this.reconcile(point.wanted, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);

@@ -2,7 +2,7 @@ import { fstatSync } from "node:fs";
 import { appendFile, readdir, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { Config } from "../../../shared/config.ts";
-import { type FileStamp, sameStamp, syncFolder } from "../../files/durable-text-file.ts";
+import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
@@ -12,7 +12,6 @@ import {
   type ChangeRecord,
   type ForgetRecord,
   formatLines,
-  type JournalLine,
   type JournalRecord,
   noHash,
   parseLine,
@@ -130,43 +129,34 @@ export class Journal {
   }
 
   /**
-   * Reads the end, and removes what a crash left there: a torn record, and revisions before format 3 whose file was never written
-   * (`current` is still the stamp that they were to replace). `known` is the greatest revision known to be assigned. If the journal ends
-   * before it, its end is lost. Numbers then continue after every revision that may have been assigned, so that none ever has two
-   * meanings, and leave one unused: no values were ever published for it.
+   * Reads the end, and removes a torn record that a crash left there. `known` is the greatest revision known to be assigned. If the
+   * journal ends before it, its end is lost. Numbers then continue after every revision that may have been assigned, so that none ever
+   * has two meanings, and leave one unused: no values were ever published for it.
    */
-  async open(current: FileStamp | undefined, known: number): Promise<void> {
+  async open(known: number): Promise<void> {
     await this.#dropOldGenerations();
-    const isUnwritten = ({ record }: JournalLine) =>
-      record.kind === "change" &&
-      // Revisions up to `known` were acknowledged, so the file was written and put back later.
-      record.revision > known &&
-      record.replaces !== undefined &&
-      sameStamp(record.replaces, current);
     let damagedLines = 0;
     let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0, lineage: "" };
     for (let segment = this.#segments.at(-1); segment !== undefined; segment = this.#segments.at(-1)) {
-      const isEnough = (line: JournalLine) => !isUnwritten(line) && textOf(line.record) !== undefined;
-      const tail = await readTail(segment.path, this.#options.fileSystem, isEnough);
-      const torn = tail.bytes > tail.whole;
-      const kept = tail.lines.findIndex(line => !isUnwritten(line));
-      const last = tail.lines[kept];
-      if (torn) damagedLines += await this.#setAside(segment, tail.whole);
+      const { lines, whole, bytes } = await readTail(
+        segment.path,
+        this.#options.fileSystem,
+        ({ record }) => record.kind === "text",
+      );
+      const [last] = lines;
+      if (whole < bytes) damagedLines += await this.#setAside(segment, whole);
       if (last === undefined) {
         // Not even the first record is intact: the daemon died while it started this segment.
         await this.#options.fileSystem.unlink(segment.path);
         this.#segments.pop();
         continue;
       }
-      const bytes = tail.lines[kept - 1]?.start ?? tail.whole;
-      if (bytes < tail.bytes) await this.#truncate(segment.path, bytes);
-      const { record, hash } = last;
-      const records = tail.lines.slice(kept).map(({ record }) => record);
-      const textRecord = damagedLines > 0 ? undefined : records.map(textOf).find(one => one !== undefined);
-      const lineage = records.map(lineageOf).find(one => one !== undefined) ?? "";
-      const position = damagedLines > 0 ? undefined : records.map(positionOf).find(one => one !== undefined);
-      const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
-      head = { segment, bytes, hash, revision: record.revision, lineage, ...optional };
+      if (whole < bytes) await this.#truncate(segment.path, whole);
+      const records = lines.map(({ record }) => record).reverse();
+      const end = headAfter(records, { ...head, segment, bytes: whole, hash: last.hash });
+      // After damage it is not known what the file and the history had.
+      const { textRecord: _, position: __, ...certain } = end;
+      head = damagedLines > 0 ? certain : end;
       break;
     }
     const given = Math.max(known, head.revision + damagedLines);
@@ -533,31 +523,13 @@ export class Journal {
 
 /** The head after appending records. */
 function headAfter(records: readonly JournalRecord[], head: JournalHead): JournalHead {
-  const newestFirst = records.toReversed();
-  const textRecord = newestFirst.map(textOf).find(one => one !== undefined) ?? head.textRecord;
-  const lineage = newestFirst.map(lineageOf).find(one => one !== undefined) ?? head.lineage;
+  const ofValues = records.filter(record => record.kind === "change" || record.kind === "text");
+  const textRecord = ofValues.findLast(record => record.kind === "text") ?? head.textRecord;
+  const lineage = ofValues.findLast(record => record.lineage !== undefined)?.lineage ?? head.lineage;
   const revision = records.at(-1)?.revision ?? head.revision;
-  const position = newestFirst.map(positionOf).find(one => one !== undefined) ?? head.position;
+  const position = ofValues.findLast(record => record.position !== undefined)?.position ?? head.position;
   const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
   return { ...head, revision, lineage, ...optional };
-}
-
-/** The text record that a record is, or contains in older formats. */
-function textOf(record: JournalRecord): TextRecord | undefined {
-  if (record.kind === "text") return record;
-  if (record.kind !== "change" || record.text === undefined) return undefined;
-  const { revision, text } = record;
-  return { kind: "text", revision, of: revision, text, over: "", since: revision, isWhole: text !== "" };
-}
-
-/** The position up to which the history contains the log with this record. */
-function positionOf(record: JournalRecord): Position | undefined {
-  if (record.kind === "text") return record.through;
-  return record.kind === "change" ? record.position : undefined;
-}
-
-function lineageOf(record: JournalRecord): string | undefined {
-  return record.kind === "change" || record.kind === "text" ? record.lineage : undefined;
 }
 
 function damageAt(path: string, bytes: Buffer, start: number): JournalDamageError {

@@ -7,9 +7,6 @@ import type { HistoryRecord, Position, RecordedChange, RecordedDifference } from
 /*
  * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of the rest of the line. It is the
  * record's checksum, and because it includes the previous hash, it covers all earlier records too.
- *
- * The types below describe that JSON, so their members keep the names that are on users' disks: `text` and `over` are hashes of
- * texts, and `untold` has edits that no revision records.
  */
 
 /** A revision. */
@@ -17,18 +14,11 @@ export interface ChangeRecord extends RecordedChange {
   readonly kind: "change";
   /** Identifies the repository among all that ever had this id. */
   readonly lineage?: string;
-  /** Before format 3, which introduced text records: the hash of the file's text with this revision. */
-  readonly text?: string;
-  /**
-   * Before format 3: the stamp of the file that a write was about to replace. If the file still has this stamp, the daemon died before
-   * the write, and the revision was never acknowledged.
-   */
-  readonly replaces?: FileStamp;
 }
 
 /**
  * The file has this text, or is about to have it: a write records it before it replaces the file. A start tells our own write from an
- * edit by it. If `text` and `over` are the same, the file is known to have the text.
+ * edit by it. If both hashes are the same, the file is known to have the text.
  */
 export interface TextRecord {
   readonly kind: "text";
@@ -36,23 +26,20 @@ export interface TextRecord {
   /** The revision of the previous record. */
   readonly revision: number;
   /** The revision whose values the text contains; later ones are not written to the file yet. */
-  readonly of: number;
-  /** The hash of the text. */
-  readonly text: string;
+  readonly fileRevision: number;
+  readonly textHash: string;
   /** The stamp of the file with this text; absent if there is none. */
   readonly stamp?: FileStamp;
-  /** The hash of the text that it replaces. */
-  readonly over: string;
-  /** The stamp of the file that it replaces; absent if there was none. */
-  readonly replaces?: FileStamp;
-  /** The revision whose values the replaced text contains. */
-  readonly since: number;
+  /** The revision, the hash and the stamp of the text that it replaces; no stamp if there was no file. */
+  readonly replacedRevision: number;
+  readonly replacedHash: string;
+  readonly replacedStamp?: FileStamp;
   /** The active values are exactly those of the text. */
-  readonly isWhole: boolean;
+  readonly isFullyActive: boolean;
   /** Edits that were meant for the replaced text too, and that no revision records. */
-  readonly untold?: readonly ConfigEdit[];
+  readonly unrecorded?: readonly ConfigEdit[];
   /** The journal contains everything up to this position of the log. */
-  readonly through?: Position;
+  readonly position?: Position;
 }
 
 /** The first record of a segment, with the whole configuration: earlier segments need not be read. */

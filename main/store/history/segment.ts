@@ -91,7 +91,7 @@ export function lineNumber(bytes: Buffer, start: number): number {
 /** The end of a segment. */
 export interface SegmentTail {
   /** The last records, newest first; not all of them. */
-  readonly lines: readonly (JournalLine & { readonly start: number })[];
+  readonly lines: readonly JournalLine[];
   /** The offset at which the last intact record ends. */
   readonly whole: number;
   /** The size of the segment. */
@@ -113,7 +113,7 @@ export async function readTail(
     for (let length = Math.min(firstTailBytes, size); ; length = Math.min(length * 4, size)) {
       const offset = size - length;
       const bytes = await readAll(handle, length, offset);
-      const lines: (JournalLine & { start: number })[] = [];
+      const lines: JournalLine[] = [];
       let whole = 0;
       let done = length === size;
       let found = false;
@@ -136,7 +136,7 @@ export async function readTail(
           break;
         }
         if (lines.length === 0) whole = offset + end;
-        lines.push({ ...line, start: offset + start });
+        lines.push(line);
         // Ends the loop only at the next line, so that a moved last line is noticed.
         found = isEnough(line);
       }

@@ -53,7 +53,7 @@ export interface DocumentCommit {
   /** The changes to the file. An edit without a value removes the field. */
   readonly edits: readonly ConfigEdit[];
   /** The changes of active values, if they differ from `edits`. */
-  readonly served?: readonly ConfigEdit[];
+  readonly activeEdits?: readonly ConfigEdit[];
 }
 
 /** A request to erase all earlier values of a field from the history and the log. */
@@ -102,7 +102,7 @@ export interface SnapshotPart {
   readonly repo: string;
   /** They follow the commits of earlier parts. The first commit of all begins the repository. */
   readonly commits: readonly Commit[];
-  readonly forgettings: readonly Forgetting[];
+  readonly erasures: readonly Forgetting[];
   readonly isFirst: boolean;
   /** The parts contain every earlier commit to this repository. */
   readonly isLast: boolean;

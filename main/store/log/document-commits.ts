@@ -10,13 +10,13 @@ export function documentCommit(
   edits: readonly ConfigEdit[],
   changes: readonly StoredDifference[],
 ): DocumentCommit {
-  const served = editsOf(changes);
-  return { ...place, edits, ...(!sameEdits(edits, served) && { served }) };
+  const activeEdits = editsOf(changes);
+  return { ...place, edits, ...(!sameEdits(edits, activeEdits) && { activeEdits }) };
 }
 
 /** The changes of active values. */
-export function servedOf({ edits, served }: DocumentCommit): readonly ConfigEdit[] {
-  return served ?? edits;
+export function activeEditsOf({ edits, activeEdits = edits }: DocumentCommit): readonly ConfigEdit[] {
+  return activeEdits;
 }
 
 /** The commit as edits of these values; one that contains all values (`isWhole`) also removes the others. */

@@ -184,8 +184,8 @@ export class LogShortener {
     let isFirst = true;
     let written: number | undefined;
     const part = (isLast: boolean): SnapshotPart => {
-      const forgettings = isLast ? beginning.forgettings : [];
-      return { kind: "part", snapshot, repo: id, commits, forgettings, isFirst, isLast };
+      const erasures = isLast ? beginning.erasures : [];
+      return { kind: "part", snapshot, repo: id, commits, erasures, isFirst, isLast };
     };
     const collect = async () => {
       for await (const commit of commitsSince(repository, beginning, written, log.id)) {

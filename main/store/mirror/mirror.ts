@@ -58,6 +58,9 @@ interface Moment {
   readonly unrecorded: readonly ConfigEdit[];
 }
 
+/** What a text record says of the file, without its place in the journal and in the log. */
+type TextOfFile = Omit<TextRecord, "kind" | "revision" | "lineage" | "unrecorded" | "position">;
+
 const noText = { text: "", hash: hashText("") };
 
 /**
@@ -89,8 +92,8 @@ export class Mirror {
   readonly #historyInTurn = pLimit(1);
   /** To be appended to the history before anything else. */
   #firstText: TextRecord | undefined;
-  /** The newest commit that a text record includes. */
-  #through: Position | undefined;
+  /** The position of the newest commit that the history has on the disk. */
+  #position: Position | undefined;
   /** The history has no record of the file's present text. */
   #isTextUnrecorded = false;
   /** How many bytes the edits that the file lacks can add to it, at most. */
@@ -154,12 +157,12 @@ export class Mirror {
     this.#tail = [...point.tail];
     this.#appended = 0;
     this.#unrecorded = new UnrecordedEdits(point.unrecorded);
-    this.#through = head?.position;
+    this.#position = head?.position;
     // If the history has no record of the file's text yet, the text is the one before the tail.
-    const [of, text] = [head?.revision ?? 0, this.textHash()];
+    const revision = head?.revision ?? 0;
     const isUnrecorded = head?.textRecord === undefined && point.tail.length > 0;
     this.#firstText = isUnrecorded
-      ? { kind: "text", revision: of, of, since: of, ...this.#presentText(text), isWhole: false }
+      ? { kind: "text", revision, ...this.#presentText(this.textHash(), revision) }
       : undefined;
     this.#isTextUnrecorded = this.files.content.kind === "good" && !this.isTextRecorded;
   }
@@ -200,7 +203,8 @@ export class Mirror {
     this.#dropRecordedEdits();
     this.#isTextUnrecorded ||= !this.isTextRecorded;
     // A revision that only a schema caused does not change the text, so the text lacks nothing of it.
-    this.#isTextUnrecorded ||= this.#wanted === inFile && this.journal.head?.textRecord?.of !== this.#newestRevision;
+    this.#isTextUnrecorded ||=
+      this.#wanted === inFile && this.journal.head?.textRecord?.fileRevision !== this.#newestRevision;
   }
 
   /**
@@ -272,8 +276,8 @@ export class Mirror {
     const recordsText = mayRecordText && this.#hasTextToRecord;
     const hash = this.textHash();
     const moment = this.#moment();
-    const of = this.#wanted === this.#inFile ? moment.revision : this.#fileRevision;
-    const textRecord = { ...this.#presentText(hash), of, since: of, isWhole: false };
+    const fileRevision = this.#wanted === this.#inFile ? moment.revision : this.#fileRevision;
+    const textRecord = this.#presentText(hash, fileRevision);
     await this.#appendTail(isLazy, moment, recordsText ? textRecord : undefined);
     if (recordsText) this.#isTextUnrecorded = false;
   }
@@ -281,26 +285,32 @@ export class Mirror {
   /** Whether the newest record of a text is of the present file, and not only of one with the same text. */
   get isTextRecorded(): boolean {
     const record = this.journal.head?.textRecord;
-    return record?.text === this.textHash() && sameStamp(record.stamp, this.files.values.stamp);
+    return record?.textHash === this.textHash() && sameStamp(record.stamp, this.files.values.stamp);
   }
 
   /** Whether the present file is the one that the newest recorded write was about to replace, and may still be. */
   get isReplacedText(): boolean {
     const record = this.journal.head?.textRecord;
-    if (record === undefined || record.text === record.over) return false;
-    return record.over === this.textHash() && sameStamp(record.replaces, this.files.values.stamp);
+    if (record === undefined || record.textHash === record.replacedHash) return false;
+    return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);
   }
 
-  /** The members of a text record that say that the file has a text, whatever it had before. */
-  #presentText(hash: string): Pick<TextRecord, "text" | "over" | "stamp" | "replaces"> {
+  /** A record that the file has a text, whatever it had before. */
+  #presentText(textHash: string, fileRevision: number): TextOfFile {
     const { stamp } = this.files.values;
-    return { text: hash, over: hash, ...(stamp !== undefined && { stamp, replaces: stamp }) };
+    const present = { fileRevision, textHash, ...(stamp !== undefined && { stamp }) };
+    const replaced = {
+      replacedRevision: fileRevision,
+      replacedHash: textHash,
+      ...(stamp !== undefined && { replacedStamp: stamp }),
+    };
+    return { ...present, ...replaced, isFullyActive: false };
   }
 
   /** Whether the history lacks something about the file's present text. */
   get #hasTextToRecord(): boolean {
     const unrecorded = this.#unrecorded.list;
-    if (unrecorded.length > 0 && !sameJson(unrecorded, this.journal.head?.textRecord?.untold ?? [])) return true;
+    if (unrecorded.length > 0 && !sameJson(unrecorded, this.journal.head?.textRecord?.unrecorded ?? [])) return true;
     return this.#isTextUnrecorded && this.files.content.kind === "good" && !this.isFileBehind;
   }
 
@@ -336,13 +346,14 @@ export class Mirror {
       return this.writeHistory(false);
     }
     const before = { textHash: this.textHash(), config: this.#inFile };
-    const since = this.#fileRevision;
-    const isWhole = isServed(wanted);
+    const written = { fileRevision: moment.revision, replacedRevision: this.#fileRevision };
+    const isFullyActive = isServed(wanted);
     let textHash = before.textHash;
     const record = async (text: string, stamp: FileStamp) => {
       textHash = hashText(text);
-      const replaced = { over: before.textHash, ...(document.stamp !== undefined && { replaces: document.stamp }) };
-      const textRecord = { text: textHash, stamp, ...replaced, of: moment.revision, since, isWhole };
+      const replacedStamp = document.stamp;
+      const replaced = { replacedHash: before.textHash, ...(replacedStamp !== undefined && { replacedStamp }) };
+      const textRecord = { ...written, textHash, stamp, ...replaced, isFullyActive };
       await this.#appendTail(false, moment, textRecord);
     };
     const moved = movedNames(before.config, wanted, scopes);
@@ -384,17 +395,13 @@ export class Mirror {
    * Appends the commits up to a moment to the history, followed by a record of the file's text at that moment. Throws the system's
    * error; then the history is as it was after the last sync.
    */
-  #appendTail(
-    isLazy: boolean,
-    { last, unrecorded }: Moment,
-    text?: Pick<TextRecord, "text" | "stamp" | "over" | "replaces" | "of" | "since" | "isWhole">,
-  ): Promise<void> {
+  #appendTail(isLazy: boolean, { last, unrecorded }: Moment, text?: TextOfFile): Promise<void> {
     return this.#historyInTurn(async () => {
       const end = this.#tail.findLastIndex(({ number }) => number <= last) + 1;
       const records = this.#tail.slice(this.#appended, end).flatMap(({ record }) => record ?? []);
       const revision = records.at(-1)?.revision ?? this.journal.head?.revision ?? 0;
-      const through = last > 0 ? formatPosition(this.#log.id, last) : this.#through;
-      const textRecord = text && this.#textRecord({ kind: "text", revision, ...text }, unrecorded, through);
+      const position = last > 0 ? formatPosition(this.#log.id, last) : this.#position;
+      const textRecord = text && this.#textRecord({ kind: "text", revision, ...text }, unrecorded, position);
       const isRecordedAlready = records.length === 0 && sameJson(textRecord ?? {}, this.journal.head?.textRecord ?? {});
       const texts = textRecord === undefined || isRecordedAlready ? [] : [textRecord];
       // If no text was recorded yet.
@@ -417,7 +424,7 @@ export class Mirror {
         this.#appended = 0;
         throw error;
       }
-      this.#through = through;
+      this.#position = position;
       this.#markSynced(end);
     });
   }
@@ -429,12 +436,12 @@ export class Mirror {
     this.#appended -= commits;
   }
 
-  #textRecord(text: TextRecord, unrecorded: readonly ConfigEdit[], through: Position | undefined): TextRecord {
+  #textRecord(text: TextRecord, unrecorded: readonly ConfigEdit[], position: Position | undefined): TextRecord {
     return {
       ...text,
       ...(this.#lineage !== "" && { lineage: this.#lineage }),
-      ...(unrecorded.length > 0 && { untold: unrecorded }),
-      ...(through !== undefined && { through }),
+      ...(unrecorded.length > 0 && { unrecorded }),
+      ...(position !== undefined && { position }),
     };
   }
 

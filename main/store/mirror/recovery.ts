@@ -8,7 +8,7 @@ import type { Journal } from "../history/journal.ts";
 import { applyChanges, type ChangeRecord, type TextRecord } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import { type Commit, type Committed, type DocumentCommit, numberIn, positionOf } from "../log/commit-log.ts";
-import { overValues, servedOf } from "../log/document-commits.ts";
+import { activeEditsOf, overValues } from "../log/document-commits.ts";
 import { interpretingConfig } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
 import { type Mirror, type MirroredCommit, type StartingPoint, sameConfig } from "./mirror.ts";
@@ -20,7 +20,7 @@ export interface RecoveryOptions {
   /** The id of that log. */
   readonly logId: string;
   /** The repository's entry in the index. */
-  readonly indexed: { readonly text?: string; readonly revision: number } | undefined;
+  readonly indexed: { readonly textHash?: string; readonly revision: number } | undefined;
   /** The number of acknowledged log entries that cannot be read. Their repositories are unknown. */
   readonly lost: number;
   /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
@@ -67,18 +67,19 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const position = records.at(-1)?.position ?? head?.position;
   const isInTree = content.metadata?.inTree === true;
   // In the home, a file that was only touched or copied is no edit.
-  const isNewest = isInTree ? mirror.isTextRecorded : text?.text === hash;
+  const isNewest = isInTree ? mirror.isTextRecorded : text?.textHash === hash;
   // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one. The index,
   // and a later record of the text, know that it was replaced.
-  const isIndexed = text !== undefined && text.text === indexed?.text && indexed.revision >= text.of;
-  const isComplete = isIndexed || (text !== undefined && text.text === text.over);
+  const isIndexed = text !== undefined && text.textHash === indexed?.textHash && indexed.revision >= text.fileRevision;
+  const isComplete = isIndexed || (text !== undefined && text.textHash === text.replacedHash);
   const isReplaced = !isNewest && !isComplete && mirror.isReplacedText;
   const mayBeOlder = options.isCopy && !isInTree && !isNewest && !isReplaced;
   const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
-  const newestFileRevision = text === undefined ? (head?.revision ?? 0) : isNewest || isComplete ? text.of : text.since;
+  const newestFileRevision =
+    text === undefined ? (head?.revision ?? 0) : isNewest || isComplete ? text.fileRevision : text.replacedRevision;
   const isKnown = isNewest || isReplaced || earlier !== undefined;
   // The newest text has all edits that were recorded as missing in the text before it.
-  const unrecorded = isNewest && text?.over !== hash ? replayed.unrecordedSince : replayed.unrecorded;
+  const unrecorded = isNewest && text?.replacedHash !== hash ? replayed.unrecordedSince : replayed.unrecorded;
   const { scopes, isShared } = options;
   const newNames = (config: Config) => withNewNames(config, scopes).config;
   const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
@@ -94,7 +95,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     content.kind === "good" &&
     sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))));
   const isOurs = isKnown || isEdited;
-  const fileRevision = isEdited ? handEdited : (earlier?.of ?? newestFileRevision);
+  const fileRevision = isEdited ? handEdited : (earlier?.fileRevision ?? newestFileRevision);
   const lacking = await lackingAfter(fileRevision);
   const inFileThen = applyConfigEdits(
     recorded,
@@ -120,7 +121,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   );
   const possible = [inFileThen];
   // It is not known whether the file had the newest recorded text.
-  if (!isOurs && text !== undefined && text.of > fileRevision) possible.push(stateBefore(await lackingAfter(text.of)));
+  if (!isOurs && text !== undefined && text.fileRevision > fileRevision)
+    possible.push(stateBefore(await lackingAfter(text.fileRevision)));
   // The edit by hand may have been made in another machine's file.
   if (!isOurs && isShared) possible.push(stateBefore(lacking));
   const leftAlone = [...fields.values()].flatMap(path => {
@@ -162,9 +164,9 @@ async function earlierText(
   try {
     for await (const record of journal.backward(journal.head?.revision ?? 0)) {
       if (record.kind !== "text") continue;
-      if (record.text === hash) return record;
+      if (record.textHash === hash) return record;
       // This was the file's text at the oldest entry of the log.
-      if (numberIn(logId, record.through) < oldest.number) return undefined;
+      if (numberIn(logId, record.position) < oldest.number) return undefined;
     }
   } catch (error) {
     if (!(error instanceof JournalDamageError)) throw error;
@@ -204,9 +206,9 @@ interface Replayed {
 /** Replays a lineage without gaps: an entry is applied if it directly follows the last one, and skipped if the journal has it. */
 async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOptions): Promise<Replayed> {
   const { head } = journal;
-  const unrecorded = new UnrecordedEdits(head?.textRecord?.untold);
+  const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
   const unrecordedSince = new UnrecordedEdits();
-  const recordedThrough = numberIn(logId, head?.textRecord?.through);
+  const recordedThrough = numberIn(logId, head?.textRecord?.position);
   const tail: MirroredCommit[] = [];
   let written: Config | undefined;
   let recorded: Config = {};
@@ -221,7 +223,7 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
     if (document.begins && document.revision > newest) lineage = document.lineage;
     else if (lineage !== undefined && document.lineage !== lineage) continue;
     const edited = new Set(document.edits.map(changeKey(document.revision)));
-    for (const key of servedOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
+    for (const key of activeEditsOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
     // Earlier commits were made by another machine, or are no longer kept.
     if (document.begins && head?.segment === undefined && tail.length === 0) {
       newest = Math.max(newest, document.revision - 1);
@@ -244,7 +246,7 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
       unrecordedSince.commit(edits, record.changes);
       recorded = applyChanges(recorded, record.changes);
       newest = document.revision;
-    } else if (document.revision === newest && document.served?.length === 0) {
+    } else if (document.revision === newest && document.activeEdits?.length === 0) {
       // The file had a value that could not become active.
       const { edits } = document;
       tail.push({ number, record: undefined, edits });
@@ -252,8 +254,8 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
       unrecordedSince.commit(edits, []);
     } else if (gapTo === undefined) {
       // The history has the revision, but not the edits that no revision records.
-      unrecorded.commit(document.edits, servedOf(document));
-      unrecordedSince.commit(document.edits, servedOf(document));
+      unrecorded.commit(document.edits, activeEditsOf(document));
+      unrecordedSince.commit(document.edits, activeEditsOf(document));
     }
   }
   const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list, byRules };
@@ -272,7 +274,7 @@ export function recordOf(
   recorded: Config,
 ): ChangeRecord {
   const { kind: ___, ...who } = commit;
-  const changes = servedOf(document).map(({ scope, field, value }) => {
+  const changes = activeEditsOf(document).map(({ scope, field, value }) => {
     const before = configValue(recorded, scope, field);
     return { scope, field, ...(before !== undefined && { before }), ...(value !== undefined && { after: value }) };
   });
@@ -328,9 +330,10 @@ async function recordedInFile(mirror: Mirror, scopes: Scopes): Promise<Config | 
   const { files, journal } = mirror;
   const { content } = files;
   const text = journal.head?.textRecord;
-  const holdsAll = text?.isWhole === true && text.of === journal.head?.revision && text.text === mirror.textHash();
+  const holdsAll =
+    text?.isFullyActive && text.fileRevision === journal.head?.revision && text.textHash === mirror.textHash();
   if (content.kind === "broken" || !holdsAll) return undefined;
-  // A text recorded as whole had only active values.
+  // All values of a text that is recorded as fully active were active.
   const rules = { scopes, isTrusted: () => true };
   const { stored, health } = await runInParts(
     interpretingConfig(content.config, undefined, rules, { acknowledged: content.config }),

@@ -114,7 +114,7 @@ export class Repositories {
     if (!this.has(id)) return undefined;
     const repository = this.opened(id);
     if (repository !== undefined) return repository.summary;
-    const { position: _, stamps: __, text: ___, ...summary } = this.#known.get(id) ?? nothingKnown(id);
+    const { position: _, stamps: __, textHash: ___, ...summary } = this.#known.get(id) ?? nothingKnown(id);
     return summary;
   }
 

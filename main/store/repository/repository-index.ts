@@ -6,16 +6,11 @@ import type { FileSystem } from "../../files/file-system.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { IndexedRepository } from "./repository-state.ts";
 
-/** Increment it when the entries change, so that the next start reads the files. */
-const indexVersion = 1;
-
 export interface IndexData {
-  /** The format of the entries. An index of another format is ignored. */
-  readonly version: typeof indexVersion;
   readonly repositories: { readonly [id: string]: IndexedRepository };
 }
 
-const empty: IndexData = { version: indexVersion, repositories: {} };
+const empty: IndexData = { repositories: {} };
 
 /** The end of the index's text: a checksum of everything before it. */
 function checksumOf(text: string): string {
@@ -38,12 +33,9 @@ class IndexFile implements Adapter<IndexData> {
   async read(): Promise<IndexData | null> {
     const text = await this.#file.read();
     if (text === null) return null;
-    // Written by a version without checksums. Files and journals contain everything that it does.
-    if (text.startsWith('{"format":')) return empty;
     const content = text.slice(0, -checksumLength);
     if (text.slice(-checksumLength) !== checksumOf(content)) throw new SyntaxError("its checksum does not match");
-    const data: IndexData = JSON.parse(text);
-    return data.version === indexVersion ? data : empty;
+    return JSON.parse(text);
   }
 
   async write(data: IndexData): Promise<void> {
@@ -85,7 +77,7 @@ export class RepositoryIndex {
   /** Writes the index. `collect` is called when it is this write's turn. */
   write(collect: () => IndexData["repositories"]): Promise<void> {
     return this.#inTurn(async () => {
-      this.#low.data = { version: indexVersion, repositories: collect() };
+      this.#low.data = { repositories: collect() };
       await this.#low.write();
     });
   }

@@ -27,7 +27,7 @@ import type { RecordedFolder } from "./work-tree-folder.ts";
 export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {
   readonly stamps: FileStamps;
   /** Hash of the values file's text, if it had every commit; absent if it lacked one. */
-  readonly text?: string;
+  readonly textHash?: string;
   /** Identifies the folder of an in-tree repository. */
   readonly folder?: RecordedFolder;
 }

@@ -156,7 +156,7 @@ export class Repository {
   /** The index entry for a later start or another object. The repository must be loaded. */
   get indexEntry(): IndexedRepository {
     const isLevel = !this.mirror.isBehind && this.files.content.kind === "good";
-    const text = isLevel ? { text: this.mirror.textHash() } : {};
+    const text = isLevel ? { textHash: this.mirror.textHash() } : {};
     const { treeFolder } = this.files;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
     const known = { ...this.summary, position: this.#served.current.position, stamps: this.stamps, ...text, ...folder };
@@ -205,8 +205,8 @@ export class Repository {
     const { revision, edits } = document;
     const isRevision = revision > before.revision;
     // After a start, entries that the history already has are read again.
-    const recordedThrough = numberIn(log.id, this.journal.head?.textRecord?.through);
-    if (!isRevision && (revision < before.revision || document.served?.length !== 0 || number <= recordedThrough))
+    const recordedThrough = numberIn(log.id, this.journal.head?.textRecord?.position);
+    if (!isRevision && (revision < before.revision || document.activeEdits?.length !== 0 || number <= recordedThrough))
       return;
     this.#intake.takenAt = number;
     if (document.begins) {
@@ -219,7 +219,7 @@ export class Repository {
     const wanted = applyConfigEdits(this.mirror.wanted, edits);
     const isKnown = edits.every(({ scope, field }) => this.#served.options.scopes.field(scope, field) !== undefined);
     // While all values of the file are active, both are the same object, and the next set need not be checked with the rest.
-    const isWhole = before.stored === this.mirror.wanted && document.served === undefined && isKnown;
+    const isWhole = before.stored === this.mirror.wanted && document.activeEdits === undefined && isKnown;
     const stored = isWhole ? wanted : this.#served.known(applyChanges(before.stored ?? {}, changes));
     this.#served.recorded =
       isWhole && this.#served.recorded === before.stored ? wanted : applyChanges(this.#served.recorded, changes);
@@ -231,7 +231,7 @@ export class Repository {
     this.#served.publishDifferences(before, this.#served.current, false);
     this.#served.options.onBehind();
     // Problems of the values may have changed, so check all of them again.
-    if ((health.length > 0 || document.served !== undefined) && !this.#served.isCheckedByOldRules) {
+    if ((health.length > 0 || document.activeEdits !== undefined) && !this.#served.isCheckedByOldRules) {
       this.#served.checkedBy = undefined;
       this.#intake.isHealthDue = true;
       void this.refresh();

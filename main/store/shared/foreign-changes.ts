@@ -215,7 +215,7 @@ export class ForeignChanges {
   /** Deletes the history of an earlier repository, unless the new one continues it. */
   async #clearHistory(id: string, revision: number): Promise<void> {
     const journal = this.#options.openJournal(id);
-    await journal.open(undefined, 0);
+    await journal.open(0);
     if ((journal.head?.revision ?? 0) < revision) this.#options.keepSegments(id, journal.segments);
     else for (const { path } of journal.segments) await this.#options.fileSystem.unlink(path);
   }

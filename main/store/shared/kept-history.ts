@@ -23,7 +23,7 @@ export interface Beginning {
   /** The approximate time of that state. */
   readonly time: string;
   /** The later requests to forget values, oldest first. */
-  readonly forgettings: readonly Forgetting[];
+  readonly erasures: readonly Forgetting[];
 }
 
 /** The beginning, as far back as revisions are without gaps. The repository must be loaded. Throws the system's error. */
@@ -34,10 +34,10 @@ export async function beginningOf(repository: Repository): Promise<Beginning> {
   let time = "";
   let isCut = false;
   const undone: (readonly ConfigEdit[])[] = [];
-  const forgettings: Forgetting[] = [];
+  const erasures: Forgetting[] = [];
   try {
     for await (const record of journal.backward(revision)) {
-      if (record.kind === "forget") forgettings.push({ ...record, repo: id });
+      if (record.kind === "forget") erasures.push({ ...record, repo: id });
       if (record.kind !== "change") continue;
       if (revision <= oldest) break;
       isCut = record.revision !== revision;
@@ -54,7 +54,7 @@ export async function beginningOf(repository: Repository): Promise<Beginning> {
   const isKnown = !isCut && (revision === 0 || countConfigFields(values) > 0);
   // In a home that was copied into a shared log, the remote can only be read from the folder.
   const remote = state.remote ?? (state.path && (await readRemote(state.path)));
-  const known = { remote, time, forgettings: forgettings.reverse() };
+  const known = { remote, time, erasures: erasures.reverse() };
   if (isKnown || undone.length === 0) return { ...known, revision, values };
   // The oldest record stands for everything before it: this machine joined there, or was offline until then.
   undone.pop();

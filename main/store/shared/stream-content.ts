@@ -55,12 +55,10 @@ function isContent(value: unknown): value is Content {
   });
 }
 
-function isPart({ repo, commits, forgettings }: JsonObject): boolean {
+function isPart({ repo, commits, erasures }: JsonObject): boolean {
   const isValid = (entry: JsonValue) =>
     isJsonObject(entry) && (entry["kind"] === "commit" ? isCommit(entry) : entry["repo"] === repo);
-  return (
-    [commits, forgettings].every(list => Array.isArray(list) && list.every(isValid)) && isRepositoryId(String(repo))
-  );
+  return [commits, erasures].every(list => Array.isArray(list) && list.every(isValid)) && isRepositoryId(String(repo));
 }
 
 function isScope({ name, text }: JsonObject): boolean {
@@ -74,9 +72,9 @@ function isCommit({ documents }: JsonObject): boolean {
 
 function isDocument(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
-  const { repo, revision, edits, served = [] } = value;
+  const { repo, revision, edits, activeEdits = [] } = value;
   const isEdits = (list: unknown) =>
     Array.isArray(list) &&
     list.every(edit => isJsonObject(edit) && typeof edit["scope"] === "string" && typeof edit["field"] === "string");
-  return isRepositoryId(String(repo)) && Number.isSafeInteger(revision) && isEdits(edits) && isEdits(served);
+  return isRepositoryId(String(repo)) && Number.isSafeInteger(revision) && isEdits(edits) && isEdits(activeEdits);
 }

@@ -93,9 +93,9 @@ export class StreamSnapshots implements Omit<Snapshots, "hasFailedEntries" | "by
         reading.parts = [];
         reading.repos.add(entry.repo);
         const commits = joinPieces(parts.flatMap(part => part.commits));
-        const forgettings = parts.flatMap(part => part.forgettings);
+        const erasures = parts.flatMap(part => part.erasures);
         const kept = { kind: "kept", repo: entry.repo, commits } as const;
-        return [kept, ...forgettings].map(followed => ({ number, entry: followed }));
+        return [kept, ...erasures].map(followed => ({ number, entry: followed }));
       }
       case "end":
         if (entry.snapshot !== reading?.snapshot) return [];

@@ -8,8 +8,6 @@ import { JsonFile } from "../../files/json-file.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 
 interface TrustData {
-  /** Repositories that had no history when this file was created: the values at the first read of their files were active before. */
-  readonly unread: readonly string[];
   /** `<repo> <scope>.<field>`: the hashes of the values that may become active there, the newest last. */
   readonly trusted: { readonly [place: string]: readonly string[] };
 }
@@ -33,7 +31,7 @@ export function hashOfValue(value: JsonValue): string {
 /**
  * The hash by which a value is listed, accepted and trusted: of the value together with what the field's schema makes of it. So trust in
  * a value as one variable, or as a command, is none in the same value as another variable. The built-in fields never change, so theirs
- * is the hash of the value alone, as it was for all fields before.
+ * is the hash of the value alone.
  */
 export function trustHash(scopes: Scopes, { scope, field }: ConfigPath, value: JsonValue): string {
   const hash = hashOfValue(value);
@@ -52,20 +50,15 @@ export function trustHash(scopes: Scopes, { scope, field }: ConfigPath, value: J
 export class TrustedValues {
   readonly #low: Low<TrustData>;
   readonly #onProblem: (message: string, error: unknown) => void;
-  readonly #unread: Set<string>;
   readonly #trusted: Map<string, readonly string[]>;
-  /** Whether there was no file: this home is from before trust was required, or new. */
-  readonly isNew: boolean;
   /** The version in memory, and the one on the disk. */
   #version = 0;
   #written = 0;
   #saving: Promise<unknown> = Promise.resolve();
 
-  private constructor(low: Low<TrustData>, isNew: boolean, onProblem: (message: string, error: unknown) => void) {
+  private constructor(low: Low<TrustData>, onProblem: (message: string, error: unknown) => void) {
     this.#low = low;
-    this.isNew = isNew;
     this.#onProblem = onProblem;
-    this.#unread = new Set(low.data.unread);
     this.#trusted = new Map(Object.entries(low.data.trusted));
   }
 
@@ -74,26 +67,14 @@ export class TrustedValues {
     file: DurableTextFile,
     onProblem: (message: string, error: unknown) => void,
   ): Promise<TrustedValues> {
-    const none: TrustData = { unread: [], trusted: {} };
-    const low = new Low<TrustData | null>(new JsonFile<TrustData | null>(file, parseTrust), null);
-    let isDamaged = false;
+    const low = new Low<TrustData>(new JsonFile(file, parseTrust), { trusted: {} });
     try {
       await low.read();
     } catch (error) {
-      isDamaged = true;
       onProblem("trust.json is invalid: untrusted values must be trusted again", error);
     }
     await file.makePrivate().catch(error => onProblem("cannot restrict access to trust.json", error));
-    const isNew = low.data === null && !isDamaged;
-    low.data ??= none;
-    return new TrustedValues(low as Low<TrustData>, isNew, onProblem);
-  }
-
-  /** Creates the file; `unread` are the repositories without a history. */
-  begin(unread: Iterable<string>): Promise<void> {
-    for (const id of unread) this.#unread.add(id);
-    this.#version += 1;
-    return this.saved();
+    return new TrustedValues(low, onProblem);
   }
 
   /** Whether a value is trusted as what the field's schema makes of it, under any name of the field. */
@@ -120,13 +101,6 @@ export class TrustedValues {
     }
   }
 
-  /** Whether the file's present values were active before trust was required. True only once. */
-  removeUnread(repo: string): boolean {
-    if (!this.#unread.delete(repo)) return false;
-    this.#saveSoon();
-    return true;
-  }
-
   /** Stops trusting every other value of a field. */
   keepOnly(repo: string, path: ConfigPath, hash: string | undefined): void {
     const kept = this.#at(repo, path).filter(one => one === hash);
@@ -137,7 +111,7 @@ export class TrustedValues {
   drop(repo: string): void {
     const places = [...this.#trusted.keys()].filter(place => place.startsWith(`${repo} `));
     for (const place of places) this.#trusted.delete(place);
-    if (this.#unread.delete(repo) || places.length > 0) this.#saveSoon();
+    if (places.length > 0) this.#saveSoon();
   }
 
   /** Resolves when everything is on the disk. Does not throw: a failed write is reported and retried with the next one. */
@@ -151,7 +125,7 @@ export class TrustedValues {
     const write = this.#saving.then(async () => {
       if (this.#written >= wanted) return;
       const version = this.#version;
-      this.#low.data = { unread: [...this.#unread], trusted: Object.fromEntries(this.#trusted) };
+      this.#low.data = { trusted: Object.fromEntries(this.#trusted) };
       await this.#low.write();
       this.#written = version;
     });
@@ -181,9 +155,9 @@ function placeOf(repo: string, { scope, field }: ConfigPath): string {
 
 function parseTrust(value: unknown): TrustData {
   const areTexts = (list: unknown) => Array.isArray(list) && list.every(one => typeof one === "string");
-  const { unread, trusted } = isJsonObject(value) ? value : {};
-  if (!areTexts(unread) || !isJsonObject(trusted) || !Object.values(trusted).every(areTexts))
-    throw new SyntaxError(`it is not { "unread": [...], "trusted": { ... } }`);
+  const { trusted } = isJsonObject(value) ? value : {};
+  if (!isJsonObject(trusted) || !Object.values(trusted).every(areTexts))
+    throw new SyntaxError(`it is not { "trusted": { ... } }`);
   // Every member that is used has been checked.
   return value as unknown as TrustData;
 }

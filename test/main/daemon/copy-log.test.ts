@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copyFromShared, copyToShared } from "../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../main/home/home.ts";
-import { homeFormat, sharedHomeFormat } from "../../../main/home/prepare-home.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../../helpers/nats-server.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
@@ -37,7 +36,6 @@ async function makeWorld() {
   return {
     copy,
     start,
-    format: async (machine: string) => Number(await readFile(join(folder.path, machine, "format"), "utf8")),
     home: (machine: string) => join(folder.path, machine),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -57,9 +55,7 @@ describeWithNats("a home's repositories", () => {
       history = await historyOf(laptop, "shop");
     }
     const progress: string[] = [];
-    expect(await world.format("laptop")).toBe(homeFormat);
     expect(await world.copy("laptop", copyToShared, progress)).toBe(2);
-    expect(await world.format("laptop")).toBe(sharedHomeFormat);
     expect(progress).toContain("shop 200/253");
     {
       await using laptop = await world.start("laptop", true);
@@ -72,7 +68,6 @@ describeWithNats("a home's repositories", () => {
       history = await historyOf(laptop, "shop");
     }
     expect(await world.copy("desk", copyFromShared)).toBe(2);
-    expect(await world.format("desk")).toBe(homeFormat);
     await using desk = await world.start("desk", false);
     expect(await historyOf(desk, "shop")).toEqual(history);
     expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 8 })).errors).toEqual([]);

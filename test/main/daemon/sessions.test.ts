@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { Sessions } from "../../../main/daemon/keys/sessions.ts";
@@ -195,19 +195,6 @@ describe("a session's life", () => {
     await t.restart();
     for (const session of sessions) await expect(openSocket(t.url, session)).rejects.toMatchObject(refused);
     expect(await sessionNames(t)).toEqual([]);
-  });
-
-  test("sessions that an earlier version kept in keys.json are ignored, and removed by the next write", async () => {
-    await using t = await startTestDaemon();
-    await t.owner.call("key/create", { name: "tool", grants: [] });
-    const file = join(t.homeFolder, "keys.json");
-    const { keys } = JSON.parse(await readFile(file, "utf8"));
-    const old = { ...keys[0], id: "0123456789ab", name: "owner (browser)", kind: "session", usedAt: keys[0].createdAt };
-    await writeFile(file, JSON.stringify({ keys: [...keys, old] }));
-    await t.restart();
-    expect(await sessionNames(t)).toEqual(["tool"]);
-    await t.owner.call("key/create", { name: "other", grants: [] });
-    expect(await readFile(file, "utf8")).not.toContain("owner (browser)");
   });
 
   test("key/self and key/list identify it as a session; the list shows when it was created and used, and never its secret", async () => {

@@ -1,7 +1,6 @@
-import { mkdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { mkdir, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { hashOfValue } from "../../../main/store/values/trusted-values.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
@@ -122,7 +121,7 @@ describe("a text that a new schema makes a command or an environment variable", 
     expect(await tree.tools()).toBe("./evil");
     await tree.t.daemon.close();
     await putDeploy(tree.home, { tools: variable("PATH") });
-    await unlink(join(tree.home, "trust.json"));
+    await rm(join(tree.home, "trust.json"), { force: true });
     await tree.t.restart();
     expect(await tree.tools()).toBe("");
     expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
@@ -186,24 +185,6 @@ describe("trust in a value as one thing", () => {
     expect(await tree.waiting()).toEqual(["deploy.path=./evil"]);
     await replaceDeploy(tree.t, { toolbox: { ...variable("TOOLS"), "x-renamedFrom": "tools" } });
     expect((await deployOf(tree.t)).values).toEqual({ toolbox: "./evil" });
-  });
-
-  test("that was recorded before effects were counts for the built-in fields only", async () => {
-    await using tree = await startTree(command);
-    await tree.t.daemon.close();
-    const file = join(tree.home, "trust.json");
-    const services = { web: { ready: "true", image: "node:24" } };
-    const trusted = { "shop deploy.tools": [hashOfValue("./evil")], "shop svc.services": [hashOfValue(services)] };
-    expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ unread: [] });
-    await writeFile(file, JSON.stringify({ unread: [], trusted }));
-    await tree.t.restart();
-    await saveByRename(
-      join(tree.home, "../shop/.repoconf.json"),
-      JSON.stringify({ config: { deploy: { tools: "./evil" }, svc: { services } } }),
-    );
-    expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
-    const { result } = await tree.t.owner.call("config/list", { repo: "shop" });
-    expect(result["svc"]?.["services"]).toEqual(services);
   });
 });
 

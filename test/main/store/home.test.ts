@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { createDaemon } from "../../../main/daemon/daemon.ts";
 import { HomeInUseError } from "../../../main/daemon/home/held-home.ts";
-import { HomeError } from "../../../main/home/prepare-home.ts";
+import { HomeError, homeFormat } from "../../../main/home/prepare-home.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -111,12 +111,12 @@ describe.skipIf(!posix)("a planted link is not followed:", () => {
       await using home = await temporaryFolder();
       await using other = await temporaryFolder();
       const target = join(other.path, "target");
-      await writeFile(target, "1\n", { mode: 0o644 });
+      await writeFile(target, "0\n", { mode: 0o644 });
       await mkdir(join(home.path, "tmp"), { recursive: true });
       await symlink(target, join(home.path, name));
       const daemon = await start(home.path);
       await daemon.close();
-      expect(await readFile(target, "utf8")).toBe("1\n");
+      expect(await readFile(target, "utf8")).toBe("0\n");
       expect((await stat(target)).mode & 0o777).toBe(0o644);
     },
   );
@@ -144,14 +144,14 @@ describe("a home's format", () => {
   test("is refused if it is newer than this version supports, and the home is left untouched", async () => {
     await using home = await temporaryFolder();
     await (await start(home.path)).close();
-    await writeFile(join(home.path, "format"), "5\n");
+    await writeFile(join(home.path, "format"), `${homeFormat + 1}\n`);
     // Only a newer version would know what to do with these.
     await writeFile(join(home.path, "tmp", "shop.json"), "half");
     await writeFile(join(home.path, "owner.key"), "of another form");
     const before = await snapshot(home.path);
     const failure = await start(home.path).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(HomeError);
-    expect(String(failure)).toMatch(/format 5.*up to 4/);
+    expect(String(failure)).toMatch(/format 2.*up to 1/);
     expect(await snapshot(home.path)).toEqual(before);
   });
 

@@ -25,7 +25,7 @@ describe("a journal", () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
     const { journal, damage } = await openJournal(folder.path);
-    expect(journal.head).toMatchObject({ revision: 5, textRecord: { of: 5, text: "text 5" } });
+    expect(journal.head).toMatchObject({ revision: 5 });
     expect(await revisionsOf(journal.forward(0, 5))).toEqual([1, 2, 3, 4, 5]);
     expect(await revisionsOf(journal.forward(2, 4))).toEqual([3, 4]);
     expect(await revisionsOf(journal.backward(5))).toEqual([5, 4, 3, 2, 1]);
@@ -90,16 +90,13 @@ describe("a journal", () => {
   test("returns the last record about its file's text, also when new segments have begun since", async () => {
     await using folder = await temporaryFolder();
     const { journal } = await openJournal(folder.path, { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } });
-    const { text: _, ...change } = changeTo(1);
-    const text = { kind: "text", revision: 1, of: 1, text: "new", over: "old", since: 0, isWhole: true } as const;
-    await journal.append([change, text], {});
-    for (const revision of [2, 3, 4, 5]) {
-      const { text: _, ...next } = changeTo(revision);
-      await journal.append([next], configOf(revision - 1));
-    }
+    const replaced = { replacedRevision: 0, replacedHash: "old" };
+    const text = { fileRevision: 1, textHash: "new", ...replaced, isFullyActive: true };
+    await journal.append([changeTo(1), { kind: "text", revision: 1, ...text }], {});
+    await appendUpTo(journal, 2, 5);
     const { journal: again } = await openJournal(folder.path);
     expect(again.segments.length).toBeGreaterThan(1);
-    expect(again.head).toMatchObject({ revision: 5, textRecord: { of: 1, text: "new", over: "old" } });
+    expect(again.head).toMatchObject({ revision: 5, textRecord: text });
   });
 
   test("reads the changes after a revision if they are intact, whatever is before them", async () => {
@@ -158,25 +155,6 @@ describe("opening a journal removes", () => {
       expect(journal.head).toMatchObject({ segment: undefined, revision: 0 });
       expect(await journalFiles(folder.path)).toEqual({});
     }
-  });
-
-  test("revisions that have not yet replaced their file", async () => {
-    await using folder = await temporaryFolder();
-    const stamp = { size: 10, mtimeMs: 1234.5, ino: 99 };
-    const { journal } = await openJournal(folder.path);
-    await appendUpTo(journal, 1, 2);
-    const before = await journalFiles(folder.path);
-    const records = [3, 4].map(revision => ({ ...changeTo(revision), replaces: stamp }));
-    await journal.append(records, configOf(2));
-    const opened = async (current: typeof stamp | undefined) => {
-      const { journal: again } = await openJournal(folder.path);
-      await again.open(current, 0);
-      return again.head?.revision;
-    };
-    expect(await opened(undefined)).toBe(4);
-    expect(await opened({ ...stamp, mtimeMs: 1234.6 })).toBe(4);
-    expect(await opened(stamp)).toBe(2);
-    expect(await journalFiles(folder.path)).toEqual(before);
   });
 });
 

@@ -53,7 +53,7 @@ describe("a journal of several segments", () => {
     for (const length of [0, 1, text.indexOf("\n")]) {
       await writeFile(path, text.subarray(0, length));
       const { journal } = await openJournal(folder.path, { retention });
-      expect(journal.head).toMatchObject({ revision: 4, textRecord: { text: "text 4" } });
+      expect(journal.head).toMatchObject({ revision: 4 });
       expect(await readdir(folder.path)).not.toContain("shop.0-4.jsonl");
     }
     const { journal } = await openJournal(folder.path, { retention });

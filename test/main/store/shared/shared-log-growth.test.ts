@@ -411,7 +411,7 @@ describeWithNats("forgetting in a shared log", () => {
       const time = "2025-01-01T00:00:00.000Z";
       const commits = [{ kind: "commit", time, actor: { kind: "file" }, source: "file", documents: [] }] as const;
       const dead = { kind: "snapshot", time } as const;
-      const part = { kind: "part", snapshot: log.newest + 1, repo: "shop", commits, forgettings: [] } as const;
+      const part = { kind: "part", snapshot: log.newest + 1, repo: "shop", commits, erasures: [] } as const;
       const forgetting = { kind: "forget", time, actor: { kind: "file" }, repo: "shop", revision: 3 } as const;
       const append = (entry: LogEntry) => log.append({ entries: [entry], after: log.newest, committed: () => {} });
       await append(dead);

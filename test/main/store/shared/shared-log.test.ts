@@ -1,7 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sharedHomeFormat } from "../../../../main/home/prepare-home.ts";
 import { systemClock } from "../../../../main/time/clock.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
@@ -443,8 +442,6 @@ describeWithNats("daemons that share a log", () => {
       await laptop.addRepository("shop");
     }
     const home = world.home("laptop");
-    // A version without shared logs refuses it.
-    expect(await readFile(join(home, "format"), "utf8")).toBe(`${sharedHomeFormat}\n`);
     await rm(join(home, "settings.json"));
     await expect(startTestDaemon({ home })).rejects.toThrow("uses a shared log");
     await expect(startTestDaemon({ home, log: `${world.server.url}/other` })).rejects.toThrow(

@@ -12,7 +12,7 @@ function commit(repo: string, revision: number, more: object = {}): Commit {
 }
 
 function part(snapshot: number, repo: string, commits: readonly Commit[], isFirst: boolean, isLast: boolean): LogEntry {
-  return { kind: "part", snapshot, repo, commits, forgettings: [], isFirst, isLast };
+  return { kind: "part", snapshot, repo, commits, erasures: [], isFirst, isLast };
 }
 
 const snapshot: LogEntry = { kind: "snapshot", time };

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { homeFormat } from "../../../../main/home/prepare-home.ts";
 import { halfAFile, untilHealth } from "../../../helpers/broken-file.ts";
 import { startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
 import { journalFiles } from "../../../helpers/journal.ts";
@@ -9,17 +10,11 @@ import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 const noRescans = { rescanInterval: 3_600_000 };
 
-/** A home as a daemon of format 1 left it: revisions were microseconds, and there was no history. */
-async function olderHome(repositories: { readonly [id: string]: string }) {
+/** A home with files of repositories and nothing else. */
+async function homeWithFiles(repositories: { readonly [id: string]: string }) {
   const home = await temporaryFolder();
   await mkdir(join(home.path, "repos"));
-  await writeFile(join(home.path, "format"), "1\n");
-  const index: { [id: string]: unknown } = {};
-  for (const [id, text] of Object.entries(repositories)) {
-    await writeFile(join(home.path, "repos", `${id}.json`), text);
-    index[id] = { id, name: id, inTree: false, revision: 1_732_000_000_000_000, modified: 2, health: [], stamps: {} };
-  }
-  await writeFile(join(home.path, "index.json"), JSON.stringify({ format: 1, repositories: index }));
+  for (const [id, text] of Object.entries(repositories)) await writeFile(join(home.path, "repos", `${id}.json`), text);
   return home;
 }
 
@@ -27,9 +22,9 @@ function historyOf(t: TestDaemon, repo: string) {
   return t.owner.call("history/list", { repo });
 }
 
-describe("a home of format 1, without a journal", () => {
-  test("gets revision 1 of source file with its file's values, and format 3", async () => {
-    await using home = await olderHome({ shop: shopText, empty: "{}" });
+describe("a home without a journal", () => {
+  test("gets revision 1 of source file with its file's values, and the format", async () => {
+    await using home = await homeWithFiles({ shop: shopText, empty: "{}" });
     await using t = await startTestDaemon({ ...noRescans, home: home.path });
     expect(await t.owner.call("config/list", { repo: "shop", stored: true })).toEqual({
       result: { svc: { timeout: 30, refresh_day: 2 } },
@@ -46,13 +41,13 @@ describe("a home of format 1, without a journal", () => {
     const entry = { revision: 1, time, actor: "file", source: "file" };
     expect(await historyOf(t, "shop")).toEqual({ result: [{ ...entry, changes }], errors: [] });
     expect(await historyOf(t, "empty")).toEqual({ result: [{ ...entry, changes: {} }], errors: [] });
-    expect(await readFile(join(home.path, "format"), "utf8")).toBe("3\n");
+    expect(await readFile(join(home.path, "format"), "utf8")).toBe(`${homeFormat}\n`);
     expect(await readFile(join(home.path, "repos/shop.json"), "utf8")).toBe(shopText);
     expect(t.log.filter(line => line.includes("damaged"))).toEqual([]);
   });
 
   test("gets private journals, and has the same revisions at the next start", async () => {
-    await using home = await olderHome({ shop: shopText });
+    await using home = await homeWithFiles({ shop: shopText });
     await using t = await startTestDaemon({ ...noRescans, home: home.path });
     await historyOf(t, "shop");
     const before = await journalFiles(join(home.path, "journal"));
@@ -62,7 +57,7 @@ describe("a home of format 1, without a journal", () => {
   });
 
   test("begins the history of a broken file once the file is fixed", async () => {
-    await using home = await olderHome({ shop: halfAFile });
+    await using home = await homeWithFiles({ shop: halfAFile });
     await using t = await startTestDaemon({ ...noRescans, home: home.path });
     expect((await t.owner.call("config/list", { repo: "shop" })).errors).toMatchObject([{ code: 1106 }]);
     await t.restart();
