@@ -11,18 +11,15 @@ const withoutIsolation = { isolate: false, restoreMocks: true, unstubEnvs: true 
 
 const commandTests = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cache.ts", ...withoutIsolation };
 
-/**
- * Tests that `npm run test:quick` skips and `npm test` runs: regression tests, tests of the store (which crash it at every step and
- * create thousands of repositories), and others that take seconds of CPU time each.
- */
-const slowTests = [
+/** Tests that `npm run test:quick` skips and `npm test` runs: each file takes seconds of CPU time. */
+const longTests = [
   "test/regression/**/*.test.ts",
-  "test/main/daemon/starvation.test.ts",
-  "test/main/daemon/search.test.ts",
-  "test/main/daemon/history-search.test.ts",
-  "test/main/daemon/transport-limits.test.ts",
+  // They crash the store at every step, create thousands of repositories, or run servers.
+  "test/main/store/{absent-work-tree,eviction,history-model,large-file,ten-thousand}.test.ts",
+  "test/main/store/history/crashes.test.ts",
+  "test/main/store/shared/*.test.ts",
+  "test/main/daemon/{history-search,search,starvation,transport-limits}.test.ts",
   "test/main/daemon/bad-arguments.property.test.ts",
-  "test/main/store/**/*.test.ts",
   "test/main/files/json-text.test.ts",
   "test/scripts/mutants.test.ts",
   "test/shared/schema/compile-schema.test.ts",
@@ -41,11 +38,11 @@ export default defineConfig({
         test: {
           name: "quick",
           include: ["test/{shared,main,docs,scripts}/**/*.test.ts"],
-          exclude: slowTests,
+          exclude: longTests,
           ...withoutIsolation,
         },
       },
-      { extends: true, test: { name: "long", include: slowTests, ...withoutIsolation } },
+      { extends: true, test: { name: "long", include: longTests, ...withoutIsolation } },
       {
         extends: true,
         test: {
