@@ -70,6 +70,9 @@ export type TestDaemonOptions = Partial<
   readonly settingsPort?: number;
 };
 
+/** Only watches notice what changes on the disk. */
+export const noRescans: TestDaemonOptions = { rescanInterval: 3_600_000 };
+
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const { home, settingsPort, ...daemonOptions } = options;
   const folder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-test-")));

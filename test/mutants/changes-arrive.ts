@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/history/repository-history.ts",
     find: "  if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);\n",
     replace: "",
-    test: "test/regression/log-review.test.ts",
+    test: "test/main/daemon/positions.test.ts",
     name: "from a position older than the history",
   },
   {

@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/file-store.ts",
     find: "else through = Math.min(through, keptFrom - 1);",
     replace: "else this.#kept.delete(repository);",
-    test: "test/regression/blocked-journal.test.ts",
+    test: "test/main/store/failing-disk.test.ts",
     name: "a commit that one history could not store",
   },
   {
@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/mirror/recovery.ts",
     find: "      if (record.textHash === hash) return record;\n",
     replace: "",
-    test: "test/main/store/older-texts.test.ts",
+    test: "test/main/store/recovery.test.ts",
   },
   {
     promise: "R1",
@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/file-store.ts",
     find: "    for (const repository of touched) this.#kept.add(repository);\n",
     replace: "",
-    test: "test/regression/log-review.test.ts",
+    test: "test/main/store/recovery.test.ts",
     name: "a start discards nothing",
   },
   {
@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/mirror/recovery.ts",
     find: "isEdited ? handEdited : (earlier?.fileRevision ?? newestFileRevision)",
     replace: "earlier?.fileRevision ?? newestFileRevision",
-    test: "test/regression/set-after-unseen-edit.test.ts",
+    test: "test/main/store/recovery.test.ts",
   },
   {
     promise: "R2",
@@ -178,7 +178,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/files/json-document.ts",
     find: "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
     replace: "",
-    test: "test/main/store/in-tree-order.test.ts",
+    test: "test/main/store/in-tree-writes.test.ts",
   },
   {
     promise: "R6",

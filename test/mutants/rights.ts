@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const rights = { promise: "S6", test: "test/promises/s6-rights.test.ts" };
 const search = { promise: "S6", test: "test/main/daemon/search.test.ts" };
-const rightsReview = { promise: "S6", test: "test/regression/rights-review.test.ts" };
+const rightsReview = { promise: "S6", test: "test/main/daemon/rights-hidden.test.ts" };
 
 /** Ways for a key to see or change more than its grants: S6. */
 export const mutants: readonly Mutant[] = [
@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/config/config-service.ts",
     find: `return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;`,
     replace: `return ["config", "progress", { repo, revision, ...where }];`,
-    test: "test/regression/unseen-changes.test.ts",
+    test: "test/main/daemon/progress.test.ts",
     name: "is never sent for a repository in which the key may see nothing",
   },
   {

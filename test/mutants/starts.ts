@@ -4,7 +4,7 @@ const absentWorkTree = { promise: "R19", test: "test/main/store/absent-work-tree
 const workTreeFolder = { promise: "R19", test: "test/main/store/work-tree-folder.test.ts" };
 const olderTexts = {
   promise: "R19",
-  test: "test/main/store/older-texts.test.ts",
+  test: "test/main/store/recovery.test.ts",
   file: "main/store/mirror/recovery.ts",
 };
 
@@ -118,7 +118,7 @@ export const mutants: readonly Mutant[] = [
     find: "while ((await this.follow()) === beingChanged",
     replace:
       "while ((await Promise.race([this.follow(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
-    test: "test/main/store/in-tree-order.test.ts",
+    test: "test/main/store/in-tree-writes.test.ts",
     name: "the file durably before the reply",
   },
 ];

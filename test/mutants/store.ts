@@ -15,8 +15,8 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/repository/repository-index.ts",
     find: "if (text.slice(-checksumLength) !== checksumOf(content))",
     replace: `if (text === "")`,
-    test: "test/regression/start.test.ts",
-    name: "a damaged index",
+    test: "test/main/store/restart.test.ts",
+    name: "revisions stay the same",
   },
   {
     promise: "store",
@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/hand-edits/file-intake.ts",
     find: "      journal.close();\n",
     replace: "",
-    test: "test/regression/unopened-journal.test.ts",
+    test: "test/main/store/history/unreadable.test.ts",
     name: "gets no invented revision",
   },
   {
@@ -42,7 +42,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/home/endpoint.ts",
     find: "    await unlink(home.reserveFile).catch(() => {});\n",
     replace: "",
-    test: "test/regression/full-disk-start.test.ts",
+    test: "test/main/home/start.test.ts",
     name: "starts on a full disk",
   },
   {
@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/hand-edits/file-intake.ts",
     find: "else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;",
     replace: "else this.unrecorded = undefined;",
-    test: "test/regression/log-review.test.ts",
+    test: "test/main/store/history/unreadable.test.ts",
     name: "a set is refused while",
   },
   {
@@ -115,7 +115,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/home/held-home.ts",
     find: "      replace: async (temporary, path, assertUnchanged, aside) => {\n        this.assertHeld();",
     replace: "      replace: async (temporary, path, assertUnchanged, aside) => {",
-    test: "test/regression/replaced-home.test.ts",
+    test: "test/main/home/replaced-home.test.ts",
     name: "writes nothing from that moment on",
   },
   {
@@ -124,7 +124,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/keys/keys.ts",
     find: "await openOwnerKey(this.#home, this.#fileSystem, take);",
     replace: "await openOwnerKey(this.#home, this.#fileSystem);",
-    test: "test/regression/kept-home-files.test.ts",
+    test: "test/main/home/kept-files.test.ts",
     name: "no new one can be written",
   },
   {
@@ -133,7 +133,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/store/repository/repository-files.ts",
     find: "gitFolder ??= await gitFolderBeside(dirname(path));",
     replace: "",
-    test: "test/regression/in-tree-temporary-files.test.ts",
+    test: "test/main/store/in-tree-writes.test.ts",
     name: "git never sees the temporary file of a set",
   },
   {
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/home/held-home.ts",
     find: "const before = await completeRestore(home);",
     replace: "const before = undefined;",
-    test: "test/regression/interrupted-restore.test.ts",
+    test: "test/main/home/restore.test.ts",
     name: "interrupted at any of its moves",
   },
   {

@@ -216,3 +216,30 @@ test("a watch requested from a stopping daemon begins with the next one, and a r
     expect(await Promise.race([ended, "goes on"])).toBe("goes on");
   }
 });
+
+test("a second watch of the same repository does not interrupt the first one's catch-up", async () => {
+  await using t = await startTestDaemon();
+  const repo = await t.addRepository("shop");
+  const image = (count: number) => `${count}`.padEnd(200_000, "x");
+  for (let count = 0; count < 40; count += 1)
+    await t.owner.call("config/set", { repo, "svc.services": { big: { ready: "", image: image(count) } } });
+  using client = await connect({ home: t.homeFolder });
+  const seen: number[] = [];
+  const first = (async () => {
+    for await (const { revision } of client.watch({ repo, since: 1 })) {
+      seen.push(revision);
+      if (revision === 42) return;
+    }
+  })();
+  await until(() => seen.length > 2, "the first changes");
+  const stop = new AbortController();
+  const second = (async () => {
+    for await (const _change of client.watch({ repo, signal: stop.signal }));
+  })();
+  await client.run("daemon/status", {});
+  await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+  await first;
+  stop.abort();
+  await second;
+  expect(seen).toEqual(Array.from({ length: 41 }, (_, index) => index + 2));
+});

@@ -6,40 +6,9 @@ import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { type Shop, shopText, startShop } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
-
-interface Site extends AsyncDisposable {
-  readonly t: TestDaemon;
-  /** `.repoconf.json` of the in-tree repository `site`. */
-  readonly file: string;
-  readonly pointer: string;
-}
-
-const treeText = `{\n  // ours\n  "config": { "svc": { "timeout": 30 } }\n}\n`;
-
-async function startSite(text: string | null = treeText): Promise<Site> {
-  const above = await temporaryFolder();
-  const folder = join(above.path, "site");
-  await mkdir(folder);
-  const file = join(folder, ".repoconf.json");
-  if (text !== null) await writeFile(file, text);
-  const t = await startTestDaemon({ rescanInterval: 3_600_000 });
-  await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
-  return {
-    t,
-    file,
-    pointer: t.repositoryFile("site"),
-    [Symbol.asyncDispose]: async () => {
-      await t[Symbol.asyncDispose]();
-      await above[Symbol.asyncDispose]();
-    },
-  };
-}
+import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
 
 const removedFiles = (t: TestDaemon) => readdir(join(t.homeFolder, "removed"));
-
-async function timeoutOf(t: TestDaemon, repo: string): Promise<unknown> {
-  return (await t.owner.call("config/list", { repo })).result["svc"]?.["timeout"];
-}
 
 async function write(shop: Shop, text: string, expected: string | null = shopText) {
   return shop.t.owner.call("file/write", { repo: "shop", text, expected });
@@ -65,11 +34,11 @@ describe("file/read", () => {
   });
 
   test("returns the file in the work tree of an in-tree repository, or the pointer while that is broken", async () => {
-    await using site = await startSite();
+    await using site = await startWorkTree();
     const read = async () => (await site.t.owner.call("file/read", { repo: "site" })).result;
     expect(await read()).toEqual({ file: site.file, text: treeText });
     await breakFile(site.t, "site");
-    expect(await read()).toEqual({ file: site.pointer, text: halfAFile });
+    expect(await read()).toEqual({ file: site.t.repositoryFile("site"), text: halfAFile });
   });
 });
 
@@ -186,23 +155,23 @@ describe("file/write", () => {
   });
 
   test("writes into the work tree of an in-tree repository, even if it had no file", async () => {
-    await using site = await startSite(null);
+    await using site = await startWorkTree(null);
     const { t, file } = site;
     expect((await t.owner.call("file/read", { repo: "site" })).result).toEqual({ file, text: null });
     const created = await t.owner.call("file/write", { repo: "site", text: treeText, expected: null });
     expect(created.errors).toEqual([]);
     expect(await readFile(file, "utf8")).toBe(treeText);
-    expect(await timeoutOf(t, "site")).toBe(30);
+    expect(await site.value("timeout")).toBe(30);
     const text = treeText.replace("30", "31");
     expect((await t.owner.call("file/write", { repo: "site", text, expected: treeText })).errors).toEqual([]);
     expect(await readFile(file, "utf8")).toBe(text);
-    expect(await timeoutOf(t, "site")).toBe(31);
+    expect(await site.value("timeout")).toBe(31);
     // The replaced file is kept briefly, in case another program is still writing to it.
     await until(async () => (await readdir(join(file, ".."))).length === 1, "the other files to go");
   });
 
   test("does not follow a link in place of the in-tree file", async () => {
-    await using site = await startSite();
+    await using site = await startWorkTree();
     const outside = join(site.t.homeFolder, "outside.json");
     await writeFile(outside, treeText);
     await unlink(site.file);
@@ -216,7 +185,7 @@ describe("file/write", () => {
   });
 
   test("fixes a broken pointer to a work tree", async () => {
-    await using site = await startSite();
+    await using site = await startWorkTree();
     const pointer = await site.t.readRepository("site");
     await breakFile(site.t, "site");
     const { errors } = await site.t.owner.call("file/write", { repo: "site", text: pointer, expected: halfAFile });
@@ -339,7 +308,7 @@ describe("file/restore", () => {
   });
 
   test("writes only config to an in-tree file, and keeps the old file byte for byte", async () => {
-    await using site = await startSite();
+    await using site = await startWorkTree();
     const bytes = Buffer.from([0x7b, 0xff, 0xfe]);
     await writeFile(site.file, bytes);
     await untilHealth(site.t, "site", health => health.length > 0);
@@ -347,13 +316,13 @@ describe("file/restore", () => {
     expect(errors).toEqual([]);
     expect((await readFile(result.movedTo ?? "")).equals(bytes)).toBe(true);
     expect(JSON.parse(await readFile(site.file, "utf8"))).toEqual({ config: { svc: { timeout: 30 } } });
-    expect(await timeoutOf(site.t, "site")).toBe(30);
+    expect(await site.value("timeout")).toBe(30);
   });
 
   test.each(["while the daemon runs", "after a restart"])(
     "rewrites a broken pointer, and the values stay in the work tree: %s",
     async when => {
-      await using site = await startSite();
+      await using site = await startWorkTree();
       const pointer = JSON.parse(await site.t.readRepository("site"));
       await breakFile(site.t, "site");
       if (when === "after a restart") await site.t.restart();
@@ -362,13 +331,13 @@ describe("file/restore", () => {
       expect(await readFile(result.movedTo ?? "", "utf8")).toBe(halfAFile);
       expect(JSON.parse(await site.t.readRepository("site"))).toEqual(pointer);
       expect(await readFile(site.file, "utf8")).toBe(treeText);
-      expect(await timeoutOf(site.t, "site")).toBe(30);
+      expect(await site.value("timeout")).toBe(30);
       expect((await site.t.owner.call("repo/list")).result).toMatchObject([{ inTree: true, health: [] }]);
     },
   );
 
   test("does not follow a link: its target is neither read nor written, and the link is kept", async () => {
-    await using site = await startSite();
+    await using site = await startWorkTree();
     const outside = join(site.t.homeFolder, "outside.json");
     await writeFile(outside, "somebody's secret");
     await unlink(site.file);
@@ -379,7 +348,7 @@ describe("file/restore", () => {
     expect(await readlink(result.movedTo ?? "")).toBe(outside);
     expect(await readFile(outside, "utf8")).toBe("somebody's secret");
     expect((await lstat(site.file)).isFile()).toBe(true);
-    expect(await timeoutOf(site.t, "site")).toBe(30);
+    expect(await site.value("timeout")).toBe(30);
   });
 
   test("gets 1106 if no valid values are known, and neither changes the file nor keeps a copy", async () => {
@@ -396,7 +365,7 @@ describe("file/restore", () => {
   });
 
   test("gets 1108 if a folder is in the file's place, and keeps nothing", async () => {
-    await using site = await startSite();
+    await using site = await startWorkTree();
     await rm(site.file);
     await mkdir(site.file);
     await untilHealth(site.t, "site", health => health.length > 0);
@@ -406,7 +375,7 @@ describe("file/restore", () => {
     });
     expect((await lstat(site.file)).isDirectory()).toBe(true);
     expect(await removedFiles(site.t)).toEqual([]);
-    expect(await timeoutOf(site.t, "site")).toBe(30);
+    expect(await site.value("timeout")).toBe(30);
   });
 });
 

@@ -25,38 +25,8 @@ async function refusals(cause: "host" | "origin" | "page"): Promise<number> {
   return result.refusals?.[cause] ?? 0;
 }
 
-const refusedHosts = [
-  "evil.example",
-  "evil.example:PORT",
-  "",
-  ":PORT",
-  "PORT",
-  "127.0.0.1",
-  "localhost",
-  "[::1]",
-  "::1:PORT",
-  "127.0.0.1:OTHER",
-  "localhost:OTHER",
-  "127.0.0.1:0PORT",
-  "localhost.:PORT",
-  "LOCALHOST:PORT",
-  "127.1:PORT",
-  "2130706433:PORT",
-  "0x7f000001:PORT",
-  "0.0.0.0:PORT",
-  "127.0.0.2:PORT",
-  "[::]:PORT",
-  "[0:0:0:0:0:0:0:1]:PORT",
-  "[::ffff:127.0.0.1]:PORT",
-  "x.localhost:PORT",
-  "localhost.evil.example:PORT",
-  "127.0.0.1.evil.example:PORT",
-  "user@127.0.0.1:PORT",
-  "127.0.0.1:PORT@evil.example",
-  "127.0.0.1:PORT, evil.example",
-  "127.0.0.1:PORT/",
-  "http://127.0.0.1:PORT",
-];
+/** Beside those of the promise S2. */
+const refusedHosts = ["PORT", "127.0.0.1:0PORT", "[::]:PORT", "127.0.0.1:PORT@evil.example", "127.0.0.1:PORT/"];
 
 const refusedOrigins = [
   "http://evil.example",
@@ -242,5 +212,6 @@ describe("a refusal", () => {
     const headers = [filled("Host: localhost:PORT"), "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: script"];
     const { body } = await rawRequest(t.url, `${pollingHandshake}&j=0`, { headers });
     expect(body).not.toContain("___eio");
+    expect(t.log.join("")).toContain("JSONP is not supported");
   });
 });

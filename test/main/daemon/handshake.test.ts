@@ -118,33 +118,6 @@ describe("the handshake", () => {
 });
 
 describe("the end of a key", () => {
-  test("a revoke closes its open connections, refuses its next handshake, and leaves other keys alone", async () => {
-    await using t = await startTestDaemon();
-    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
-    const [one, two] = [await t.connect(result.key), await t.connect(result.key)];
-    const bystander = await t.connectWith([]);
-    expect(await t.owner.call("key/revoke", { id: result.id })).toEqual({ result: {}, errors: [] });
-    await until(() => !one.socket.connected && !two.socket.connected, "both connections to end");
-    expect(await refusalOf(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
-    expect((await bystander.call("key/self")).errors).toEqual([]);
-  });
-
-  test("a request sent right after the revoke gets no answer but 1100", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository();
-    const { result } = await t.owner.call("key/create", {
-      name: "tool",
-      grants: [{ repos: "*", fields: ["*"], right: "write" }],
-    });
-    const tool = await t.connect(result.key);
-    const answers: unknown[] = [];
-    await t.owner.call("key/revoke", { id: result.id });
-    tool.socket.emit("svc", "config", "set", { repo, "svc.timeout": 5 }, (reply: unknown) => answers.push(reply));
-    await until(() => !tool.socket.connected, "the connection to end");
-    for (const answer of answers) expect(answer).toMatchObject({ result: [], errors: [{ code: 1100 }] });
-    expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
-  });
-
   test("a revoke survives a restart, and so does a valid key", async () => {
     await using t = await startTestDaemon();
     const gone = await t.owner.call("key/create", { name: "gone", grants: [] });

@@ -1,14 +1,11 @@
 import { appendFile, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Grants } from "../../../shared/grants.ts";
 import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, type TestDaemonOptions } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-
-const read = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "read" }];
 
 async function startWith(ids: readonly string[], options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const t = await startTestDaemon(options);
@@ -150,22 +147,6 @@ describe("history/search", () => {
     for (const query of ["hunter2", "TOKEN", "field:svc.envvars=*hunter2*"])
       expect(await search(t.owner, query)).toEqual([]);
     expect(places(await search(t.owner, "envvars"))).toEqual(["a 2"]);
-  });
-
-  test("shows a limited key only what it may read, including entries older than those it may not", async () => {
-    await using t = await startWith(["a", "b"]);
-    await t.owner.call("config/set", { repo: "a", "svc.timeout": 1, "svc.domain": "x", reason: "both" });
-    await t.owner.call("config/set", { repo: "a", "svc.domain": "y" });
-    await setAll(t, ["b", 2]);
-    const tool = await t.connectWith(read(["a"], "svc.timeout"));
-    expect(await search(tool)).toMatchObject([
-      { repo: "a", revision: 2, changes: { svc: { timeout: { value: 1 } } } },
-      { repo: "a", revision: 1 },
-    ]);
-    expect(JSON.stringify(await search(tool))).not.toMatch(/domain|both/);
-    expect(await search(tool, "both")).toEqual([]);
-    expect((await pages(tool, 1)).flat()).toEqual(["a 2", "a 1"]);
-    expect(await search(await t.connectWith([]))).toEqual([]);
   });
 
   test("ends a page after checking 2,000 revisions, with next even if nothing was found", async () => {

@@ -28,47 +28,6 @@ describe("key/create", () => {
     expect(JSON.stringify(list)).not.toMatch(/hash|repoconf_/);
   });
 
-  test.each<[title: string, args: { [name: string]: unknown }]>([
-    ["no name", { grants: [] }],
-    ["an empty name", { name: "", grants: [] }],
-    ["a name that is too long", { name: "n".repeat(101), grants: [] }],
-    ["the owner's name", { name: "owner", grants: [] }],
-    ["a name that looks like the owner's", { name: "Owner (desktop)", grants: [] }],
-    ["the actor of a hand edit", { name: "file", grants: [] }],
-    ["a name that events use for the receiver", { name: "this key", grants: [] }],
-    ["a name that events use for other keys", { name: "Another key", grants: [] }],
-    ["no grants", { name: "n" }],
-    ["grants that are not an array", { name: "n", grants: everything[0] }],
-    ["a grant without repos", { name: "n", grants: [{ fields: ["*"], right: "read" }] }],
-    ["a grant without fields", { name: "n", grants: [{ repos: "*", right: "read" }] }],
-    ["a grant with no fields", { name: "n", grants: [{ repos: "*", fields: [], right: "read" }] }],
-    ["a grant without a right", { name: "n", grants: [{ repos: "*", fields: ["*"] }] }],
-    ["an unknown right", { name: "n", grants: [{ repos: "*", fields: ["*"], right: "admin" }] }],
-    ["an unknown member of a grant", { name: "n", grants: [{ ...everything[0], deny: ["svc.timeout"] }] }],
-    ["a repository id with a star", { name: "n", grants: [{ repos: ["a*"], fields: ["*"], right: "read" }] }],
-    ["a star among ids", { name: "n", grants: [{ repos: ["*"], fields: ["*"], right: "read" }] }],
-    ["an id outside an array", { name: "n", grants: [{ repos: "one", fields: ["*"], right: "read" }] }],
-    ["a leading star", { name: "n", grants: [{ repos: "*", fields: ["*.timeout"], right: "read" }] }],
-    ["a star in the middle", { name: "n", grants: [{ repos: "*", fields: ["svc.*_url"], right: "read" }] }],
-    ["two stars", { name: "n", grants: [{ repos: "*", fields: ["svc.**"], right: "read" }] }],
-    ["an empty field", { name: "n", grants: [{ repos: "*", fields: [""], right: "read" }] }],
-    ["an expiry that is not a time", { name: "n", grants: [], expires: "tomorrow" }],
-    ["an expiry that is only a date", { name: "n", grants: [], expires: "2999-01-31" }],
-    [
-      "an expiry without the time zone that RFC 3339 requires",
-      { name: "n", grants: [], expires: "2999-01-31T12:00:00" },
-    ],
-    ["an expiry on a day that does not exist", { name: "no day", grants: [], expires: "2999-02-31T12:00:00Z" }],
-    ["an expiry in the past", { name: "n", grants: [], expires: "2020-01-31T12:00:00Z" }],
-    ["an expiry that is not a string", { name: "n", grants: [], expires: 32_503_680_000 }],
-  ])("%s gives 1101, and no key is created", async (_title, args) => {
-    const before = await shared.owner.call("key/list");
-    const { result, errors } = await shared.owner.call("key/create", args);
-    expect(errors.map(error => error.code)).toEqual([1101]);
-    expect(result).toBeNull();
-    expect(await shared.owner.call("key/list")).toEqual(before);
-  });
-
   test("a name in use gives 1111, and is free again after a revoke", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });

@@ -56,12 +56,6 @@ describe("config/list: what is returned", () => {
     expect(errors).toEqual([]);
     expect(result).toEqual({ svc: field && !scope ? { domain: "" } : defaults });
   });
-
-  test("unknown arguments are ignored", async () => {
-    const repo = await t.addRepository();
-    const { result, errors } = await t.owner.call("config/list", { repo, field: "svc.domain", atomic: 5, nonsense: 1 });
-    expect({ result, errors }).toEqual({ result: { svc: { domain: "" } }, errors: [] });
-  });
 });
 
 describe("config/list: what is refused", () => {
@@ -123,21 +117,6 @@ describe("config/list: what is refused", () => {
     await t.owner.call("repo/add", { name: "known", id: "known" });
     const { errors } = await t.owner.call("config/list", args);
     expect(errors.map(error => error.code)).toEqual([code]);
-  });
-
-  test.each([
-    ["repo", { repo: 5 }],
-    ["repo", { repo: ["one"] }],
-    ["scope", { repo: "one", scope: 5 }],
-    ["field", { repo: "one", field: ["svc.timeout"] }],
-    ["stored", { repo: "one", stored: "yes" }],
-    ["revision", { repo: "one", revision: "1" }],
-    ["revision", { repo: "one", revision: -1 }],
-    ["revision", { repo: "one", revision: 1.5 }],
-  ])("%s of the wrong type gives 1101: %j", async (name, args) => {
-    const { result, errors } = await t.owner.call("config/list", args);
-    expect(result).toEqual({});
-    expect(errors).toMatchObject([{ code: 1101, name: "Malformed Request", message: expect.stringContaining(name) }]);
   });
 
   test("a file that was broken from the start gives 1106 and an empty result", async () => {

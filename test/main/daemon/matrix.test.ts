@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Grants } from "../../../shared/grants.ts";
 import type { MatrixField } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
-
-const read = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "read" }];
 
 /** Four repositories: a, b and c with values, d without. */
 async function startMatrix(): Promise<TestDaemon> {
@@ -64,20 +61,6 @@ describe("config/matrix", () => {
     expect(JSON.stringify(await matrix(t.owner, ""))).not.toContain("hunter2");
   });
 
-  test("counts only what a limited key may read", async () => {
-    await using t = await startMatrix();
-    const tool = await t.connectWith([...read(["a", "c", "d"], "svc.timeout"), ...read(["c"], "svc.domain")]);
-    expect(await matrix(tool, "")).toEqual({
-      repositories: ["a", "c", "d"],
-      total: { repositories: 3, fields: 2 },
-      fields: [
-        { field: "svc.timeout", of: 3, count: 1, value: 30 },
-        { field: "svc.domain", of: 1, count: 1, like: "c" },
-      ],
-    });
-    expect((await matrix(await t.connectWith([]), "")).total).toEqual({ repositories: 0, fields: 0 });
-  });
-
   test("continues after a repository with ids only", async () => {
     await using t = await startMatrix();
     const { result } = await t.owner.call("config/matrix", { query: "field:svc.timeout=30", after: "a" });
@@ -100,20 +83,6 @@ describe("config/cells", () => {
         stored: ["svc.timeout", "svc.envvars"],
       },
       { repo: "d", revision: 1, config: { svc: { timeout: 900, proxy_http: true } }, stored: [] },
-    ]);
-  });
-
-  test("shows a limited key only what it may read, and reports other repositories as unknown", async () => {
-    await using t = await startMatrix();
-    const tool = await t.connectWith(read(["a"], "svc.timeout"));
-    const { result, errors } = await tool.call("config/cells", {
-      repo: ["a", "b", "nope"],
-      fields: ["svc.timeout", "svc.proxy_https", "svc.envvars"],
-    });
-    expect(result).toEqual([{ repo: "a", revision: 3, config: { svc: { timeout: 30 } }, stored: ["svc.timeout"] }]);
-    expect(errors.map(({ code, repo }) => [code, repo])).toEqual([
-      [1102, "b"],
-      [1102, "nope"],
     ]);
   });
 

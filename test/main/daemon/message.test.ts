@@ -33,35 +33,6 @@ describe("a message and its reply (spec 4; docs/protocol.md, message and reply)"
     expect(await t.owner.emit("svc", "config", "set")).toMatchObject({ result: [], errors: [{ code: 1006 }] });
   });
 
-  test("a message that names no operation gets 1109, arguments of the wrong type 1101, and neither ends the connection", async () => {
-    await using t = await startTestDaemon();
-    const nameless: readonly unknown[][] = [
-      ["svc"],
-      ["svc", "config"],
-      ["svc", "config", "nope", {}],
-      ["svc", "nope", "list", {}],
-      ["svc", "config/list", "", {}],
-      ["svc", "__proto__", "constructor", {}],
-      ["svc", 5, null, {}],
-      ["svc", { resource: "config" }, ["list"], {}],
-      ["cfg", "config", "list", {}],
-    ];
-    for (const message of nameless) {
-      expect(await t.owner.emit(...message), JSON.stringify(message)).toMatchObject({
-        result: null,
-        errors: [{ code: 1109, name: "Unknown Operation" }],
-      });
-    }
-    for (const args of ["text", 5, true, ["repo"]]) {
-      expect(await t.owner.emit("svc", "key", "self", args), JSON.stringify(args)).toMatchObject({
-        result: null,
-        errors: [{ code: 1101, name: "Malformed Request" }],
-      });
-    }
-    expect((await t.owner.call("key/self")).errors).toEqual([]);
-    expect(t.owner.socket.connected).toBe(true);
-  });
-
   test("an error carries only its code, its name, its subject and a message that says what to do", async () => {
     await using t = await startTestDaemon();
     const { errors } = await t.owner.call("repo/update", { repo: "nowhere", name: "x" });

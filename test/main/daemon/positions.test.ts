@@ -1,8 +1,8 @@
-import { rm, writeFile } from "node:fs/promises";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
-import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -186,4 +186,43 @@ describe("a watch from a position", () => {
     expect(seen.toSorted()).toEqual(["one 2", "one 3", "two 2"]);
     expect(seen.at(-1)).toBe("one 3");
   });
+});
+
+test("a watch from a position older than the history is refused with 1110, also if the limit on its bytes removed the files", async () => {
+  await using t = await startTestDaemon(noRescans);
+  await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { bytes: 65_536 } }));
+  await t.restart();
+  await t.addRepository("shop");
+  const { result } = await t.owner.call("config/watch", { repo: "shop" });
+  const oldest = async () => {
+    const names = (await readdir(join(t.homeFolder, "journal"))).flatMap(
+      name => /-(\d+)\.jsonl$/.exec(name)?.[1] ?? [],
+    );
+    return names.length === 0 ? 0 : Math.min(...names.map(Number));
+  };
+  for (let timeout = 1; (await oldest()) === 0; timeout++) {
+    const services = { web: { ready: `${timeout}`, image: "x".repeat(2_000) } };
+    await t.owner.call("config/set", { repo: "shop", flush: true, "svc.services": services });
+  }
+  const { errors } = await t.owner.call("config/watch", { repo: "shop", position: result.position ?? "" });
+  expect(errors).toMatchObject([{ code: 1110 }]);
+});
+
+test("a watch from an earlier position gets a change and its reversal, also after a restart", async () => {
+  await using t = await startTestDaemon(noRescans);
+  await t.addRepository("shop");
+  await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 1 });
+  const { result } = await t.owner.call("config/watch", { repo: "shop" });
+  // Both sets share one write, so the file stays the same.
+  await Promise.all([2, 1].map(timeout => t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout })));
+  await t.owner.call("file/read", { repo: "shop" });
+  await t.restart();
+  await t.owner.call("config/list", { repo: "shop" });
+  const client = await t.connect();
+  const reply = await client.call("config/watch", { repo: "shop", position: result.position ?? "" });
+  expect(reply.result).toMatchObject({ revisions: { shop: 4 }, since: { shop: 2 } });
+  // Until the past changes have been sent, this is the position to resume from.
+  expect(reply.result.position).toBeDefined();
+  const past = [await client.nextChange(), await client.nextChange()];
+  expect(past.map(({ revision }) => revision)).toEqual([3, 4]);
 });

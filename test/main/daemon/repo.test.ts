@@ -111,25 +111,6 @@ describe("repo/add", () => {
     expect((await t.owner.call("repo/add", { name: "n", path, inTree: false })).errors).toEqual([]);
   });
 
-  test.each([
-    ["no name", {}],
-    ["an empty name", { name: "" }],
-    ["a name too long", { name: "n".repeat(201) }],
-    ["a name that is not a string", { name: 5 }],
-    ["a relative path", { name: "n", path: "work/tree" }],
-    ["a path with NUL", { name: "n", path: "/tmp/\0" }],
-    ["in-tree without a path", { name: "n", inTree: true }],
-    ["in-tree at a folder that does not exist", { name: "n", path: "/no/such/folder", inTree: true }],
-    ["an id that escapes the folder", { name: "n", id: "../x" }],
-    ["an id with a dot", { name: "n", id: "a.b" }],
-    ["an id that begins with a dash", { name: "n", id: "-a" }],
-    ["an id too long", { name: "n", id: "i".repeat(65) }],
-    ["an id that is a device name", { name: "n", id: "CON" }],
-    ["an id that names the prototype", { name: "n", id: "__proto__" }],
-  ])("%s gives 1101", async (_title, args) => {
-    expect(await t.owner.call("repo/add", args)).toMatchObject({ result: null, errors: [{ code: 1101 }] });
-  });
-
   test("an id in use gives 1111, also in another case, which a file system may not distinguish", async () => {
     const id = await t.addRepository("In-use");
     for (const taken of [id, "in-USE"]) {

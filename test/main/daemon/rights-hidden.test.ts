@@ -1,7 +1,9 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { FileStore } from "../../../main/store/file-store.ts";
 import { startTestDaemon, type TestClient, until } from "../../helpers/daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 const reader = [{ repos: "*" as const, fields: ["svc.timeout"], right: "read" as const }];
 const writer = [{ repos: "*" as const, fields: ["svc.timeout"], right: "write" as const }];
@@ -102,3 +104,113 @@ test("config/explain names the file to the owner only", async () => {
   const { file: _, line: __, column: ___, ...rest } = owner;
   expect(result).toEqual(rest);
 });
+
+afterEach(() => void vi.restoreAllMocks());
+
+test("nothing is read of a repository that a key may not see: a request for it costs the same as for a missing one", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("open");
+  await t.addRepository("hidden");
+  const tool = await t.connectWith([{ repos: ["open"], fields: ["*"], right: "write" }]);
+  const reads = [vi.spyOn(FileStore.prototype, "read"), vi.spyOn(FileStore.prototype, "peek")];
+  const ask = async (repo: string) => {
+    const codes = [];
+    for (const { errors } of [
+      await tool.call("config/list", { repo }),
+      await tool.call("config/explain", { repo, field: "svc.timeout" }),
+      await tool.call("history/list", { repo }),
+      await tool.call("config/watch", { repo }),
+      await tool.call("config/set", { repo, "svc.timeout": 5 }),
+      await tool.call("history/restore", { repo, to: 1 }),
+    ])
+      codes.push(errors[0]?.code);
+    return codes;
+  };
+  expect(await ask("hidden")).toEqual([1102, 1102, 1102, 1102, 1007, 1007]);
+  for (const read of reads) expect(read).not.toHaveBeenCalled();
+  expect(await ask("absent")).toEqual([1102, 1102, 1102, 1102, 1007, 1007]);
+  // A repository that it may see is read, so the spies work.
+  await tool.call("history/list", { repo: "open" });
+  expect(reads[0]).toHaveBeenCalled();
+});
+
+test.skipIf(process.platform === "win32")(
+  "the daemon follows links only for the owner when it finds a repository by its folder",
+  async () => {
+    await using folder = await temporaryFolder();
+    await using t = await startTestDaemon();
+    const place = join(folder.path, "shop");
+    await mkdir(join(place, "deep"), { recursive: true });
+    await symlink(place, join(folder.path, "link"));
+    await t.owner.call("repo/add", { id: "shop", name: "shop", path: place });
+    const tool = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
+    const found = async (client: typeof tool, path: string) =>
+      (await client.call("repo/list", { path })).result.map(({ id }) => id);
+    expect(await found(t.owner, join(folder.path, "link", "deep"))).toEqual(["shop"]);
+    expect(await found(tool, join(place, "deep"))).toEqual(["shop"]);
+    expect(await found(tool, join(folder.path, "link"))).toEqual([]);
+    expect(await found(tool, join(folder.path, "link", "deep"))).toEqual([]);
+  },
+);
+
+test("a reason is shown to anyone who may read every field of the change, and to nobody else", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("shop");
+  const some = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
+  const both = await t.connectWith([{ repos: "*", fields: ["svc.timeout", "svc.domain"], right: "read" }]);
+  for (const client of [some, both]) await client.call("config/watch", { repo: "shop" });
+  const reason = "the domain is payroll.test";
+  await t.owner.call("config/set", { repo: "shop", reason, "svc.timeout": 5, "svc.domain": "payroll.test" });
+  await t.owner.call("config/set", { repo: "shop", reason: "slow machine", "svc.timeout": 6 });
+  const reasonsSeenBy = async (client: typeof some) => [
+    (await client.nextChange()).reason,
+    (await client.nextChange()).reason,
+    ...(await client.call("history/list", { repo: "shop", field: "svc.timeout" })).result.map(entry => entry.reason),
+    (await client.call("config/explain", { repo: "shop", field: "svc.timeout" })).result?.reason,
+  ];
+  expect(await reasonsSeenBy(some)).toEqual([undefined, "slow machine", "slow machine", undefined, "slow machine"]);
+  expect(await reasonsSeenBy(both)).toEqual([reason, "slow machine", "slow machine", reason, "slow machine"]);
+  // A filter for one field does not hide the reason from the owner.
+  const { result } = await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" });
+  expect(result[1]?.reason).toBe(reason);
+});
+
+test("an unexpected error is logged with its message and stack", async () => {
+  await using t = await startTestDaemon();
+  vi.spyOn(FileStore.prototype, "summaries").mockRejectedValueOnce(new Error("a surprise"));
+  expect((await t.owner.call("repo/list")).errors[0]).toMatchObject({ code: 1500 });
+  const line = JSON.parse(t.log.find(one => one.includes("internal error in an operation")) ?? "{}");
+  expect(line).toMatchObject({ operation: "repo/list", err: { message: "a surprise" } });
+  expect(line.err.stack).toContain("rights-review.test.ts");
+});
+
+test("a grant on svc* covers the scope svc, not a later scope with the same prefix; a new key cannot have one", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("shop");
+  const { errors } = await t.owner.call("key/create", {
+    name: "tool",
+    grants: [{ repos: "*", fields: ["svc*"], right: "read" }],
+  });
+  expect(errors).toMatchObject([{ code: 1101, message: expect.stringContaining('"svc.*"') }]);
+  const { result } = await t.owner.call("key/create", {
+    name: "old",
+    grants: [{ repos: "*", fields: ["svc.*"], right: "read" }],
+  });
+  await rewriteKeys(t, text => text.replace("svc.*", "svc*"));
+  const schema = { type: "object", properties: { secret: { type: "string", default: "payroll" } } };
+  await writeFile(join(t.homeFolder, "scopes/svcother.schema.json"), JSON.stringify(schema));
+  await until(async () => (await t.owner.call("scope/list")).result.length === 2, "the scope");
+  const old = await t.connect(result.key);
+  const list = await old.call("config/list", { repo: "shop" });
+  expect(Object.keys(list.result)).toEqual(["svc"]);
+  expect(list.result["svc"]?.["timeout"]).toBe(900);
+});
+
+/** Simulates a home from an older version. */
+async function rewriteKeys(t: Awaited<ReturnType<typeof startTestDaemon>>, change: (text: string) => string) {
+  const file = join(t.homeFolder, "keys.json");
+  const { readFile } = await import("node:fs/promises");
+  await t.daemon.close();
+  await writeFile(file, change(await readFile(file, "utf8")));
+  await t.restart();
+}

@@ -71,25 +71,6 @@ describe("repo/scan", () => {
     expect(await t.owner.call("repo/scan", { path: above.path })).toEqual({ result: [], errors: [] });
   });
 
-  test.each<[title: string, path: unknown]>([
-    ["a relative path", "src"],
-    ["a path that begins with a dot", "./src"],
-    ["a path that begins with a tilde", "~/src"],
-    ["an empty path", ""],
-    ["a path with NUL", "/tmp/\0"],
-    ["no path", undefined],
-    ["null", null],
-    ["a path that is not a string", 5],
-    ["a folder that does not exist", "/nowhere/at/all"],
-    ["a file", import.meta.filename],
-  ])("%s gets 1101", async (_title, path) => {
-    await using t = await startTestDaemon();
-    expect(await t.owner.call("repo/scan", path === undefined ? {} : { path })).toMatchObject({
-      result: null,
-      errors: [{ code: 1101 }],
-    });
-  });
-
   test("does not delay a daemon's stop: it gets 1113", async () => {
     await using above = await temporaryFolder();
     await using t = await startTestDaemon();

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Grants } from "../../../shared/grants.ts";
 import type { SearchHit } from "../../../shared/protocol.ts";
 import { breakFile } from "../../helpers/broken-file.ts";
-import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
@@ -307,79 +307,6 @@ describe("pages", () => {
 
 describe("what a key may not read", () => {
   const read = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "read" }];
-
-  test("is not found by a limited key, whether by name, value or title", async () => {
-    const tool = await t.connectWith(read("*", "svc.timeout"));
-    for (const query of [
-      "domain",
-      "shop.example",
-      "nginx",
-      "services",
-      "plugin",
-      "paint",
-      "crimson",
-      "envvars",
-      "token",
-    ])
-      expect(await places(query, tool)).toEqual([]);
-    expect(await places("svc", tool)).toEqual(["a svc.timeout", "b svc.timeout", "c svc.timeout"]);
-    expect(await places("@modified", tool)).toEqual(["a svc.timeout", "b svc.timeout"]);
-  });
-
-  test("a repository in which it may read nothing is not found by name, path or id", async () => {
-    const tool = await t.connectWith(read(["c"], "*"));
-    for (const query of ["shop", "blog", "ann", "@broken", "1234", "@modified"])
-      expect(await places(query, tool)).toEqual([]);
-    expect(await places("", tool)).toEqual(["c"]);
-    expect(await places("", await t.connectWith([]))).toEqual([]);
-  });
-
-  test("a repository that is modified only where the key may not read does not count as modified", async () => {
-    const tool = await t.connectWith(read("*", "svc.refresh_hour"));
-    expect(await places("@modified", tool)).toEqual([]);
-    expect(await places("@modified shop", tool)).toEqual([]);
-    expect(await places("shop", tool)).toEqual(["a"]);
-  });
-
-  test("a problem with a field that the key may not read does not make a repository broken for it", async () => {
-    await using daemon = await startTestDaemon();
-    await daemon.addRepository("x");
-    const text = JSON.stringify({ name: "x", config: { svc: { timeout: "long", domain: "d" } } });
-    await daemon.writeRepository("x", text);
-    await until(async () => (await places("@broken", daemon.owner)).length > 0, "what is broken");
-    expect(await places("@broken", daemon.owner)).toEqual(["x"]);
-    const [blind, seeing] = [
-      await daemon.connectWith(read("*", "svc.domain")),
-      await daemon.connectWith(read("*", "svc.timeout")),
-    ];
-    expect(await places("@broken", blind)).toEqual([]);
-    expect(await places("@broken", seeing)).toEqual(["x"]);
-  });
-
-  test("a limited key's hits are the owner's minus what it may not read, for every query", async () => {
-    const grants: Grants = [
-      { repos: ["a"], fields: ["svc.d*", "plugin.*"], right: "read" },
-      { repos: ["b"], fields: ["svc.timeout"], right: "write" },
-    ];
-    const tool = await t.connectWith(grants);
-    const may = ({ repo, scope, field }: SearchHit) =>
-      (repo === "a" && (field === undefined || scope === "plugin" || field.startsWith("d"))) ||
-      (repo === "b" && (field === undefined || field === "timeout"));
-    for (const query of [
-      "",
-      "svc",
-      "plugin",
-      "1234",
-      "shop",
-      "e",
-      "o",
-      "default",
-      "blog timeout",
-      "@modified",
-      "@broken",
-    ])
-      expect({ query, hits: await find(query, tool) }).toEqual({ query, hits: (await find(query)).filter(may) });
-  });
 
   test("pages of a limited key reveal no repository between those that it sees", async () => {
     const tool = await t.connectWith(read(["a", "c"], "svc.timeout"));

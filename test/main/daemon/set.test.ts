@@ -121,23 +121,6 @@ describe("config/set: the order of its checks", () => {
     expect(result).toEqual([]);
   });
 
-  test.each([
-    ["repo", { repo: 5 }],
-    ["repo", { repo: {} }],
-    ["repo", { repo: ["a", 5] }],
-    ["repo", { repo: [null] }],
-    ["atomic", { repo: "a", atomic: 1 }],
-    ["dryRun", { repo: "a", dryRun: "true" }],
-    ["reason", { repo: "a", reason: {} }],
-    ["revision", { repo: "a", revision: "1" }],
-    ["revision", { repo: "a", revision: -1 }],
-    ["revision", { repo: ["a"], revision: { a: "1" } }],
-  ])("%s of the wrong type gives 1101 and an empty result: %j", async (name, args) => {
-    const { result, errors } = await t.owner.call("config/set", { ...args, "svc.timeout": 5 });
-    expect(result).toEqual([]);
-    expect(errors).toMatchObject([{ code: 1101, message: expect.stringContaining(name) }]);
-  });
-
   test("null options count as omitted", async () => {
     const repo = await t.addRepository();
     const args = { repo, revision: null, atomic: null, dryRun: null, reason: null, "svc.timeout": 5 };

@@ -1,9 +1,10 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { projectFolder } from "../../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -67,4 +68,65 @@ test("a client that does not read its replies is disconnected, even if the repli
   } finally {
     child.kill("SIGKILL");
   }
+});
+
+/** Opens a websocket, sends these texts, and then neither reads nor closes it, like a suspended process. */
+async function openSuspended(t: TestDaemon, texts: readonly string[]): Promise<Socket> {
+  const { hostname, port, host } = new URL(t.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.pause();
+  const lines = [
+    "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1",
+    `Host: ${host}`,
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    `Sec-WebSocket-Key: ${btoa("sixteen bytes ok")}`,
+  ];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  await until(() => socket.readableLength > 0, "the daemon to answer");
+  for (const text of texts) socket.write(frameOf(text));
+  return socket;
+}
+
+/** A text frame, masked with zeros. */
+function frameOf(text: string): Buffer {
+  const payload = Buffer.from(text);
+  return Buffer.concat([Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff, 0, 0, 0, 0]), payload]);
+}
+
+describe("a suspended client does not prevent the daemon from stopping", () => {
+  // The websocket library gives a client half a minute to answer the close frame. Here that time never passes, so a daemon that waits
+  // for it never stops.
+  beforeEach(() => {
+    const start = setTimeout;
+    const startUnlessThat = (run: (...args: unknown[]) => void, milliseconds?: number, ...args: unknown[]) =>
+      start(milliseconds === 30_000 ? () => {} : run, milliseconds, ...args);
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(startUnlessThat as typeof setTimeout);
+  });
+
+  test("when it does not answer the close frame", async () => {
+    await using t = await startTestDaemon();
+    const socket = await openSuspended(t, []);
+    await t.daemon.close();
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+  });
+
+  test("when more data is queued for it than the system buffers", async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository("shop");
+    const answers = 50;
+    await t.owner.call("config/set", { repo: "shop", "svc.envvars": [{ name: "A", value: "a".repeat(200_000) }] });
+    const ask = (id: number) => `42${id}["svc","config","list",{"repo":"shop"}]`;
+    const asked = Array.from({ length: answers }, (_, id) => ask(id));
+    const socket = await openSuspended(t, [`40${JSON.stringify({ apiKey: t.ownerKey })}`, ...asked]);
+    await until(async () => (await t.owner.call("daemon/status")).result.sockets === 2, "its connection");
+    for (let one = 0; one < answers; one++) await t.owner.call("config/list", { repo: "shop" });
+    await t.daemon.close();
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+  });
 });

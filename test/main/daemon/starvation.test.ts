@@ -182,14 +182,6 @@ describe("an expensive request", () => {
     expect(running.slice(2).sort()).toEqual([operation, "key/self"].sort());
   });
 
-  test("64 concurrent sets start immediately", async () => {
-    const { connect, ask, running } = startHeld();
-    const tool = connect("tool");
-    for (let count = 0; count < 64; count++) void ask(tool, "config/set", { repo: "shop", "svc.timeout": count });
-    await new Promise(setImmediate);
-    expect(running.length).toBe(64);
-  });
-
   test("a set of a megabyte on many repositories counts by the work that it causes", async () => {
     const { connect, ask, running } = startHeld();
     const tool = connect("tool");

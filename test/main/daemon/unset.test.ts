@@ -47,15 +47,6 @@ describe("config/unset", () => {
     expect(await storedValues(repo)).toEqual({});
   });
 
-  test("of a field that is not stored succeeds without a new revision", async () => {
-    const repo = await t.addRepository();
-    const text = await t.readRepository(repo);
-    const { result, errors } = await t.owner.call("config/unset", { repo, fields: ["svc.timeout"] });
-    expect(errors).toEqual([]);
-    expect(result).toMatchObject([{ repo, revision: 1, config: { svc: { timeout: { value: 900 } } } }]);
-    expect(await t.readRepository(repo)).toBe(text);
-  });
-
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
     ["no repo", { fields: ["svc.timeout"] }, 1006],
     ["an empty array of repositories", { repo: [], fields: ["svc.timeout"] }, 1006],
@@ -217,28 +208,6 @@ describe("config/set with unset", () => {
     });
     expect(gone.errors).toEqual([]);
     expect((await storedValues(repo)) as object).toEqual({ application: "" });
-  });
-
-  test("supports the options of set: dryRun, revision, several repositories", async () => {
-    const [one, two] = [await repositoryWith({ "svc.timeout": 1 }), await repositoryWith({ "svc.timeout": 2 })];
-    const all = { repo: [one, two], "svc.domain": "d", unset: ["svc.timeout"] };
-    const dry = await t.owner.call("config/set", { ...all, dryRun: true });
-    expect(dry).toMatchObject({ result: [{ revision: 3 }, { revision: 3 }], errors: [] });
-    expect(await storedValues(one)).toEqual({ timeout: 1 });
-    const conflict = await t.owner.call("config/set", { ...all, revision: { [two]: 1 } });
-    expect(conflict).toMatchObject({ result: [{ repo: one }], errors: [{ code: 1104, repo: two }] });
-    expect([await storedValues(one), await storedValues(two)]).toEqual([{ domain: "d" }, { timeout: 2 }]);
-    const again = await t.owner.call("config/set", { repo: one, "svc.domain": "d", unset: ["svc.timeout"] });
-    expect(again).toMatchObject({ result: [{ revision: 3 }], errors: [] });
-  });
-
-  test("comments beside what it changes stay", async () => {
-    const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d" });
-    const text = (await t.readRepository(repo)).replace(`"domain"`, `// ours\n      "domain"`);
-    await t.writeRepository(repo, text);
-    await t.owner.call("config/set", { repo, "svc.domain": "e", unset: ["svc.timeout"] });
-    expect(await t.readRepository(repo)).toContain(`// ours\n      "domain": "e"`);
-    expect(await storedValues(repo)).toEqual({ domain: "e" });
   });
 });
 

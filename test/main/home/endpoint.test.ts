@@ -1,4 +1,4 @@
-import { lstat, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,33 +56,6 @@ describe("daemon.json", () => {
     });
     expect(endpoint["url"]).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
-  });
-
-  test("is accessible only to its owner, whatever the umask, and leaves no temporary file", async () => {
-    const home = await newHome();
-    const umask = process.umask(0);
-    try {
-      await start(home, { port: 0 });
-    } finally {
-      process.umask(umask);
-    }
-    expect((await lstat(join(home, "daemon.json"))).mode & 0o777).toBe(0o600);
-    expect((await lstat(home)).mode & 0o777).toBe(0o700);
-    expect(await readdir(join(home, "tmp"))).toEqual([]);
-  });
-
-  test("replaces a link or a file planted in its place, without writing through it", async () => {
-    const home = await newHome();
-    // A name that a home has: a folder with other files is refused.
-    const target = join(home, "daemon.log.planted");
-    await writeFile(target, "as it was", { mode: 0o644 });
-    await symlink(target, join(home, "daemon.json"));
-    const daemon = await start(home, { port: 0 });
-    expect(await readFile(target, "utf8")).toBe("as it was");
-    const stats = await lstat(join(home, "daemon.json"));
-    expect(stats.isFile()).toBe(true);
-    expect(stats.mode & 0o777).toBe(0o600);
-    expect(await endpointOf(home)).toMatchObject({ url: daemon.url });
   });
 
   test("is removed when the daemon closes, and the next daemon is another instance", async () => {

@@ -29,67 +29,6 @@ async function snapshot(folder: string): Promise<Record<string, string>> {
   return entries;
 }
 
-async function withUmask<Result>(mask: number, task: () => Promise<Result>): Promise<Result> {
-  const before = process.umask(mask);
-  try {
-    return await task();
-  } finally {
-    process.umask(before);
-  }
-}
-
-async function loosePaths(folder: string): Promise<string[]> {
-  const loose: string[] = [];
-  if (((await stat(folder)).mode & 0o777) !== 0o700) loose.push("the home");
-  for (const [path, entry] of Object.entries(await snapshot(folder))) {
-    if (!/^(700$|600 |600$)/.test(entry)) loose.push(`${path}: ${entry.slice(0, 3)}`);
-  }
-  return loose;
-}
-
-describe.skipIf(!posix)("everything in a home is private to its owner", () => {
-  test("under umask 000: folders have mode 0700, files 0600", async () => {
-    await using above = await temporaryFolder();
-    const home = join(above.path, "deep/home");
-    await withUmask(0, async () => {
-      await using t = await startTestDaemon({ home });
-      await t.addRepository("shop");
-      await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1 });
-      await t.connectWith([{ repos: "*", fields: ["*"], right: "read" }]);
-      await t.addRepository("cellar");
-      await t.owner.call("repo/remove", { repo: "cellar" });
-      // Files replaced by the set and by the first use of a key are deleted a moment later, but not while the home is listed.
-      await t.readRepository("shop");
-      const temporary = () => readdir(join(home, "tmp"));
-      await until(
-        async () => (await temporary()).every(name => !/^(shop|keys)\.json/.test(name)),
-        "the old files to be deleted",
-      );
-      expect(await readdir(home)).toEqual(expect.arrayContaining(["daemon.json", "keys.json", "owner.key", "removed"]));
-      expect(await loosePaths(home)).toEqual([]);
-    });
-    // The index is written at the end.
-    expect(await loosePaths(home)).toEqual([]);
-  });
-
-  test.each(["owner.key", "keys.json", "daemon.json"])(
-    "%s and folders that others could access become private again",
-    async name => {
-      await using home = await temporaryFolder();
-      await (await start(home.path)).close();
-      await using t = await startTestDaemon({ home: home.path });
-      await t.connectWith([]);
-      const path = join(home.path, name);
-      await chmod(path, 0o666);
-      await chmod(join(home.path, "repos"), 0o777);
-      await chmod(home.path, 0o755);
-      await t.restart();
-      await t.connectWith([]);
-      expect(await loosePaths(home.path)).toEqual([]);
-    },
-  );
-});
-
 describe.skipIf(!posix)("a planted link is not followed:", () => {
   test.each(["owner.key", "lock", "keys.json"])("%s makes the start fail with an error that names it", async name => {
     await using home = await temporaryFolder();

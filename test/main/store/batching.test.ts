@@ -42,29 +42,6 @@ test("64 sets queued on one repository during a write share the next write, and 
   expect(count(fileSystem.calls, "rename")).toBeLessThanOrEqual(2);
 });
 
-test("a set of many fields writes the log once; a set of values that are already stored writes nothing", async () => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem });
-  await shop.read();
-  fileSystem.calls.splice(0);
-  const fields = { "svc.timeout": 5, "svc.refresh_day": 5, "svc.refresh_hour": 5, "svc.domain": "five.test" };
-  expect((await shop.set(fields)).errors).toEqual([]);
-  const costs = () => ["write", "datasync", "rename", "writeFile", "sync"].map(name => [name, countOf(name)]);
-  const countOf = (name: string) => fileSystem.calls.filter(({ operation }) => operation === name).length;
-  // The log and the journal, then the file and its folder.
-  const expected = [
-    ["write", 2],
-    ["datasync", 2],
-    ["rename", 1],
-    ["writeFile", 1],
-    ["sync", 2],
-  ];
-  expect(costs()).toEqual(expected);
-  expect((await shop.set(fields)).errors).toEqual([]);
-  expect((await shop.t.owner.call("config/set", { repo: "shop", dryRun: true, "svc.timeout": 6 })).errors).toEqual([]);
-  expect(costs()).toEqual(expected);
-});
-
 test("a set makes no more calls to the file system than it needs", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
@@ -133,15 +110,6 @@ test("no part of a set is visible before it is durable", async () => {
   expect(others.length).toBeGreaterThan(2);
   for (const later of others) expect(later).toEqual([31, "a.test", 2, 1]);
   expect(await shop.value("timeout")).toBe(31);
-});
-
-test("a list reads no file", async () => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem });
-  const before = fileSystem.calls.length;
-  for (const args of [{}, { scope: "svc" }, { field: "svc.timeout" }, { stored: true }, { scope: "svc", field: "x" }])
-    await shop.t.owner.call("config/list", { repo: "shop", ...args });
-  expect(fileSystem.calls.slice(before)).toEqual([]);
 });
 
 test("a repository's file is reread once its sets pause, not after each set", async () => {

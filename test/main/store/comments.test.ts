@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startShop } from "../../helpers/shop.ts";
 
 const before = `// The shop's configuration, kept by hand.
@@ -23,38 +23,6 @@ const before = `// The shop's configuration, kept by hand.
 }
 // the end
 `;
-
-const after = before
-  .replace("30,", "31,")
-  .replace(`"refresh_day": 2`, `"refresh_day": 3`)
-  .replace(`"domain": "a.test", // goes`, "// goes")
-  .replace(`"y.test"]`, `"y.test"],\n      "provider": "us"`);
-
-/** Each rewrites the text in the style of another editor or person. */
-const styles: [style: string, restyle: (text: string) => string][] = [
-  ["two spaces and LF", text => text],
-  ["CRLF", text => text.replaceAll("\n", "\r\n")],
-  ["a BOM", text => `\uFEFF${text}`],
-  ["no final newline", text => text.trimEnd()],
-  ["tabs", text => text.replaceAll("  ", "\t")],
-  ["four spaces", text => text.replaceAll("  ", "    ")],
-  [
-    "a BOM, CRLF, tabs and no final newline",
-    text => `\uFEFF${text.trimEnd().replaceAll("  ", "\t").replaceAll("\n", "\r\n")}`,
-  ],
-];
-
-describe("only the changed values' text changes in a file with", () => {
-  test.each(styles)("%s", async (_style, restyle) => {
-    await using shop = await startShop(restyle(before));
-    const set = await shop.set({ "svc.timeout": 31, "svc.refresh_day": 3, "svc.provider": "us" });
-    expect(set.errors).toEqual([]);
-    const unset = await shop.t.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
-    expect(unset.errors).toEqual([]);
-    expect(await shop.read()).toBe(restyle(after));
-  });
-});
-
 test("setting and then unsetting a field leaves the file unchanged", async () => {
   await using shop = await startShop(before);
   await shop.set({ "svc.proxy_url": "http://a.test" });

@@ -1,27 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { until } from "../../helpers/daemon.ts";
 import { placeIn, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
-import { savingStyles } from "../../helpers/ways-of-saving.ts";
-
-describe.concurrent("a hand edit reaches a watching client as one change, saved as", () => {
-  test.each(savingStyles)("%s", async (_style, save) => {
-    await using shop = await startShop();
-    const edited = shopText.replace("30", "45");
-    await save(shop.file, edited);
-    expect(await shop.t.owner.nextChange()).toMatchObject({
-      repo: "shop",
-      revision: 2,
-      actor: "file",
-      source: "file",
-      changes: { svc: { timeout: { value: 45, previous: 30, stored: true } } },
-    });
-    // The set's event is the next one, with the next revision: the edit was reported neither twice nor in parts.
-    await shop.set({ "svc.timeout": 46 });
-    expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 3, source: "set" });
-    expect(await shop.read()).toBe(edited.replace("45", "46"));
-    expect(await shop.health()).toEqual([]);
-  });
-});
 
 test("an edit of comments only is applied without a change", async () => {
   await using shop = await startShop();

@@ -1,36 +1,29 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { execFile } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, type WatchedFileSystem, watchFileSystem } from "../../helpers/file-system.ts";
+import { timeoutOf } from "../../helpers/revision-notes.ts";
 import { saveByRename } from "../../helpers/shop.ts";
+import { titleWith } from "../../helpers/skips.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { startWorkTree } from "../../helpers/work-tree.ts";
 
 const mainText = `{ "config": { "svc": { "timeout": 30, "domain": "main.test" } } }\n`;
 const otherText = `{ "config": { "svc": { "timeout": 60, "refresh_day": 3 } } }\n`;
 
-/** A daemon with an in-tree repository, `site`, that has no git folder, so that its temporary files are beside its file. */
+/** A work tree that has no git folder, so that its temporary files are beside its file. */
 async function startTree(fileSystem: WatchedFileSystem) {
-  const above = await temporaryFolder();
-  const folder = join(above.path, "site");
-  const file = join(folder, ".repoconf.json");
-  await mkdir(folder);
-  await writeFile(file, mainText);
-  const t = await startTestDaemon({ fileSystem, rescanInterval: 3_600_000 });
-  await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+  const tree = await startWorkTree(mainText, { fileSystem });
+  const history = async () => (await tree.t.owner.call("history/list", { repo: "site" })).result;
   return {
-    t,
-    file,
-    folder,
-    values: async () => (await t.owner.call("config/list", { repo: "site", stored: true })).result,
-    history: async () =>
-      (await t.owner.call("history/list", { repo: "site" })).result.map(
-        ({ revision, source }) => `${revision} ${source}`,
-      ),
-    [Symbol.asyncDispose]: async () => {
-      await t[Symbol.asyncDispose]();
-      await above[Symbol.asyncDispose]();
-    },
+    ...tree,
+    values: async () => (await tree.t.owner.call("config/list", { repo: "site", stored: true })).result,
+    history: async () => (await history()).map(({ revision, source }) => `${revision} ${source}`),
   };
 }
 
@@ -103,4 +96,166 @@ describe("a set in a work tree", () => {
     await until(async () => (await readdir(tree.folder)).length === 1, "the new text to be deleted");
     expect(await readFile(tree.file, "utf8")).toBe(mainText);
   });
+});
+
+async function git(folder: string, ...args: readonly string[]): Promise<string> {
+  const names = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always"];
+  return (await promisify(execFile)("git", ["-C", folder, ...names, ...args])).stdout;
+}
+
+/** A repository with one commit. */
+async function makeRepository(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await git(folder, "init", "--quiet");
+  await writeFile(join(folder, "README"), "hello\n");
+  await git(folder, "add", ".");
+  await git(folder, "commit", "--quiet", "-m", "first");
+}
+
+/** Creates work trees below the folder `above`, and returns the folder of the in-tree file. */
+const trees: { readonly [kind: string]: (above: string) => Promise<string> } = {
+  "a work tree": async above => {
+    await makeRepository(join(above, "tree"));
+    return join(above, "tree");
+  },
+  "a folder in a work tree": async above => {
+    await makeRepository(join(above, "tree"));
+    await mkdir(join(above, "tree/packages/shop"), { recursive: true });
+    return join(above, "tree/packages/shop");
+  },
+  "a linked worktree": async above => {
+    await makeRepository(join(above, "main"));
+    await git(join(above, "main"), "worktree", "add", "--quiet", "../linked");
+    return join(above, "linked");
+  },
+  "a submodule": async above => {
+    await makeRepository(join(above, "inner"));
+    await makeRepository(join(above, "outer"));
+    await git(join(above, "outer"), "submodule", "--quiet", "add", join(above, "inner"), "inner");
+    return join(above, "outer/inner");
+  },
+};
+const isTemporary = (path: string) => /\.repoconf\.json\.[0-9a-f]+\.tmp$/.test(path);
+
+describe("git never sees the temporary file of a set", () => {
+  test.each(Object.entries(trees))("in %s", async (_kind, makeTree) => {
+    await using above = await temporaryFolder();
+    const tree = await makeTree(above.path);
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noRescans, fileSystem });
+    await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
+    const seen: string[] = [];
+    let written = 0;
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation !== "rename" || !isTemporary(path)) return;
+      written++;
+      expect(existsSync(path)).toBe(true);
+      seen.push(await git(tree, "status", "--porcelain", "--untracked-files=all", "--ignored", "."));
+    };
+    for (const timeout of [1, 2])
+      expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": timeout })).errors).toEqual([]);
+    expect(written).toBe(2);
+    expect(seen.filter(status => status.includes(".tmp"))).toEqual([]);
+    expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 2`);
+  });
+});
+
+describe("a set in a work tree succeeds", () => {
+  async function setWith(tree: string, before: (path: string, operation: string) => Promise<void>) {
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noRescans, fileSystem });
+    await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
+    const places = new Set<string>();
+    fileSystem.before = async ({ operation, path }) => {
+      if (!isTemporary(path)) return;
+      await before(path, operation);
+      if (operation === "rename") places.add(dirname(path));
+    };
+    const { result } = await t.owner.call("config/set", { repo: "t", flush: true, "svc.timeout": 7 });
+    expect(result).toMatchObject([{ mirrored: true }]);
+    expect(await timeoutOf(t, "t")).toBe(7);
+    expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 7`);
+    expect((await readdir(tree)).filter(isTemporary)).toEqual([]);
+    return places;
+  }
+
+  test.each([
+    ["a work tree", "a work tree"],
+    ["a folder without git", undefined],
+  ])("in %s whose temporary file is deleted by someone else", async (_what, kind) => {
+    await using above = await temporaryFolder();
+    const tree = (await trees[kind ?? ""]?.(above.path)) ?? above.path;
+    let taken = false;
+    await setWith(tree, async (path, operation) => {
+      if (operation !== "rename" || taken) return;
+      taken = true;
+      await unlink(path);
+    });
+    expect(taken).toBe(true);
+  });
+
+  test.each(["EACCES", "EROFS"])("by writing next to the file if git's folder fails with %s", async code => {
+    await using above = await temporaryFolder();
+    await makeRepository(above.path);
+    const places = await setWith(above.path, async (path, operation) => {
+      if (operation === "open" && dirname(path).endsWith("/.git")) throw Object.assign(systemError(code), { path });
+    });
+    expect([...places]).toEqual([above.path]);
+  });
+
+  test("by writing next to the file if git's folder has disappeared since the last set", async () => {
+    await using above = await temporaryFolder();
+    await makeRepository(above.path);
+    await using t = await startTestDaemon(noRescans);
+    await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
+    await t.owner.call("config/set", { repo: "t", "svc.timeout": 1 });
+    await rename(join(above.path, ".git"), join(above.path, "elsewhere"));
+    expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": 2 })).errors).toEqual([]);
+  });
+
+  test("by writing next to the file if git's folder was moved out of the work tree since the last set", async () => {
+    await using above = await temporaryFolder();
+    const tree = join(above.path, "tree");
+    await mkdir(tree);
+    await makeRepository(tree);
+    await using t = await startTestDaemon(noRescans);
+    await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
+    await t.owner.call("config/set", { repo: "t", "svc.timeout": 1 });
+    await git(tree, "init", "--quiet", "--separate-git-dir", join(above.path, "separate.git"), ".");
+    const { result } = await t.owner.call("config/set", { repo: "t", flush: true, "svc.timeout": 2 });
+    expect(result).toMatchObject([{ mirrored: true }]);
+    expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 2`);
+  });
+
+  const otherDisk = "/dev/shm";
+  const hasOther = existsSync(otherDisk) && statSync(otherDisk).dev !== statSync(tmpdir()).dev;
+  const title = "by writing next to the file if git's folder is on another file system";
+  test.skipIf(!hasOther)(titleWith(hasOther, otherDisk, title), async () => {
+    const elsewhere = await mkdtemp(join(otherDisk, "repoconf-test-"));
+    try {
+      await using above = await temporaryFolder();
+      await git(above.path, "init", "--quiet", "--separate-git-dir", join(elsewhere, "git"));
+      expect([...(await setWith(above.path, async () => {}))]).toEqual([above.path]);
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+  });
+
+  test("by writing next to the file if .git names a folder that does not belong to git", async () => {
+    await using above = await temporaryFolder();
+    await mkdir(join(above.path, "private"));
+    await writeFile(join(above.path, ".git"), "gitdir: private\n");
+    expect([...(await setWith(above.path, async () => {}))]).toEqual([above.path]);
+    expect(await readdir(join(above.path, "private"))).toEqual([]);
+  });
+});
+
+test("a temporary file that a crash left in git's folder is deleted when the repository is read", async () => {
+  await using above = await temporaryFolder();
+  await makeRepository(above.path);
+  const left = join(above.path, ".git/.repoconf.json.0123456789ab.tmp");
+  await writeFile(left, "{");
+  await using t = await startTestDaemon(noRescans);
+  await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
+  await until(() => !existsSync(left), "it to be deleted");
 });

@@ -1,53 +1,21 @@
 import { lstat, mkdir, readFile, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { untilHealth } from "../../helpers/broken-file.ts";
+import { until } from "../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { healthOf, placeIn, saveByRename } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-
-interface WorkTree extends AsyncDisposable {
-  readonly t: TestDaemon;
-  readonly folder: string;
-  /** Its `.repoconf.json`. */
-  readonly file: string;
-  timeout(): Promise<unknown>;
-  set(timeout: number): Promise<readonly { readonly code: number }[]>;
-}
-
-const treeText = `{\n  // ours\n  "config": { "svc": { "timeout": 30 } }\n}\n`;
-
-/** A daemon with the in-tree repository `site`, watched by the owner. Null: its work tree has no file. */
-async function startWorkTree(text: string | null, options: TestDaemonOptions = {}): Promise<WorkTree> {
-  const above = await temporaryFolder();
-  const folder = join(above.path, "site");
-  const file = join(folder, ".repoconf.json");
-  await mkdir(folder);
-  if (text !== null) await writeFile(file, text);
-  const t = await startTestDaemon({ rescanInterval: 3_600_000, ...options });
-  const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
-  expect(errors).toEqual([]);
-  await t.owner.call("config/watch", { repo: "site" });
-  return {
-    t,
-    folder,
-    file,
-    timeout: async () => (await t.owner.call("config/list", { repo: "site" })).result["svc"]?.["timeout"],
-    set: async timeout => (await t.owner.call("config/set", { repo: "site", "svc.timeout": timeout })).errors,
-    [Symbol.asyncDispose]: async () => {
-      await t[Symbol.asyncDispose]();
-      await above[Symbol.asyncDispose]();
-    },
-  };
-}
+import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
 
 const modeOf = async (path: string) => (await lstat(path)).mode & 0o777;
 
 describe("an in-tree repository", () => {
   test("keeps its values in the work tree, and only a pointer in the home", async () => {
-    await using tree = await startWorkTree(treeText);
-    expect(await tree.timeout()).toBe(30);
-    expect(await tree.set(31)).toEqual([]);
+    await using tree = await startWorkTree();
+    expect(await tree.value("timeout")).toBe(30);
+    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
     expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));
     expect(JSON.parse(await tree.t.readRepository("site"))).toEqual({
       name: "site",
@@ -60,15 +28,15 @@ describe("an in-tree repository", () => {
     await using tree = await startWorkTree(null);
     const stored = await tree.t.owner.call("config/list", { repo: "site", stored: true });
     expect(stored).toMatchObject({ result: {}, errors: [] });
-    expect(await tree.timeout()).toBe(900);
+    expect(await tree.value("timeout")).toBe(900);
     expect(await healthOf(tree.t, "site")).toEqual([]);
-    expect(await tree.set(31)).toEqual([]);
+    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
     expect(JSON.parse(await readFile(tree.file, "utf8"))).toEqual({ config: { svc: { timeout: 31 } } });
     if (process.platform !== "win32") expect(await modeOf(tree.file)).toBe(0o644 & ~process.umask());
   });
 
   test("reports an edit and the deletion of the work tree's file as changes of source file", async () => {
-    await using tree = await startWorkTree(treeText);
+    await using tree = await startWorkTree();
     await saveByRename(tree.file, treeText.replace("30", "45"));
     expect(await tree.t.owner.nextChange()).toMatchObject({
       source: "file",
@@ -95,7 +63,7 @@ describe("an in-tree repository", () => {
       clock.advance(pause);
     };
     for (const pause of [5, 15, 40, 90]) await untilNextCheck(pause);
-    const set = tree.set(31);
+    const set = tree.set({ "svc.timeout": 31 });
     await until(() => clock.waiting(100) === 1, "the last check but one");
     await rename(`${tree.file}.away`, tree.file);
     await untilNextCheck(100);
@@ -107,8 +75,8 @@ describe("an in-tree repository", () => {
   test.skipIf(process.platform === "win32")(
     "serves the last valid values with 1106 when its file becomes a link, and touches neither link nor target",
     async () => {
-      await using tree = await startWorkTree(treeText);
-      expect(await tree.timeout()).toBe(30);
+      await using tree = await startWorkTree();
+      expect(await tree.value("timeout")).toBe(30);
       const target = join(tree.folder, "secret.json");
       const secret = treeText.replace("30", "66");
       await writeFile(target, secret);
@@ -116,8 +84,8 @@ describe("an in-tree repository", () => {
       await symlink(target, tree.file);
       await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
       expect(await healthOf(tree.t, "site")).toEqual([{ code: 1106, message: expect.stringMatching(/link/) }]);
-      expect(await tree.timeout()).toBe(30);
-      expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+      expect(await tree.value("timeout")).toBe(30);
+      expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
       expect((await lstat(tree.file)).isSymbolicLink()).toBe(true);
       expect(await readFile(target, "utf8")).toBe(secret);
     },
@@ -135,37 +103,37 @@ describe("an in-tree repository", () => {
       // The values from before the link, from the journal: none were stored.
       const { result, errors } = await tree.t.owner.call("config/list", { repo: "site", stored: true });
       expect({ result, errors }).toEqual({ result: {}, errors: [] });
-      expect(await tree.timeout()).toBe(900);
+      expect(await tree.value("timeout")).toBe(900);
       expect(await healthOf(tree.t, "site")).toMatchObject([{ code: 1106 }]);
-      expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+      expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
     },
   );
 
   test("reports a broken file with 1106 and the position in the work tree's file until it is fixed by hand", async () => {
-    await using tree = await startWorkTree(treeText);
+    await using tree = await startWorkTree();
     const conflict = treeText.replace(`"config"`, `<<<<<<< HEAD\n  "config"`);
     await writeFile(tree.file, conflict);
     await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
     expect(await healthOf(tree.t, "site")).toEqual([
       { code: 1106, message: expect.stringContaining(".repoconf.json"), ...placeIn(conflict, "<<<<<<<") },
     ]);
-    expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+    expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
     expect(await readFile(tree.file, "utf8")).toBe(conflict);
     await writeFile(tree.file, treeText.replace("30", "32"));
-    await until(async () => (await tree.timeout()) === 32, "the fixed value");
+    await until(async () => (await tree.value("timeout")) === 32, "the fixed value");
     expect(await healthOf(tree.t, "site")).toEqual([]);
   });
 
   test("keeps a person's file that is named like a temporary one", async () => {
-    await using tree = await startWorkTree(treeText);
+    await using tree = await startWorkTree();
     await writeFile(`${tree.file}.tmp`, "mine");
-    expect(await tree.set(31)).toEqual([]);
+    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
     expect(await readFile(`${tree.file}.tmp`, "utf8")).toBe("mine");
   });
 });
 
 test("the path of another in-tree repository is refused with 1111, also by another name and in an update", async () => {
-  await using tree = await startWorkTree(treeText);
+  await using tree = await startWorkTree();
   const add = (path: string) => tree.t.owner.call("repo/add", { name: "again", path, inTree: true });
   expect((await add(tree.folder)).errors).toMatchObject([{ code: 1111 }]);
   expect((await add(`${tree.folder}/../site/`)).errors).toMatchObject([{ code: 1111 }]);
@@ -188,13 +156,13 @@ test.each([
 ])(
   "a new path %s the old one switches to the new work tree's file, and the old file is no longer watched",
   async (_where, to) => {
-    await using tree = await startWorkTree(treeText);
+    await using tree = await startWorkTree();
     const moved = join(tree.folder, to);
     await mkdir(moved);
     await writeFile(join(moved, ".repoconf.json"), treeText.replace("30", "50"));
     const { errors } = await tree.t.owner.call("repo/update", { repo: "site", path: moved });
     expect(errors).toEqual([]);
-    expect(await tree.timeout()).toBe(50);
+    expect(await tree.value("timeout")).toBe(50);
     await tree.t.owner.nextChange();
     await writeFile(tree.file, treeText.replace("30", "77"));
     await saveByRename(join(moved, ".repoconf.json"), treeText.replace("30", "51"));
@@ -209,7 +177,7 @@ test("a work tree's folder that is deleted and created again is watched as befor
   await rm(tree.folder, { recursive: true });
   const health = async () => (await tree.t.owner.call("repo/list")).result[0]?.health ?? [];
   await until(async () => (await health()).some(({ code }) => code === 1106), "health to report it");
-  expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+  expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
   expect((await tree.t.owner.call("config/list", { repo: "site", field: "svc.timeout" })).result).toEqual({
     svc: { timeout: 30 },
   });
@@ -220,5 +188,79 @@ test("a work tree's folder that is deleted and created again is watched as befor
   });
   await saveByRename(tree.file, treeText.replace("30", "33"));
   expect(await tree.t.owner.nextChange()).toMatchObject({ changes: { svc: { timeout: { value: 33, previous: 32 } } } });
-  expect(await tree.set(34)).toEqual([]);
+  expect(await tree.set({ "svc.timeout": 34 })).toEqual([]);
+});
+
+describe("an in-tree repository whose folder was moved", () => {
+  test("can be pointed to the new folder, and keeps its values and its revision", async () => {
+    await using tree = await startWorkTree(treeText, { rescanInterval: 20 });
+    const { t, folder: old } = tree;
+    const folder = dirname(old);
+    await rename(old, join(folder, "new"));
+    await untilHealth(t, "site", health => health.some(({ code }) => code === 1106));
+    const moved = await t.owner.call("repo/update", { repo: "site", path: join(folder, "new") });
+    expect(moved).toMatchObject({
+      result: { id: "site", path: join(folder, "new"), inTree: true, revision: 1, health: [] },
+      errors: [],
+    });
+    expect((await t.owner.call("config/set", { repo: "site", "svc.timeout": 31 })).errors).toEqual([]);
+    expect(await readFile(join(folder, "new/.repoconf.json"), "utf8")).toContain("31");
+  });
+
+  test("can be pointed to the new folder before the daemon has noticed the move, and right after a start", async () => {
+    await using tree = await startWorkTree(treeText, { rescanInterval: 20 });
+    const { t, folder: old } = tree;
+    const folder = dirname(old);
+    await rename(old, join(folder, "new"));
+    const at = (name: string) => t.owner.call("repo/update", { repo: "site", path: join(folder, name) });
+    expect((await at("new")).errors).toEqual([]);
+    await rename(join(folder, "new"), join(folder, "newer"));
+    await t.restart();
+    expect(await at("newer")).toMatchObject({ result: { path: join(folder, "newer"), health: [] }, errors: [] });
+    const { result } = await t.owner.call("config/list", { repo: "site", stored: true });
+    expect(result).toEqual({ svc: { timeout: 30 } });
+  });
+
+  test("can be renamed while its folder is missing, and stays broken", async () => {
+    await using tree = await startWorkTree(treeText, { rescanInterval: 20 });
+    const { t, folder: old } = tree;
+    await rm(old, { recursive: true });
+    await untilHealth(t, "site", health => health.length > 0);
+    const { result, errors } = await t.owner.call("repo/update", { repo: "site", name: "the site" });
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject({ name: "the site", path: old, health: [{ code: 1106 }] });
+  });
+
+  test("cannot be pointed to a missing folder, or while the file with its path is broken", async () => {
+    await using tree = await startWorkTree(treeText, { rescanInterval: 20 });
+    const { t, folder: old } = tree;
+    const folder = dirname(old);
+    await rename(old, join(folder, "new"));
+    await untilHealth(t, "site", health => health.length > 0);
+    const nowhere = await t.owner.call("repo/update", { repo: "site", path: join(folder, "nowhere") });
+    expect(nowhere).toMatchObject({ result: null, errors: [{ code: 1101, repo: "site" }] });
+    await writeFile(t.repositoryFile("site"), "{ broken");
+    await untilHealth(t, "site", health => health[0]?.line === 1);
+    const broken = await t.owner.call("repo/update", { repo: "site", path: join(folder, "new") });
+    expect(broken).toMatchObject({ result: null, errors: [{ code: 1106, repo: "site" }] });
+    expect(await t.readRepository("site")).toBe("{ broken");
+  });
+});
+
+test("a set that is not yet in the work tree's file survives a rename of its repository", async () => {
+  const fileSystem = watchFileSystem();
+  await using tree = await startWorkTree(treeText, { fileSystem });
+  const { t } = tree;
+  await t.owner.call("file/read", { repo: "site" });
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "rename" && path.includes(".repoconf.json")) throw systemError("EACCES");
+  };
+  const { result } = await t.owner.call("config/set", { repo: "site", flush: true, "svc.timeout": 31 });
+  expect(result).toMatchObject([{ mirrored: false }]);
+  expect((await t.owner.call("repo/update", { repo: "site", name: "another" })).errors).toEqual([]);
+  fileSystem.before = () => {};
+  const text = (await t.owner.call("file/read", { repo: "site" })).result.text;
+  expect(text).toContain(`"timeout": 31`);
+  const history = (await t.owner.call("history/list", { repo: "site" })).result;
+  expect(history.map(({ source }) => source)).toEqual(["set", "set"]);
 });

@@ -43,13 +43,6 @@ describe("an edit is merged with the sets that it did not know of", () => {
     );
   });
 
-  test("when it knew of the first of two sets and not of the second", () => {
-    const recent = writes(config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 31, provider: "p" }));
-    expect(merge(config({ timeout: 31, domain: "hand" }), recent)).toEqual(
-      config({ timeout: 31, provider: "p", domain: "hand" }),
-    );
-  });
-
   test("when it knew of neither of two sets, of one field or of two", () => {
     const two = writes(config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 31, provider: "p" }));
     expect(merge(config({ timeout: 30, domain: "hand" }), two)).toEqual(
@@ -57,11 +50,6 @@ describe("an edit is merged with the sets that it did not know of", () => {
     );
     const one = writes(config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 32 }));
     expect(merge(config({ timeout: 30, domain: "hand" }), one)).toEqual(config({ timeout: 32, domain: "hand" }));
-  });
-
-  test("when it knew of the first of two sets, and changed a field of that one", () => {
-    const recent = writes(config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 31, provider: "p" }));
-    expect(merge(config({ timeout: 45 }), recent)).toEqual(config({ timeout: 45, provider: "p" }));
   });
 
   test("when a set reverted an earlier one", () => {
@@ -76,28 +64,9 @@ describe("an edit is merged with the sets that it did not know of", () => {
     );
     expect(merge(config({ timeout: 30, provider: "p", domain: "hand" }), recent)).toBeUndefined();
   });
-
-  test("when it changed no value at all, only comments", () => {
-    const recent = writes(config({ timeout: 30 }), config({ timeout: 31 }));
-    expect(merge(config({ timeout: 30 }), recent)).toEqual(config({ timeout: 31 }));
-  });
 });
 
 describe("an edit is taken as it is", () => {
-  test("when there were no sets", () => {
-    expect(merge(config({ timeout: 30 }), [])).toBeUndefined();
-  });
-
-  test("when it knew of the sets", () => {
-    const recent = writes(config({ timeout: 30 }), config({ timeout: 31 }));
-    expect(merge(config({ timeout: 31, domain: "hand" }), recent)).toBeUndefined();
-  });
-
-  test("when it changed a field that the sets touched", () => {
-    const recent = writes(config({ timeout: 30 }), config({ timeout: 31, provider: "p" }));
-    expect(merge(config({ timeout: 45, domain: "hand" }), recent)).toBeUndefined();
-  });
-
   test("when its text is one from before a set, or from after one", () => {
     const [first, second, third] = [config({ timeout: 30 }), config({ timeout: 31 }), config({ timeout: 32 })];
     const recent = writes(first, second, third);

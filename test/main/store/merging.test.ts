@@ -1,21 +1,11 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { open as openFile, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { until } from "../../helpers/daemon.ts";
 import { type FileCall, watchFileSystem } from "../../helpers/file-system.ts";
 import { type Shop, shopText, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-
-/** The calls of one set, up to the last check of the file before the rename. */
-const steps: [step: string, operation: FileCall["operation"], folder: "tmp" | "repos"][] = [
-  ["the temporary file is opened", "open", "tmp"],
-  ["it is written", "writeFile", "tmp"],
-  ["it is synced", "sync", "tmp"],
-  ["it is closed", "close", "tmp"],
-  ["the last check", "readNow", "repos"],
-];
 
 /** A file system that runs `edit` once, when a write reaches this step. */
 function editAt(operation: FileCall["operation"], folder: string, edit: () => void) {
@@ -42,38 +32,6 @@ function renameOver(path: string, text: string): void {
 }
 
 const edited = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by hand\n      "domain": "hand.test"`);
-
-describe.concurrent("a hand edit between a set and its file is kept with the set, when it is made just before", () => {
-  const cases = steps.flatMap(([step, operation, folder]) => [
-    { step, save: "renamed over", operation, folder, write: renameOver },
-    { step, save: "written in place", operation, folder, write: writeFileSync },
-  ]);
-  test.each(cases)("$step ($save)", async ({ operation, folder, write }) => {
-    let file = "";
-    const { fileSystem, arm, done } = editAt(operation, folder, () => write(file, edited));
-    await using shop = await startShop(undefined, { fileSystem });
-    ({ file } = shop);
-    arm();
-    const { result, errors } = await shop.set({ "svc.timeout": 31 });
-    expect(done()).toBe(true);
-    expect(errors).toEqual([]);
-    expect(result).toMatchObject([{ revision: 2, config: { svc: { timeout: { value: 31 } } } }]);
-    expect(await shop.t.owner.nextChange()).toMatchObject({
-      revision: 2,
-      actor: "owner",
-      source: "set",
-      changes: { svc: { timeout: { value: 31, previous: 30 } } },
-    });
-    expect(await shop.t.owner.nextChange()).toMatchObject({
-      revision: 3,
-      actor: "file",
-      source: "file",
-      changes: { svc: { refresh_day: { value: 3, previous: 2 }, domain: { value: "hand.test" } } },
-    });
-    await until(async () => (await shop.read()) === edited.replace("30", "31"), "the file to hold both");
-    expect(await shop.health()).toEqual([]);
-  });
-});
 
 /** A shop in which someone saves `text` while the file of the next set is being written. */
 async function startShopEditedInBetween(text: string) {
@@ -237,53 +195,4 @@ describe.concurrent("an edit at the moment when the file is replaced", () => {
     clock.advance(1);
     await until(async () => (await left()).length === 0, "the old file to be deleted");
   });
-});
-
-test("4 clients x 50 sets of different fields lose nothing while a script edits other fields by hand", async () => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem });
-  const fields = ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_url"];
-  const values = Array.from({ length: 50 }, (_, index) => index + 1);
-  let edits = 0;
-  let ended = false;
-  const script = async () => {
-    while (!ended) {
-      // A script that never pauses blocks every set until the daemon gives up on it (docs/protocol.md, "Decided by us").
-      await delay(8);
-      const text = readFileSync(shop.file, "utf8");
-      edits++;
-      const next = text
-        .replace(/"refresh_day": \d/, `"refresh_day": ${edits % 7}`)
-        .replace(/(\/\/ half a minute.*)/, `$1.`);
-      renameOver(shop.file, next);
-    }
-  };
-  const clients = await Promise.all(fields.map(() => shop.t.connect()));
-  const running = script();
-  const sets = fields.map(async (field, index) => {
-    for (const value of values) {
-      // However fast the sets are, there are edits between them.
-      await until(() => 2 * edits >= value - 1, "an edit");
-      const args = { repo: "shop", [field]: index === 0 ? value : String(value) };
-      const reply = await clients[index]?.call("config/set", args);
-      expect(reply?.errors).toEqual([]);
-      expect(await shop.value(field.slice(4))).toBe(args[field]);
-    }
-  });
-  await Promise.all(sets);
-  ended = true;
-  await running;
-  await until(async () => (await shop.value("refresh_day")) === edits % 7, "the last edit");
-  const text = await shop.read();
-  for (const field of fields) expect(text).toMatch(new RegExp(`"${field.slice(4)}": "?50\\b`));
-  // Each edit added a dot.
-  expect(/half a minute(\.*)/.exec(text)?.[1]).toHaveLength(edits);
-  expect(edits).toBeGreaterThan(20);
-  const set = shop.t.owner.events.flatMap(([, , payload]) =>
-    "source" in payload && payload.source === "set" ? [payload] : [],
-  );
-  for (const field of fields) {
-    const received = set.flatMap(({ changes }) => changes["svc"]?.[field.slice(4)]?.value ?? []);
-    expect(received.map(Number)).toEqual(values);
-  }
 });

@@ -1,7 +1,13 @@
 import { readFile, rm, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+import { createDaemon } from "../../../main/daemon/daemon.ts";
+import { halfAFile, replaceFile, untilHealth } from "../../helpers/broken-file.ts";
+import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { freezeHome } from "../../helpers/frozen-home.ts";
+import { RevisionNotes, timeoutOf } from "../../helpers/revision-notes.ts";
 import { healthOf, saveByRename, shopText } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -99,6 +105,11 @@ describe("values and revision are restored from the journal", () => {
 });
 
 describe("index.json is rebuilt, and revisions stay the same, when it", () => {
+  const inEntry = (members: object) => async (path: string) => {
+    const index = JSON.parse(await readFile(path, "utf8"));
+    const entry = { ...index.repositories.shop, ...members };
+    await writeFile(path, JSON.stringify({ ...index, repositories: { [entry.id]: entry } }));
+  };
   const damages: [title: string, damage: (path: string) => Promise<void>][] = [
     ["is missing", path => rm(path)],
     ["is empty", path => writeFile(path, "")],
@@ -106,6 +117,13 @@ describe("index.json is rebuilt, and revisions stay the same, when it", () => {
     ["is not an index", path => writeFile(path, "[]")],
     ["has entries with missing members", path => writeFile(path, `{"format":1,"repositories":{"shop":{}}}`)],
     ["is full of NULs", path => writeFile(path, new Uint8Array(300))],
+    ["has a path that is a number", inEntry({ path: 5, inTree: true })],
+    ["has a path that is not absolute", inEntry({ path: "work", inTree: true })],
+    ["has an invalid id", inEntry({ id: "../a" })],
+    ["has a name that is a number", inEntry({ name: 5 })],
+    ["has a revision that is a string", inEntry({ revision: "3" })],
+    ["has an invalid health entry", inEntry({ health: [null] })],
+    ["has an invalid stamp", inEntry({ stamps: { home: null } })],
   ];
   test.each(damages)("%s", async (_title, damage) => {
     await using home = await stoppedHome();
@@ -114,8 +132,9 @@ describe("index.json is rebuilt, and revisions stay the same, when it", () => {
       const now = await list(t);
       expect(now.timeout).toBe(31);
       const { result } = await t.owner.call("repo/list");
-      expect(result).toMatchObject([{ id: "shop", modified: 2, health: [] }]);
+      expect(result).toMatchObject([{ id: "shop", modified: 2, inTree: false, health: [] }]);
       expect(now.revision).toBe(3);
+      expect(t.log.filter(line => line.includes("cannot compare"))).toEqual([]);
     });
     const index = JSON.parse(await readFile(home.index, "utf8"));
     expect(index).toMatchObject({ repositories: { shop: { id: "shop", name: "shop", modified: 2 } } });
@@ -165,3 +184,116 @@ test("files that were created or broken while no daemon ran are reported in the 
     ]);
   });
 });
+
+describe("no revision is assigned twice", () => {
+  test("after a stop whose index could not be saved", async () => {
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noRescans, fileSystem });
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 1);
+    await t.restart();
+    await notes.set(t, "a", 10, 20, 30);
+    await t.addRepository("new");
+    await notes.set(t, "new", 10, 20, 30);
+    fileSystem.before = ({ path }) => {
+      if (path.endsWith("/tmp/index.json")) throw systemError("ENOSPC");
+    };
+    await t.restart();
+    fileSystem.before = () => {};
+    for (const repo of ["a", "new"]) {
+      expect(await timeoutOf(t, repo)).toBe(30);
+      await notes.note(t, repo);
+      await notes.set(t, repo, 40, 50);
+    }
+    const stale = await t.owner.call("config/set", { repo: "a", "svc.timeout": 11, revision: 3 });
+    expect(stale.errors.map(({ code }) => code)).toEqual([1104]);
+  });
+
+  test("after a SIGKILL and then a start that is stopped before it has checked every file", async () => {
+    await using t = await startTestDaemon(noRescans);
+    const notes = new RevisionNotes();
+    // More than are checked concurrently.
+    const others = Array.from({ length: 40 }, (_, i) => `a${i}`);
+    for (const id of [...others, "last"]) await t.addRepository(id);
+    await t.restart();
+    await notes.set(t, "last", 10, 20, 30);
+    await using frozen = await freezeHome(t.homeFolder);
+    for (const id of others) await replaceFile(join(frozen.path, `repos/${id}.json`), "{}");
+    const fileSystem = watchFileSystem();
+    const stopped = Promise.withResolvers<void>();
+    fileSystem.before = async ({ path }) => {
+      if (path.includes("/repos/a")) await stopped.promise;
+    };
+    const logger = pino({ level: "silent" });
+    const daemon = await createDaemon({ home: frozen.path, version: "0.0.0-test", port: 0, logger, fileSystem });
+    const closing = daemon.close();
+    // The store is closing once the port no longer answers.
+    await until(
+      () =>
+        fetch(daemon.url).then(
+          () => false,
+          () => true,
+        ),
+      "the daemon to be stopping",
+    );
+    setImmediate(stopped.resolve);
+    await closing;
+    await using after = await startTestDaemon({ ...noRescans, home: frozen.path });
+    expect(await timeoutOf(after, "last")).toBe(30);
+    await notes.note(after, "last");
+    await notes.set(after, "last", 40, 50);
+  });
+});
+
+test.each([halfAFile, '{ "name": "a", "config": { "svc": { "timeout": "soon" } } }'])(
+  "the last valid values give way to a new revision when %s is fixed while no daemon runs",
+  async text => {
+    await using t = await startTestDaemon(noRescans);
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 30, 31);
+    await replaceFile(t.repositoryFile("a"), text);
+    await untilHealth(t, "a", health => health.length > 0);
+    const before = await notes.note(t, "a");
+    await t.restart();
+    await t.daemon.close();
+    await replaceFile(t.repositoryFile("a"), '{ "name": "a", "config": { "svc": { "timeout": 77 } } }');
+    await t.restart();
+    expect(await timeoutOf(t, "a")).toBe(77);
+    expect(await notes.note(t, "a")).toBe(before + 1);
+  },
+);
+
+test.each(["a", "b"])(
+  "an atomic set killed before the rename of %s, with the index saved in between, never gives one revision two contents",
+  async last => {
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noRescans, fileSystem });
+    const notes = new RevisionNotes();
+    for (const repo of ["a", "b", "c"]) await t.addRepository(repo);
+    // The restart saves them in the index.
+    await t.restart();
+    for (const repo of ["a", "b"]) await notes.note(t, repo);
+    const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation !== "rename" || !path.endsWith(`/tmp/${last}.json`)) return;
+      reached.resolve();
+      await release.promise;
+    };
+    const setting = t.owner.call("config/set", { repo: ["a", "b"], "svc.timeout": 5, atomic: true });
+    await reached.promise;
+    // A removal saves the index.
+    expect((await t.owner.call("repo/remove", { repo: "c" })).errors).toEqual([]);
+    await using frozen = await freezeHome(t.homeFolder);
+    release.resolve();
+    await setting;
+    await using after = await startTestDaemon({ ...noRescans, home: frozen.path });
+    for (const repo of ["a", "b"]) {
+      await notes.note(after, repo);
+      await notes.set(after, repo, 6, 7);
+    }
+    await after.restart();
+    for (const repo of ["a", "b"]) await notes.note(after, repo);
+  },
+);

@@ -1,13 +1,13 @@
 import { renameSync, writeFileSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { untilHealth } from "../../helpers/broken-file.ts";
+import { until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { healthOf, type Shop, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 import { waysOfSaving } from "../../helpers/ways-of-saving.ts";
+import { startWorkTree } from "../../helpers/work-tree.ts";
 
 /** A shop whose time stands still: no set becomes too old to be merged because a machine is slow. */
 function startStillShop(clock = new TestClock({ timers: "run" })): Promise<Shop> {
@@ -133,15 +133,9 @@ describe("(b) an edit after a write is taken as it is", () => {
   });
 
   test("when it is in a work tree, where git decides", async () => {
-    await using above = await temporaryFolder();
-    const folder = join(above.path, "site");
-    const file = join(folder, ".repoconf.json");
     const text = `{ "config": { "svc": { "timeout": 30, "refresh_day": 2 } } }\n`;
-    await mkdir(folder);
-    await writeFile(file, text);
-    await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
-    await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
-    await t.owner.call("config/watch", { repo: "site" });
+    await using tree = await startWorkTree(text);
+    const { t, file } = tree;
     await t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
     await t.owner.nextChange();
     const stale = text.replace(`"refresh_day": 2`, `"refresh_day": 3`);
@@ -296,4 +290,59 @@ describe("(c) an edit that did not know of the latest sets", () => {
     expect(await shop.value("refresh_day")).toBe(2);
     expect(await shop.revision()).toBe(2);
   });
+});
+
+/** Saves a text that lacks the previous set, so that the daemon merges the two. */
+async function mergeWith(text: string) {
+  const shop = await startShop();
+  await shop.set({ "svc.timeout": 31 });
+  await saveByRename(shop.file, text);
+  await untilHealth(shop.t, "shop", health => health.length > 0);
+  return shop;
+}
+
+test("the note of a merge that only added a comment names no revision and offers no undo, because the last revision is the tool's", async () => {
+  await using shop = await mergeWith(shopText.replace("// What people", "// What we"));
+  expect(await shop.revision()).toBe(2);
+  const [note, ...more] = await shop.health();
+  expect(more).toEqual([]);
+  expect(note).toMatchObject({ code: 1104, message: expect.stringContaining("merged") });
+  expect(note?.message).toContain("no revision");
+  expect(note?.message).not.toMatch(/revision \d|undo/);
+});
+
+test("the note of a merge that changed a value names its revision and how to undo it", async () => {
+  await using shop = await mergeWith(shopText.replace(`"refresh_day": 2`, `"refresh_day": 3`));
+  expect(await shop.health()).toMatchObject([{ code: 1104, message: expect.stringMatching(/revision 3\).*undo/) }]);
+  const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1 });
+  expect(result).toMatchObject([{ revision: 3, source: "merge" }]);
+});
+
+test("@broken does not find a repository whose file was merged and is valid", async () => {
+  await using shop = await mergeWith(shopText.replace(`"refresh_day": 2`, `"refresh_day": 3`));
+  const search = () => shop.t.owner.call("config/search", { query: "@broken" });
+  expect(await search()).toEqual({ result: [], errors: [] });
+  // Waits until the file has the merged text: an edit during that write would be set aside.
+  await shop.read();
+  await saveByRename(shop.file, "{ broken");
+  await untilHealth(shop.t, "shop", health => health[0]?.code === 1106);
+  expect((await search()).result).toEqual([{ repo: "shop" }]);
+});
+
+test("a stale edit is active even if the same text is saved again during its merge", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  const edited = shopText.replace('"refresh_day": 2', '"refresh_day": 5');
+  await shop.set({ "svc.timeout": 50 });
+  let phase = 0;
+  fileSystem.before = ({ operation, path }) => {
+    if (!path.includes("/tmp/shop.json")) return;
+    if (phase === 0 && operation === "writeFile") writeFileSync(shop.file, "");
+    else if (phase === 1 && operation === "unlink") writeFileSync(shop.file, edited);
+    else return;
+    phase += 1;
+  };
+  writeFileSync(shop.file, edited);
+  await until(() => phase === 2, "the merge");
+  await until(async () => (await shop.value("refresh_day")) === 5, "the edit to be active");
 });

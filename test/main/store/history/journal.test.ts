@@ -62,31 +62,6 @@ describe("a journal", () => {
     expect(await revisionsOf((await openJournal(folder.path)).journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
   });
 
-  test("is unchanged byte for byte after an append that failed at any step, and continues from there", async () => {
-    for (let failing = 1; ; failing++) {
-      await using folder = await temporaryFolder();
-      const fileSystem = watchFileSystem();
-      const { journal } = await openJournal(folder.path, { fileSystem });
-      await appendUpTo(journal, 1, 2);
-      const before = await journalFiles(folder.path);
-      let call = 0;
-      fileSystem.before = () => {
-        if (++call === failing) throw systemError("EIO");
-      };
-      const failed = await journal.append([changeTo(3), changeTo(4)], configOf(2)).then(
-        () => false,
-        () => true,
-      );
-      fileSystem.before = () => {};
-      if (call < failing) break;
-      if (failed) expect(await journalFiles(folder.path)).toEqual(before);
-      await appendUpTo(journal, failed ? 3 : 5, failed ? 3 : 5);
-      const all = failed ? [3, 2, 1] : [5, 4, 3, 2, 1];
-      expect(await revisionsOf(journal.backward(9))).toEqual(all);
-      expect((await openJournal(folder.path)).journal.head?.revision).toBe(all[0]);
-    }
-  });
-
   test("returns the last record about its file's text, also when new segments have begun since", async () => {
     await using folder = await temporaryFolder();
     const { journal } = await openJournal(folder.path, { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } });

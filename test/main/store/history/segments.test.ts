@@ -5,8 +5,7 @@ import type { Retention } from "../../../../main/store/history/journal.ts";
 import { parseLine } from "../../../../main/store/history/record.ts";
 import { JournalDamageError, SegmentMissingError } from "../../../../main/store/history/segment.ts";
 import { until } from "../../../helpers/daemon.ts";
-import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
-import { appendUpTo, changeTo, collect, configOf, openJournal, revisionsOf } from "../../../helpers/journal.ts";
+import { appendUpTo, collect, configOf, openJournal, revisionsOf } from "../../../helpers/journal.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 /** Segments of two revisions. */
@@ -59,23 +58,6 @@ describe("a journal of several segments", () => {
     const { journal } = await openJournal(folder.path, { retention });
     await appendUpTo(journal, 5, 6);
     expect(await revisionsOf(journal.forward(0, 6))).toEqual(range(1, 6));
-  });
-
-  test("is unchanged after an append that failed at the beginning of a segment", async () => {
-    await using folder = await temporaryFolder();
-    const fileSystem = watchFileSystem();
-    const { journal } = await openJournal(folder.path, { retention, fileSystem });
-    await appendUpTo(journal, 1, 4);
-    const before = await readdir(folder.path);
-    fileSystem.before = ({ operation }) => {
-      if (operation === "datasync") throw systemError("EIO");
-    };
-    await expect(journal.append([changeTo(5)], configOf(4))).rejects.toThrow("EIO");
-    fileSystem.before = () => {};
-    expect(await readdir(folder.path)).toEqual(before);
-    expect(await revisionsOf(journal.backward(9))).toEqual([4, 3, 2, 1]);
-    await appendUpTo(journal, 5, 6);
-    expect(await revisionsOf(journal.backward(9))).toEqual([6, 5, 4, 3, 2, 1]);
   });
 
   test("reports a missing one in the middle as damage, and returns the revisions up to it", async () => {

@@ -3,12 +3,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { homeFormat } from "../../../../main/home/prepare-home.ts";
 import { halfAFile, untilHealth } from "../../../helpers/broken-file.ts";
-import { startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
 import { journalFiles } from "../../../helpers/journal.ts";
 import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
-
-const noRescans = { rescanInterval: 3_600_000 };
 
 /** A home with files of repositories and nothing else. */
 async function homeWithFiles(repositories: { readonly [id: string]: string }) {

@@ -129,30 +129,6 @@ describeWithNats("daemons that share a log", () => {
     expect(JSON.parse(await desk.readRepository("shop")).config.svc.timeout).toBe(41);
   });
 
-  test("apply two concurrent sets of one field one after the other, and end up with the same value", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
-    await laptop.addRepository("shop");
-    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
-    const revisions: (number | undefined)[] = [];
-    for (let round = 0; round < 20; round++) {
-      const replies = await Promise.all(
-        [laptop, desk].map(({ owner }, machine) =>
-          owner.call("config/set", { repo: "shop", "svc.timeout": 100 + 2 * round + machine }),
-        ),
-      );
-      expect(replies.flatMap(({ errors }) => errors)).toEqual([]);
-      revisions.push(...replies.map(({ result }) => result[0]?.revision));
-    }
-    expect([...revisions].sort((one, other) => Number(one) - Number(other))).toEqual(
-      Array.from({ length: 40 }, (_, index) => index + 2),
-    );
-    for (const daemon of [laptop, desk])
-      await until(async () => (await daemon.owner.call("repo/list")).result[0]?.revision === 41, "every set");
-    expect(await timeoutOf(laptop, "shop")).toBe(await timeoutOf(desk, "shop"));
-  });
-
   test("with different clocks keep the order of the log, and report the time of the machine that made a change", async () => {
     await using world = await makeSharedWorld();
     const hour = 3_600_000;

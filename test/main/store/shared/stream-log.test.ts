@@ -9,7 +9,7 @@ import { parseStreamAddress } from "../../../../main/store/shared/stream-address
 import { StreamSession } from "../../../../main/store/shared/stream-session.ts";
 import { describeCommitLog, type TestLog } from "../../../helpers/commit-log-contract.ts";
 import { until } from "../../../helpers/daemon.ts";
-import { describeWithNats, startCluster, startNatsServer } from "../../../helpers/nats-server.ts";
+import { describeWithNats, startNatsServer } from "../../../helpers/nats-server.ts";
 import { openStreamLog } from "../../../helpers/stream-log.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
@@ -176,56 +176,6 @@ describeWithNats("a log on a stream", () => {
     const again = await place.openOther();
     expect(again.found).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
     await again.log.close();
-  });
-
-  test("continues while the leader of three servers is killed, with each acknowledged entry once and in order", async () => {
-    await using cluster = await startCluster();
-    await using folder = await temporaryFolder();
-    // A home without a stored position cannot be opened while the servers elect a leader: a start fails, and is repeated.
-    const open = async (name: string): Promise<TestLog> => {
-      let [opened, reason]: [TestLog | undefined, unknown] = [undefined, undefined];
-      const isOpen = async () => {
-        opened = await openStreamLog(cluster, join(folder.path, name), { replicas: 3 }).catch((error: unknown) => {
-          reason = error;
-          return undefined;
-        });
-        return opened !== undefined;
-      };
-      await until(isOpen, "the servers to answer").catch(() => undefined);
-      if (opened === undefined) throw reason;
-      return opened;
-    };
-    const one = await open("one");
-    const acknowledged: number[] = [];
-    const refused: unknown[] = [];
-    let isOver = false;
-    const appending = async () => {
-      for (let timeout = 1; !isOver; timeout++) {
-        const error = await one.append(timeout).catch((reason: unknown) => reason);
-        if (error === undefined) acknowledged.push(timeout);
-        else refused.push(error);
-        // The others may take longer than the timeout of an append.
-        if (error !== undefined) await isReachable(one);
-      }
-    };
-    const appended = appending();
-    for (let kill = 0; kill < 2; kill++) {
-      const before = acknowledged.length;
-      await until(() => acknowledged.length > before + 10, "some commits");
-      const leader = await cluster.leaderOf("test");
-      await leader?.kill();
-      const then = acknowledged.length;
-      await until(() => acknowledged.length > then + 10, "commits without it");
-      await leader?.start();
-    }
-    isOver = true;
-    await appended;
-    for (const error of refused) expect([AppendError, ConflictError]).toContain(Object(error).constructor);
-    const other = await open("other");
-    await until(() => other.found.length >= one.log.newest, "all commits");
-    expect(other.found).toEqual([...new Set(other.found)].sort((first, second) => first - second));
-    expect(other.found.filter(timeout => acknowledged.includes(timeout))).toEqual(acknowledged);
-    for (const { log } of [one, other]) await log.close();
   });
 
   test("rejects an entry that cannot be appended after a timeout, and further ones immediately; none of them turns up later", async () => {

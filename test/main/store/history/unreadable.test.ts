@@ -1,0 +1,156 @@
+import { mkdirSync, renameSync } from "node:fs";
+import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { halfAFile } from "../../../helpers/broken-file.ts";
+import { noRescans, startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
+import { type FileCall, systemError, type WatchedFileSystem, watchFileSystem } from "../../../helpers/file-system.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+/* A journal that could not be opened when its repository was first read was never opened again. */
+
+interface Restarted extends AsyncDisposable {
+  readonly t: TestDaemon;
+  /** From now on, the journal can be opened. */
+  lift(): void;
+}
+
+/** A daemon that has run: `svc.timeout` of `shop` was 10, 20 and 30 (revisions 2, 3, 4). Its journal cannot be opened. */
+async function restartWithoutJournal(
+  code: string,
+  between: (home: string) => Promise<void> = async () => {},
+): Promise<Restarted> {
+  const fileSystem: WatchedFileSystem = watchFileSystem();
+  const t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
+  await t.addRepository("shop");
+  for (const timeout of [10, 20, 30]) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+  const { restart } = t;
+  await t.daemon.close();
+  await between(t.homeFolder);
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "open" && path.includes("/journal/")) throw systemError(code);
+  };
+  await restart();
+  return {
+    t,
+    lift: () => {
+      fileSystem.before = () => {};
+    },
+    [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
+  };
+}
+
+const codesOf = ({ errors }: { readonly errors: readonly { readonly code: number }[] }) =>
+  errors.map(({ code }) => code);
+
+async function pastTimeouts(t: TestDaemon): Promise<unknown> {
+  const { result, errors } = await t.owner.call("history/list", { repo: "shop" });
+  expect(errors).toEqual([]);
+  return result.map(({ revision, changes }) => [revision, changes]);
+}
+
+const timeout = (value: number, previous: number) => ({ svc: { timeout: { value, stored: true, previous } } });
+const whole = [
+  [4, timeout(30, 20)],
+  [3, timeout(20, 10)],
+  [2, timeout(10, 900)],
+  [1, {}],
+];
+
+describe.each(["EMFILE", "EACCES"])("a journal that could not be opened at first (%s)", code => {
+  test("is opened once that is possible, with correct revisions and history", async () => {
+    // Without the index, only the journal knows the revisions.
+    const between = (home: string) => rm(join(home, "index.json"));
+    await using restarted = await restartWithoutJournal(code, between);
+    const { t, lift } = restarted;
+    const { result, errors } = await t.owner.call("config/list", { repo: "shop", stored: true });
+    expect({ result, errors }).toEqual({ result: { svc: { timeout: 30 } }, errors: [] });
+    lift();
+    expect(await t.owner.call("config/list", { repo: "shop" })).toMatchObject({ revision: 4, errors: [] });
+    expect(await pastTimeouts(t)).toEqual(whole);
+    const past = await t.owner.call("config/list", { repo: "shop", revision: 3, stored: true });
+    expect(past).toMatchObject({ result: { svc: { timeout: 20 } }, errors: [] });
+  });
+
+  test("refuses with 1108 whatever would erase or guess its content, and is complete afterwards", async () => {
+    await using restarted = await restartWithoutJournal(code);
+    const { t, lift } = restarted;
+    const { result } = await t.owner.call("file/read", { repo: "shop" });
+    expect(codesOf(await t.owner.call("history/forget", { repo: "shop", field: "svc.domain" }))).toEqual([1108]);
+    expect(codesOf(await t.owner.call("history/list", { repo: "shop" }))).toEqual([1108]);
+    expect(codesOf(await t.owner.call("config/list", { repo: "shop", revision: 3 }))).toEqual([1108]);
+    expect(codesOf(await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 }))).toEqual([1108]);
+    const write = { repo: "shop", text: "{}", expected: result.text };
+    expect(codesOf(await t.owner.call("file/write", write))).toEqual([1108]);
+    expect(codesOf(await t.owner.call("file/restore", { repo: "shop" }))).toEqual([1108]);
+    expect(await t.readRepository("shop")).toBe(result.text);
+    lift();
+    expect(await pastTimeouts(t)).toEqual(whole);
+    expect(codesOf(await t.owner.call("history/forget", { repo: "shop", field: "svc.domain" }))).toEqual([]);
+    expect(await pastTimeouts(t)).toEqual([[4, {}], ...whole]);
+  });
+});
+
+test("a journal with a readable end and unreadable records gets no invented revision", async () => {
+  const fileSystem = watchFileSystem();
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
+  await t.addRepository("shop");
+  for (const timeout of [10, 20, 30]) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+  await t.daemon.close();
+  // A broken file, so that the last valid values must come from the records.
+  await writeFile(t.repositoryFile("shop"), halfAFile);
+  let journal = "";
+  fileSystem.before = ({ operation, path }) => {
+    if (operation !== "close" || !path.includes("/journal/")) return;
+    fileSystem.before = () => {};
+    // A folder in its place cannot be read, not even by root.
+    journal = path;
+    renameSync(journal, `${journal}.away`);
+    mkdirSync(journal);
+  };
+  await t.restart();
+  await t.owner.call("config/list", { repo: "shop" });
+  await writeFile(t.repositoryFile("shop"), `{ "name": "shop", "config": { "svc": { "timeout": 40 } } }`);
+  expect(codesOf(await t.owner.call("config/set", { repo: "shop", "svc.refresh_day": 3 }))).toEqual([1108]);
+  await rmdir(journal);
+  await rename(`${journal}.away`, journal);
+  expect(codesOf(await t.owner.call("config/set", { repo: "shop", "svc.refresh_day": 3 }))).toEqual([]);
+  expect(await pastTimeouts(t)).toEqual([
+    [6, { svc: { refresh_day: { value: 3, stored: true, previous: 0 } } }],
+    [5, timeout(40, 30)],
+    ...whole,
+  ]);
+});
+
+test("a history that cannot be read from the disk is reported as 1108, not as an internal error", async () => {
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
+  await t.addRepository("shop");
+  await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 10 });
+  const [name = ""] = await readdir(join(t.homeFolder, "journal"));
+  const journal = join(t.homeFolder, "journal", name);
+  await rename(journal, `${journal}.away`);
+  await mkdir(journal);
+  expect(codesOf(await t.owner.call("history/list", { repo: "shop" }))).toEqual([1108]);
+  expect(codesOf(await t.owner.call("config/list", { repo: "shop", revision: 1 }))).toEqual([1108]);
+  expect(codesOf(await t.owner.call("history/forget", { repo: "shop", field: "svc.domain" }))).toEqual([1108]);
+});
+
+const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
+
+test("a set is refused while its history cannot be read, even if nothing is stored yet", async () => {
+  await using home = await temporaryFolder();
+  const first = await startTestDaemon({ home: home.path, ...noRescans });
+  await first.addRepository("shop");
+  await first[Symbol.asyncDispose]();
+  const fileSystem = watchFileSystem();
+  fileSystem.before = call => {
+    if (call.operation === "open" && isHistoryOf("shop", call)) throw systemError("EACCES");
+  };
+  await using t = await startTestDaemon({ home: home.path, fileSystem, ...noRescans });
+  const set = () => t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 5 });
+  expect((await set()).errors).toMatchObject([{ code: 1108 }]);
+  fileSystem.before = () => {};
+  expect(await set()).toMatchObject({ result: [{ revision: 2, mirrored: true }], errors: [] });
+  const { result } = await t.owner.call("history/list", { repo: "shop" });
+  expect(result.map(({ revision }) => revision)).toEqual([2, 1]);
+});

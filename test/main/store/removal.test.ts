@@ -1,0 +1,180 @@
+import { readdir, readFile, rename, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { replaceFile, untilHealth } from "../../helpers/broken-file.ts";
+import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { RevisionNotes, timeoutOf } from "../../helpers/revision-notes.ts";
+import { startShop } from "../../helpers/shop.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
+
+describe("the revisions of a removed repository continue", () => {
+  const returns: {
+    readonly [how: string]: { readonly same: boolean; restore(t: TestDaemon, movedTo: string): Promise<void> };
+  } = {
+    "its file is put back by hand": {
+      same: true,
+      restore: async (t, movedTo) => {
+        await rename(movedTo, t.repositoryFile("a"));
+      },
+    },
+    "its file is put back by hand while no daemon runs": {
+      same: true,
+      restore: async (t, movedTo) => {
+        await t.daemon.close();
+        await rename(movedTo, t.repositoryFile("a"));
+        await t.restart();
+      },
+    },
+    "its id is added again": {
+      same: false,
+      restore: async t => {
+        await t.addRepository("a");
+      },
+    },
+    "its id is added again after a restart": {
+      same: false,
+      restore: async t => {
+        await t.restart();
+        await t.addRepository("a");
+      },
+    },
+  };
+  test.each(Object.entries(returns))("when %s", async (_how, { same, restore }) => {
+    await using t = await startTestDaemon(noRescans);
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 1, 2, 3);
+    const before = notes.highest;
+    const { result } = await t.owner.call("repo/remove", { repo: "a" });
+    await restore(t, result.movedTo ?? "");
+    await until(async () => (await repository(t, "a")) !== undefined, "the repository to exist again");
+    // The same state keeps its revision; a different one gets the next.
+    expect(await notes.note(t, "a")).toBe(same ? before : before + 1);
+    await notes.set(t, "a", 4, 5);
+    await t.restart();
+    await notes.note(t, "a");
+    const { result: history } = await t.owner.call("history/list", { repo: "a" });
+    expect(history.map(({ revision }) => revision)).toEqual(descendingFrom(notes.highest));
+  });
+});
+
+describe("removing a repository", () => {
+  test("whose file was deleted by hand replies without movedTo", async () => {
+    await using t = await startTestDaemon(noRescans);
+    await t.addRepository("a");
+    await unlink(t.repositoryFile("a"));
+    await untilHealth(t, "a", health => health.length > 0);
+    const { result, errors } = await t.owner.call("repo/remove", { repo: "a" });
+    expect(errors).toEqual([]);
+    expect(result).not.toHaveProperty("movedTo");
+    expect(await repository(t, "a")).toBeUndefined();
+  });
+
+  const failures: {
+    readonly [what: string]: (folder: string) => { readonly operation: string; readonly path: string };
+  } = {
+    "the file": folder => ({ operation: "rename", path: `${folder}/repos/a.json` }),
+    "the folder for removed files": folder => ({ operation: "sync", path: `${folder}/removed` }),
+  };
+  test.each(Object.entries(failures))(
+    "while the disk fails at %s is refused with 1108, and the repository stays",
+    async (_what, failing) => {
+      const fileSystem = watchFileSystem();
+      await using t = await startTestDaemon({ ...noRescans, fileSystem });
+      const notes = new RevisionNotes();
+      await t.addRepository("a");
+      await notes.set(t, "a", 31);
+      const fails = failing(t.homeFolder);
+      fileSystem.before = ({ operation, path }) => {
+        if (operation === fails.operation && path === fails.path) throw systemError("EIO");
+      };
+      const { errors } = await t.owner.call("repo/remove", { repo: "a" });
+      fileSystem.before = () => {};
+      expect(errors.map(({ code, details }) => ({ code, details }))).toEqual([
+        { code: 1108, details: { cause: "EIO" } },
+      ]);
+      expect(await t.readRepository("a")).toContain("31");
+      expect(await repository(t, "a")).toMatchObject({ health: [] });
+      await notes.set(t, "a", 32);
+      await t.restart();
+      expect(await timeoutOf(t, "a")).toBe(32);
+      expect((await t.owner.call("repo/remove", { repo: "a" })).errors).toEqual([]);
+    },
+  );
+});
+
+async function repository(t: TestDaemon, id: string): Promise<RepositoryEntry | undefined> {
+  return (await t.owner.call("repo/list")).result.find(entry => entry.id === id);
+}
+
+/** All whole numbers from this one down to 1. */
+function descendingFrom(highest: number): number[] {
+  return Array.from({ length: highest }, (_, index) => highest - index);
+}
+
+/* A text that is set aside belongs to somebody: a later one must not replace it, even in the same millisecond. */
+
+const noTimePasses = () => new TestClock({ timers: "run" });
+
+test("texts replaced by restores in the same millisecond are all kept", async () => {
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000, clock: noTimePasses() });
+  await t.addRepository("shop");
+  const texts = ["{ the first", "{ the second", "{ the third"];
+  const kept: string[] = [];
+  for (const text of texts) {
+    await replaceFile(t.repositoryFile("shop"), text);
+    await untilHealth(t, "shop", health => health.length > 0);
+    const { result, errors } = await t.owner.call("file/restore", { repo: "shop" });
+    expect(errors).toEqual([]);
+    kept.push(result.movedTo ?? "");
+  }
+  expect(await Promise.all(kept.map(path => readFile(path, "utf8")))).toEqual(texts);
+});
+
+test("files of a repository removed twice in the same millisecond are both kept", async () => {
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000, clock: noTimePasses() });
+  const kept: string[] = [];
+  for (const timeout of [10, 20]) {
+    await t.addRepository("shop");
+    await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    const { result, errors } = await t.owner.call("repo/remove", { repo: "shop" });
+    expect(errors).toEqual([]);
+    kept.push(result.movedTo ?? "");
+  }
+  const texts = await Promise.all(kept.map(path => readFile(path, "utf8")));
+  expect(texts.map(text => JSON.parse(text).config.svc.timeout)).toEqual([10, 20]);
+});
+
+test("a restore whose rename is blocked and retried keeps the previous text, once", async () => {
+  const fileSystem = watchFileSystem();
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
+  await t.addRepository("shop");
+  await replaceFile(t.repositoryFile("shop"), "{ the first");
+  await untilHealth(t, "shop", health => health.length > 0);
+  let blocked = 2;
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "rename" && path.endsWith("/tmp/shop.json") && blocked-- > 0) throw systemError("EBUSY");
+  };
+  const { result, errors } = await t.owner.call("file/restore", { repo: "shop" });
+  expect(errors).toEqual([]);
+  expect(await readFile(result.movedTo ?? "", "utf8")).toBe("{ the first");
+  expect(await readdir(join(t.homeFolder, "removed"))).toHaveLength(1);
+});
+
+test("no temporary file stays in the home when a repository is removed or its file is restored", async () => {
+  await using shop = await startShop();
+  const left = async () => (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop"));
+  await shop.set({ "svc.timeout": 31 });
+  await shop.t.owner.call("file/restore", { repo: "shop" });
+  expect(await left()).toEqual([]);
+  for (const repo of ["shop-1", "shop-2", "shop-3", "shop-4"]) {
+    await shop.t.addRepository(repo);
+    // Sent together, so that the file is nearly always written during the removal.
+    const set = shop.t.owner.call("config/set", { repo, "svc.timeout": 32 });
+    await shop.t.owner.call("repo/remove", { repo });
+    expect((await set).errors).toEqual([]);
+    expect(await left()).toEqual([]);
+  }
+});
