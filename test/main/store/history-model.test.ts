@@ -23,7 +23,16 @@ const accepted: { readonly [field: string]: readonly JsonValue[] } = {
   provider: ["p", "q"],
 };
 const refused: Values = { timeout: "soon", domain: 5, proxy_url: false, proxy_aliases: ["x", "x"], provider: 7 };
-const isRefused = (field: string, value: JsonValue) => sameJson(refused[field], value);
+function isRefused(field: string, value: JsonValue): boolean {
+  if (Array.isArray(value)) return new Set(value).size < value.length;
+  return typeof value !== typeof defaults[field];
+}
+
+/** A value that no earlier revision had: at a start, an edit that brings back an older one seems to be based on older values. */
+function newValue(field: string, value: JsonValue, at: number): JsonValue {
+  if (isRefused(field, value)) return field === "proxy_aliases" ? ["x", "x", String(at)] : { at };
+  return field === "proxy_aliases" ? [`${at}`] : field === "timeout" ? 1_000 + at : `http://${at}`;
+}
 
 type Step =
   | {
@@ -97,6 +106,14 @@ class Model {
     if (!sameJson(stored, this.stored)) this.revisions.push({ stored, actor, source });
   }
 
+  /** Whether the field was changed last by hand; removing what a set has just written seems to be such an edit, too. */
+  wasEdited(field: string): boolean {
+    const last = this.revisions.findLast(
+      ({ stored }, index) => !sameJson(stored[field], this.revisions[index - 1]?.stored[field]),
+    );
+    return last?.source === "file";
+  }
+
   entry(revision: number): Omit<HistoryEntry, "time"> {
     const { stored, actor, source } = this.revisions[revision - 1] ?? { stored: {}, actor: "file", source: "file" };
     const before = this.revisions[revision - 2]?.stored ?? {};
@@ -110,7 +127,7 @@ class Model {
   }
 }
 
-async function run(step: Step, model: Model, shop: Shop, clock: TestClock): Promise<void> {
+async function run(step: Step, at: number, model: Model, shop: Shop, clock: TestClock): Promise<void> {
   const { owner } = shop.t;
   const request = async (file: Values, bad: readonly string[], source: ChangeSource, name: string, args: object) => {
     const [resource = "", operation = ""] = name.split("/");
@@ -149,7 +166,9 @@ async function run(step: Step, model: Model, shop: Shop, clock: TestClock): Prom
     default: {
       // No set is so recent that the edit may not have known of it.
       clock.advance(2_001);
-      const values = { ...without(model.file, step.removed), ...step.values };
+      const edited = Object.entries(step.values).map(([field, value]) => [field, newValue(field, value, at)]);
+      const removed = step.removed.filter(field => model.wasEdited(field));
+      const values: Values = { ...without(model.file, removed), ...Object.fromEntries(edited) };
       const isStopped = step.kind === "edit while stopped";
       if (isStopped) await shop.t.daemon.close();
       await saveByRename(shop.file, JSON.stringify({ name: "shop", config: { svc: values } }, null, 2));
@@ -203,7 +222,7 @@ test(`${runs} random histories agree with a simple model in values, revisions, e
     for (const [at, step] of steps.entries()) {
       const { owner } = shop.t;
       hear();
-      await run(step, model, shop, clock);
+      await run(step, at, model, shop, clock);
       if (shop.t.owner !== owner) await shop.t.owner.call("config/watch", { repo: "shop", since: seen.at(-1) ?? 1 });
       await check(model, shop, at);
     }
