@@ -3,7 +3,7 @@ import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import { type Home, homeAt } from "../home/home.ts";
 import { privateFile } from "../home/prepare-home.ts";
 import { StartProgress } from "../home/start-progress.ts";
-import { defaultRescanInterval } from "../store/file-store.ts";
+import { defaultRescanInterval } from "../store/hand-edits/hand-edits.ts";
 import { type Clock, systemClock } from "../time/clock.ts";
 import { Yielding } from "../time/yielding.ts";
 import { ConfigService } from "./config/config-service.ts";
@@ -130,7 +130,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const drafts = await Drafts.open({
     file: privateFile(home, home.draftsFile, fileSystem),
     scopes,
-    hasRepository: id => store.has(id),
+    hasRepository: id => store.repositories.has(id),
     onChanged: changed => connections.publishDrafts(changed),
     onProblem,
   });
@@ -151,7 +151,14 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const runState = new RunState(held);
   const refusals = new Refusals(logger, audit);
   const yielding = new Yielding(clock);
-  const metrics = new Metrics({ version, startedAt, connections, store, refusals, yielding });
+  const metrics = new Metrics({
+    version,
+    startedAt,
+    connections,
+    repositories: store.repositories,
+    refusals,
+    yielding,
+  });
   const service = new ConfigService(store, scopes, yielding);
   const budget = new KeyBudget();
   const dispatch = createDispatch({
@@ -201,8 +208,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   }).begin();
 
   // What happens without a request: changes of the store, of the home's files, and of the home itself.
-  store.subscribe(event => {
-    logStoreEvent(logger, event, store.file(event.state.id));
+  store.events.subscribe(event => {
+    logStoreEvent(logger, event, store.repositories.get(event.state.id)?.file);
     if (event.kind === "changed") metrics.countChange(event.change.source);
     connections.publish(event, service, store);
     if (event.kind === "removed") drafts.dropRepository(event.state.id);

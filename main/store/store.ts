@@ -1,126 +1,254 @@
-import type { ConfigPath } from "../../shared/config-path.ts";
-import type { JsonValue } from "../../shared/json.ts";
-import type { FileText, IndexingProgress } from "../../shared/protocol.ts";
+import type { IndexingProgress } from "../../shared/protocol.ts";
+import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import type { Scopes } from "../scopes/scopes.ts";
-import type { Turn } from "../time/yielding.ts";
-import type { LastChangeOf } from "./history/last-changes.ts";
-import type { HistoryGroup, MergedHistoryOptions, UnavailableHistory } from "./history/merged-history.ts";
-import type {
-  Actor,
-  Applied,
-  ChangeRequest,
-  HistoryRecord,
-  NewRepository,
-  PastConfig,
-  Position,
-  Recognition,
-  RecordedChange,
-  RepositoryState,
-  RepositorySummary,
-  StoreEvent,
-  ValueSource,
-  WaitingValue,
-} from "./types.ts";
-import type { PreviewedValue } from "./values/scope-preview.ts";
+import type { Clock } from "../time/clock.ts";
+import type { StoreContext } from "./context.ts";
+import { StoreEvents } from "./events.ts";
+import { HandEdits, listRepositoryFiles } from "./hand-edits/hand-edits.ts";
+import { Forgettings } from "./history/forgettings.ts";
+import type { Retention } from "./history/journal.ts";
+import { Journals } from "./history/journals.ts";
+import { LastChanges } from "./history/last-changes.ts";
+import { type CommitLog, formatPosition } from "./log/commit-log.ts";
+import { FileLog } from "./log/file-log.ts";
+import { KeptEntries } from "./log/kept-entries.ts";
+import { MirrorSchedule } from "./mirror/mirror-schedule.ts";
+import {
+  type MissedEntries,
+  missedEntries,
+  nothingMissed,
+  recoverHistories,
+  removedIds,
+} from "./mirror/missed-entries.ts";
+import { RemovedFiles } from "./repository/removed-files.ts";
+import { type OpenedRepository, Repositories } from "./repository/repositories.ts";
+import { Repository } from "./repository/repository.ts";
+import { RepositoryFiles } from "./repository/repository-files.ts";
+import { Roster } from "./roster.ts";
+import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
+import type { Position, RepositorySummary, StorePaths } from "./types.ts";
+import type { TrustedValues } from "./values/trusted-values.ts";
 
-/**
- * The store's port. The operations (config-service.ts) know only this interface and nothing of files; a store on another engine would
- * implement it. States are immutable: a change creates a new one, so a state can be the key of a cache.
- *
- * Functions that read a history yield by their `turn`; without one they do not yield.
- */
-export interface RepositoryStore {
-  /** Whether the repository exists. */
-  has(id: string): boolean;
-  /** Ids in no particular order. */
-  ids(): Iterable<string>;
-  /** The state if it is in memory, so that the hot path needs no await. */
-  peek(id: string): RepositoryState | undefined;
-  /** The state, read if necessary; undefined if the repository does not exist. */
-  read(id: string): Promise<RepositoryState | undefined>;
-  /** A summary of every repository. Waits for files that are being read. */
-  summaries(): Promise<readonly RepositorySummary[]>;
-  /** The progress of the first read of files, which `summaries` waits for; undefined when it is complete. */
-  readonly indexing: IndexingProgress | undefined;
-  /** The file with the repository's values; undefined if the repository does not exist. */
-  file(id: string): string | undefined;
-  /**
-   * The place of a value in the repository's file, once the file has it; only the file if it has no such value. Undefined if the
-   * repository does not exist.
-   */
-  source(id: string, scope: string, field: string): Promise<ValueSource | undefined>;
-  /** Whether the active value is the one in the repository's file, and not the last valid one. */
-  isFromFile(id: string, scope: string, field: string): boolean;
-  /** The newest revision known now; 0 if the repository does not exist. */
-  revision(id: string): number;
-  /** The oldest revision after which all revisions are kept; 0 if the repository does not exist. */
-  oldest(id: string): number;
-  /** Why answers may be outdated and changes are refused, as a sentence; undefined if neither is the case. */
-  readonly problem: string | undefined;
+export interface StoreOptions {
+  readonly paths: StorePaths;
+  readonly scopes: Scopes;
+  readonly trust: TrustedValues;
+  /** Only if several machines share the log; otherwise the home has a log of its own. */
+  readonly shared?: SharedStoreOptions;
+  /** How much of each repository's history is kept. */
+  retention(): Retention;
+  readonly fileSystem?: FileSystem;
+  readonly clock: Clock;
+  /** Throws if the home is no longer this daemon's. */
+  assertHeld(): void;
+  /** Milliseconds between two rescans of the folder. */
+  readonly rescanInterval?: number;
+  /** The maximum of repositories kept in memory; the values of others are read on request. */
+  readonly mostOpen?: number;
+  /** Reports the progress of recovery after a crash, during `open`. */
+  onRecovering?(progress: IndexingProgress): void;
+  /** Called when `indexing` has progressed. */
+  onIndexing?(): void;
+  /** Called for problems that belong into the daemon's log and that no caller learns of. */
+  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+}
+
+/** The repositories of a home: a log that is the source of truth, and for each repository a history and a JSON file that follow it. */
+export class Store {
+  readonly log: CommitLog;
+  readonly trust: TrustedValues;
+  readonly events: StoreEvents;
+  readonly repositories: Repositories;
+  readonly roster: Roster;
+  readonly lastChanges = new LastChanges();
+  readonly forgettings: Forgettings;
+  readonly #context: StoreContext;
+  readonly #options: StoreOptions;
+  readonly #journals: Journals;
+  readonly #mirrors: MirrorSchedule;
+  readonly #kept: KeptEntries;
+  readonly #handEdits: HandEdits;
+  readonly #shared: SharedStore | undefined;
+  /** For repositories that are opened during the start. */
+  #missed: MissedEntries;
+  /** Whether the start is complete. */
+  #isStarted = false;
+
+  private constructor(context: StoreContext, options: StoreOptions, journals: Journals, missed: MissedEntries) {
+    this.#context = context;
+    this.#options = options;
+    this.#journals = journals;
+    this.#missed = missed;
+    this.log = context.log;
+    this.trust = context.trust;
+    this.events = new StoreEvents(context);
+    const { events } = this;
+    this.repositories = new Repositories(context, {
+      mostOpen: options.mostOpen,
+      make: (id, known) => this.#make(id, known),
+      onEvict: ({ id, journal }) => {
+        journals.keep(id, journal);
+        this.lastChanges.drop(id);
+      },
+      onDrop: repository => this.#drop(repository),
+    });
+    const { repositories } = this;
+    events.subscribe(event => {
+      if (event.kind === "changed") this.lastChanges.note(event.state.id, event.change);
+      repositories.saveIndexSoon();
+    });
+    this.#kept = new KeptEntries(
+      context,
+      () => [...this.forgettings.numbers, ...(this.#shared?.numbers ?? [])],
+      () => void this.#shared?.shortener.shortenIfLong(),
+    );
+    this.#mirrors = new MirrorSchedule(context.clock, this.#kept);
+    this.forgettings = new Forgettings(context, repositories, this.#kept, () => this.#shared?.shortener);
+    const { scopes, leastBytes } = options.shared ?? {};
+    const parts = { repositories, journals, kept: this.#kept, forgettings: this.forgettings, events };
+    this.#shared = scopes && new SharedStore(context, { ...parts, scopes }, leastBytes);
+    scopes?.begin(context.log, () => this.reinterpret());
+    const reconciled = () => this.#handEdits.reconciled;
+    this.roster = new Roster(context, { repositories, shared: this.#shared, reconciled, events });
+    this.#handEdits = new HandEdits(context, {
+      rescanInterval: options.rescanInterval,
+      repositories,
+      adopt: (ids, onRead) => this.roster.adopt(ids, onRead),
+      onIndexing: () => options.onIndexing?.(),
+    });
+  }
+
+  /** Reads the index and lists the folders, but reads no repository's file or journal; `watchFiles` reads those that differ. */
+  static async open(options: StoreOptions): Promise<Store> {
+    const { paths, scopes, trust, clock, onProblem, assertHeld, shared, fileSystem = realFileSystem } = options;
+    const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem };
+    const opened = await (shared?.openLog(logOptions) ?? FileLog.open(logOptions));
+    const { log } = opened;
+    const removedFiles = new RemovedFiles(paths.removed, fileSystem, clock);
+    const context = { log, scopes, trust, paths, removedFiles, fileSystem, clock, onProblem };
+    const journals = await Journals.list(context, () => options.retention());
+    const store = new Store(context, options, journals, missedEntries(opened));
+    await store.#start();
+    return store;
+  }
+
+  async #start(): Promise<void> {
+    const { paths } = this.#context;
+    const { repositories, forgettings } = this;
+    const there = await listRepositoryFiles(paths.repositories);
+    for (const entry of await repositories.begin(there, removedIds(this.#missed.entries))) {
+      this.#handEdits.follow(entry);
+    }
+    await recoverHistories(this.#context, repositories, this.#kept, forgettings, this.#missed, progress =>
+      this.#options.onRecovering?.(progress),
+    );
+    this.#missed = nothingMissed;
+    this.#isStarted = true;
+    await this.#shared?.follow(() => {
+      for (const repository of repositories.allOpened()) repository.retry();
+    });
+  }
+
+  /** Starts to watch for edits by hand, beginning with earlier ones. Call it once the daemon is ready: it reads every file's stamp. */
+  watchFiles(): void {
+    this.#handEdits.start();
+  }
+
   /** The log's present position: later changes have later positions. */
-  readonly position: Position;
-  /**
-   * The revision that a repository had at a position of this log. Throws RepoconfError 1102, or 1110 if later revisions cannot be
-   * read.
-   */
-  revisionAt(id: string, position: Position, turn?: Turn): Promise<number>;
-  /** Distinguishes a repository from earlier ones with the same id; known once it is loaded. */
-  lineage(id: string): string;
-  /**
-   * The changes after revision `after` up to the newest, oldest first. Throws RepoconfError 1102, 1110 if they are no
-   * longer kept, 1112 if there is no such revision yet.
-   */
-  changes(id: string, after: number, turn?: Turn): AsyncGenerator<RecordedChange>;
-  /** The kept history from revision `from` backwards, newest first. Throws RepoconfError 1102, or 1110 where it is damaged. */
-  history(id: string, from: number, turn?: Turn): AsyncGenerator<HistoryRecord>;
-  /**
-   * The histories of several repositories as one, newest first by place in the log; entries older than the log follow, one repository
-   * after the other. `since`: milliseconds since 1970; older entries may be left out.
-   */
-  mergedHistory(
-    ids: Iterable<string>,
-    options: Pick<MergedHistoryOptions, "after" | "since" | "turn">,
-  ): AsyncGenerator<HistoryGroup | UnavailableHistory>;
-  /** The last change of each field. Throws RepoconfError 1102 or 1108. */
-  lastChanges(id: string, turn?: Turn): Promise<LastChangeOf>;
-  /** The stored values at a revision. Throws RepoconfError 1102, 1110 or 1112. */
-  configAt(id: string, revision: number, turn?: Turn): Promise<PastConfig>;
-  /** Erases the values that a field had before its present one. Throws RepoconfError 1102, 1108 or 1110. */
-  forget(id: string, path: ConfigPath, actor: Actor): Promise<void>;
-  /**
-   * Gives `decide` the newest state and applies its edits, durably and visible together, as one revision.
-   * `decide` may run more than once and must be pure. Throws RepoconfError 1102, 1106, 1107 or 1108.
-   */
-  apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>>;
-  /** As `apply` on several repositories, all or none: if any `decide` refuses or any write fails, nothing is changed. */
-  applyTogether<Answer>(requests: ReadonlyMap<string, ChangeRequest<Answer>>): Promise<Map<string, Applied<Answer>>>;
-  /** The text of the file with the values. Throws RepoconfError 1102. */
-  readText(id: string): Promise<FileText>;
-  /** Replaces that text, as an edit by hand does. Returns false if it is not `expected` any more. Throws RepoconfError 1102 or 1108. */
-  writeText(id: string, text: string, expected: string | null): Promise<boolean>;
-  /** Rewrites the file from the active values. Returns where the replaced file is kept. Throws RepoconfError 1102, 1106 or 1108. */
-  restoreText(id: string): Promise<string | undefined>;
-  /** Throws RepoconfError 1111 if the id or the in-tree path is in use, 1101 if a path cannot be used, 1108. */
-  add(repository: NewRepository): Promise<RepositorySummary & Recognition>;
-  /** Throws RepoconfError 1102, 1106, 1108 or 1111. */
-  update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary>;
-  /** Removes the repository and moves its file, if there is one, to `removed/`. Returns its path. Throws RepoconfError 1102 or 1108. */
-  remove(id: string): Promise<string | undefined>;
-  /** The values in a repository's present file that are not trusted yet. Throws RepoconfError 1102. */
-  waiting(id: string): Promise<readonly WaitingValue[]>;
-  /**
-   * Trusts the waiting value of a field, identified by its hash. Returns the revision in which it is active. Throws RepoconfError 1102,
-   * 1104 if that value is not waiting any more, 1106 or 1108.
-   */
-  accept(id: string, path: ConfigPath, hash: string): Promise<number>;
-  /** See `previewScope`. Reads the file first. Throws RepoconfError 1102. */
-  previewScope(id: string, scopes: Scopes, name: string): Promise<readonly PreviewedValue[]>;
-  /** Whether a value that runs as a command may become active: the repository is not in-tree, or the value is trusted. */
-  isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean;
-  /** Calls `listener` with every change, once it is durable and visible, in the order of the log. */
-  subscribe(listener: (event: StoreEvent) => void): void;
+  get position(): Position {
+    return formatPosition(this.log.id, this.log.newest);
+  }
+
+  /** Why answers may be outdated, changes are refused, or scopes are not shared, one sentence each. */
+  get problems(): readonly string[] {
+    const { problem } = this.log;
+    return [...(problem === undefined ? [] : [problem]), ...(this.#options.shared?.scopes.problems ?? [])];
+  }
+
+  /** The progress of the first read of files, which `summaries` waits for; undefined when it is complete. */
+  get indexing(): IndexingProgress | undefined {
+    return this.#handEdits.indexing;
+  }
+
+  /** A summary of every repository. Waits for files that are being read. */
+  async summaries(): Promise<readonly RepositorySummary[]> {
+    await this.#handEdits.reconciled;
+    return [...this.repositories.ids()].flatMap(id => this.repositories.summary(id) ?? []);
+  }
+
+  /** Call after the scope files were read: sends people's edits of them to the other machines. */
+  shareScopes(): void {
+    void this.#options.shared?.scopes.share();
+  }
+
   /** Call when the rules for values have changed: checks the stored values again. */
-  reinterpret(): void;
+  reinterpret(): void {
+    for (const repository of this.repositories.allOpened()) {
+      this.repositories.touch(repository);
+      void repository.reinterpret();
+    }
+  }
+
   /** Finishes pending work, then closes the store. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    const { repositories, log, trust } = this;
+    this.roster.close();
+    repositories.close();
+    this.#kept.close();
+    this.#shared?.close();
+    await this.#handEdits.close();
+    for (const repository of repositories.allOpened()) await repository.idle();
+    await this.#mirrors.drain();
+    for (const repository of repositories.allOpened()) await repository.endReplaced();
+    this.#mirrors.close();
+    // First apply the edits that were found meanwhile.
+    for (const repository of repositories.allOpened()) await repository.idle();
+    try {
+      await log.seal();
+      await this.#kept.release();
+    } catch (error) {
+      const message = "the log could not be cleaned up; the next start takes longer";
+      this.#context.onProblem(message, { error: String(error) });
+    }
+    await log.close();
+    await this.#options.shared?.scopes.idle();
+    await repositories.saveIndex();
+    await trust.saved();
+  }
+
+  #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository): Repository {
+    const { lost, isCopy, commits: all } = this.#missed;
+    const given = {
+      id,
+      files: () => files ?? new RepositoryFiles(id, this.#context, { isExpected: this.#isStarted, indexed }),
+      journal: () => this.#journals.open(id),
+      indexed,
+      addedBy,
+      missed: { commits: commits ?? all.get(id) ?? [], lost, isCopy },
+    };
+    const repository: Repository = new Repository(this.#context, given, {
+      publish: event => this.events.publish(event),
+      onMetadata: state => this.#handEdits.follow(state),
+      onBehind: () => {
+        // It may have been evicted while somebody was about to change it.
+        this.repositories.touch(repository);
+        this.#mirrors.want(repository);
+      },
+      onLevel: () => {
+        this.#mirrors.drop(repository);
+        if (repository.keptFrom === undefined) this.#kept.repositories.delete(repository);
+      },
+    });
+    return repository;
+  }
+
+  #drop(repository: Repository): void {
+    const { id, journal, state } = repository;
+    this.trust.drop(id);
+    this.lastChanges.drop(id);
+    this.#journals.keep(id, journal);
+    this.#handEdits.follow(state, true);
+    this.#mirrors.drop(repository);
+    this.#kept.repositories.delete(repository);
+  }
 }

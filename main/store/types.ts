@@ -16,6 +16,18 @@ export type LogNumber = number;
 /** An entry's number with the id of its log, as text. Watchers resume from it. */
 export type Position = string;
 
+/** The paths in the home that the store uses. */
+export interface StorePaths {
+  readonly repositories: string;
+  readonly journal: string;
+  readonly log: string;
+  readonly temporary: string;
+  readonly removed: string;
+  readonly indexFile: string;
+  /** The schema that a new repository's file names as its `$schema`. */
+  readonly repositorySchemaFile: string;
+}
+
 /** A field that a revision changed. With `forgotten`, the earlier value is unknown, and the later one too if it is absent. */
 export interface RecordedDifference extends StoredDifference {
   readonly forgotten?: true;

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { realFileSystem } from "../../main/files/file-system.ts";
 import type { Committed, FollowedEntry } from "../../main/store/log/commit-log.ts";
-import { parseStreamAddress } from "../../main/store/shared/stream-address.ts";
-import { StreamLog } from "../../main/store/shared/stream-log.ts";
+import { parseStreamAddress } from "../../main/store/shared/stream/stream-address.ts";
+import { StreamLog } from "../../main/store/shared/stream/stream-log.ts";
 import { type Clock, systemClock } from "../../main/time/clock.ts";
 import { type TestLog, testLog, timeoutOf } from "./commit-log-contract.ts";
 import type { TestServer } from "./nats-server.ts";

@@ -173,9 +173,9 @@ export const mutants: readonly Mutant[] = [
   {
     ...bounded,
     removed: "releasing events after they are sent (200 kB of each are kept)",
-    find: "  publish(event: StoreEvent, service: ConfigService, store: RepositoryStore): void {\n",
+    find: "  publish(event: StoreEvent, service: ConfigService, store: Store): void {\n",
     replace:
-      "  publish(event: StoreEvent, service: ConfigService, store: RepositoryStore): void {\n    this.kept ??= [];\n    this.kept.push(Buffer.alloc(200_000, 1));\n",
+      "  publish(event: StoreEvent, service: ConfigService, store: Store): void {\n    this.kept ??= [];\n    this.kept.push(Buffer.alloc(200_000, 1));\n",
   },
   {
     ...bounded,

@@ -126,8 +126,8 @@ export const mutants: readonly Mutant[] = [
     ...rightsReview,
     removed: "the rights check before list reads anything",
     file: "main/daemon/config/config-service.ts",
-    find: "    this.#assertVisible(caller, repo);\n    const state = this.#store.peek(repo)",
-    replace: "    const state = this.#store.peek(repo)",
+    find: "    this.#assertVisible(caller, repo);\n    const state = this.#store.repositories.peek(repo)",
+    replace: "    const state = this.#store.repositories.peek(repo)",
     name: "nothing is read",
   },
   {

@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...sharedLog,
     removed: "the expected sequence number of an appended message",
-    file: "main/store/shared/stream-session.ts",
+    file: "main/store/shared/stream/stream-session.ts",
     find: "expect: { lastSequence: after }, ",
     replace: "",
     name: "decide one after the other",
@@ -34,7 +34,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...streamLog,
     removed: "the refusal of a decision made before another change of the same repository",
-    file: "main/store/shared/stream-conflicts.ts",
+    file: "main/store/shared/stream/stream-conflicts.ts",
     find: "    if (newest <= after) return undefined;",
     replace: "    if (newest >= 0) return undefined;",
     name: "rejects a change decided before",
@@ -42,7 +42,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...streamLog,
     removed: "recognizing our own message by its id when it is delivered",
-    file: "main/store/shared/stream-log.ts",
+    file: "main/store/shared/stream/stream-log.ts",
     find: "    if (message.id === inFlight?.id) return this.#commitOwn(inFlight, message.sequence);\n",
     replace: "",
     name: "recognizes a message by its id",
@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...streamLog,
     removed: "checking that the stream is the one that the home follows",
-    file: "main/store/shared/stream-log.ts",
+    file: "main/store/shared/stream/stream-log.ts",
     find: "    if (session.id !== this.id)",
     replace: "    if (session.id === sequence)",
     name: "does not continue with a stream that lost",
@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...streamLog,
     removed: "checking that messages are consecutive",
-    file: "main/store/shared/stream-log.ts",
+    file: "main/store/shared/stream/stream-log.ts",
     find: "content.first === this.newest + 1 && ",
     replace: "content.first >= 0 && ",
     name: "stops at a message that no daemon published",
@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...streamLog,
     removed: "the previous message's id in each message, which detects a diverged replica",
-    file: "main/store/shared/stream-log.ts",
+    file: "main/store/shared/stream/stream-log.ts",
     find: " && content.previous === this.#applied.message",
     replace: "",
     name: "stops at a message that no daemon published",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...streamLog,
     removed: "validating the name of a scope from the stream",
-    file: "main/store/shared/stream-content.ts",
+    file: "main/store/shared/stream/stream-content.ts",
     find: `  if (typeof name !== "string" || !isOwnScopeName(name)) return false;\n`,
     replace: "",
     name: "stops at a message that no daemon published",
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...sharedLogGrowth,
     removed: "continuing from a snapshot if required messages are missing",
-    file: "main/store/shared/stream-log.ts",
+    file: "main/store/shared/stream/stream-log.ts",
     find: "    if (resumesAtSnapshot) this.#skipTo(content.first);\n",
     replace: "",
     name: "is applied by a daemon that was away",
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
     ...sharedLogGrowth,
     removed: "erasing values on other machines too",
     file: "main/store/history/forgettings.ts",
-    find: "    this.#options.shortener()?.watchForgetting();\n    await this.follow();",
+    find: "    this.#shortener()?.watchForgetting();\n    await this.follow();",
     replace: "    this.#unfollowed.delete(number);",
     name: "removes a value from every message",
   },
@@ -106,9 +106,9 @@ export const mutants: readonly Mutant[] = [
   {
     ...sharedLogGrowth,
     removed: "compacting a long stream",
-    file: "main/store/file-store.ts",
-    find: "      void this.#shortener?.shortenIfLong();\n",
-    replace: "",
+    file: "main/store/store.ts",
+    find: "() => void this.#shared?.shortener.shortenIfLong(),",
+    replace: "() => {},",
     name: "drops its beginning",
   },
   {
@@ -139,9 +139,9 @@ export const mutants: readonly Mutant[] = [
   {
     ...sharedLogScopes,
     removed: "checking values against the scopes of other machines",
-    file: "main/store/file-store.ts",
-    find: "options.sharedScopes?.begin(log, () => store.reinterpret());",
-    replace: "options.sharedScopes?.begin(log, () => {});",
+    file: "main/store/store.ts",
+    find: "scopes?.begin(context.log, () => this.reinterpret());",
+    replace: "scopes?.begin(context.log, () => {});",
     name: "take their values out of service",
   },
 ];

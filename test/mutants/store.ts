@@ -63,8 +63,8 @@ export const mutants: readonly Mutant[] = [
   {
     ...eviction,
     removed: "evicting unused repositories",
-    find: "if (oldest.isAtRest) this.#drop(oldest);",
-    replace: `if (oldest.id === "") this.#drop(oldest);`,
+    find: "if (oldest.isAtRest) this.#evict(oldest);",
+    replace: `if (oldest.id === "") this.#evict(oldest);`,
   },
   {
     promise: "store",
@@ -103,9 +103,9 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "store",
     removed: "not opening repositories that nobody requests",
-    file: "main/store/file-store.ts",
-    find: "      store.#handEdits.follow(entry);\n",
-    replace: "      store.#handEdits.follow(entry);\n      store.#repositories.get(entry.id);\n",
+    file: "main/store/store.ts",
+    find: "      this.#handEdits.follow(entry);\n",
+    replace: "      this.#handEdits.follow(entry);\n      repositories.get(entry.id);\n",
     test: "test/e2e/daemon-memory.test.ts",
     name: "takes at most two kilobytes",
   },

@@ -84,7 +84,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "main/store/hand-edits/file-intake.ts",
-        find: "point.newest === 0 || this.#served.options.addedBy !== undefined;",
+        find: "point.newest === 0 || this.#served.given.addedBy !== undefined;",
         replace: "point.newest === 0;",
       },
     ],

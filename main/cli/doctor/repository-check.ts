@@ -11,8 +11,8 @@ import {
   type RepositoryContent,
   RepositoryFiles,
   type RepositoryMetadata,
-  type StoreFolders,
 } from "../../store/repository/repository-files.ts";
+import type { StorePaths } from "../../store/types.ts";
 import { interpretConfig, type Rules } from "../../store/values/interpret.ts";
 import type { TrustedValues } from "../../store/values/trusted-values.ts";
 import { systemClock } from "../../time/clock.ts";
@@ -34,11 +34,11 @@ export interface CheckedRepository {
 /** Reads a repository's files as the daemon does at its start. Changes nothing. */
 export async function checkRepository(
   id: string,
-  folders: StoreFolders,
+  paths: StorePaths,
   scopes: Scopes,
   trust: TrustedValues,
 ): Promise<CheckedRepository> {
-  const { home, tree, content } = await readFiles(id, folders);
+  const { home, tree, content } = await readFiles(id, paths);
   const values = tree ?? home;
   const stamps = { home: home.stamp, tree: tree?.stamp };
   if (content.kind === "broken") {
@@ -97,8 +97,9 @@ interface ReadFiles {
  * Reads each file separately, the work tree's like a file in a home: `RepositoryFiles.refresh` cleans up in the work tree, so only the
  * process that holds the lock may call it.
  */
-async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> {
-  const files = new RepositoryFiles(id, folders, realFileSystem, systemClock);
+async function readFiles(id: string, paths: StorePaths): Promise<ReadFiles> {
+  const system = { fileSystem: realFileSystem, clock: systemClock };
+  const files = new RepositoryFiles(id, { paths, ...system });
   const { home } = files;
   await home.refresh();
   const { content } = files;
@@ -106,12 +107,10 @@ async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> 
     return { home, content };
   const { metadata } = content;
   const treeId = basename(inTreeFileName, ".json");
-  const treeFiles = new RepositoryFiles(
-    treeId,
-    { ...folders, repositories: content.metadata.path },
-    realFileSystem,
-    systemClock,
-  );
+  const treeFiles = new RepositoryFiles(treeId, {
+    paths: { ...paths, repositories: content.metadata.path },
+    ...system,
+  });
   const tree = treeFiles.home;
   await tree.refresh();
   // A branch without the file has no stored values.

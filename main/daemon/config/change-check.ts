@@ -7,7 +7,7 @@ import { limits } from "../../../shared/limits.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { applyValueEdits, nestsDeeper, type ValueEdit } from "../../../shared/value-edit.ts";
 import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { RepositoryState } from "../../store/types.ts";
 import type { Caller } from "../keys/caller.ts";
 import { jsonBytes } from "../socket/measure.ts";
@@ -42,10 +42,10 @@ export interface Decision {
 
 /** Decides which values of a request a repository takes: rights, schemas, trust, rules across fields, compare and set. */
 export class ChangeCheck {
-  readonly #store: Pick<RepositoryStore, "isTrusted">;
+  readonly #store: Pick<Store, "trust">;
   readonly #scopes: Scopes;
 
-  constructor(store: Pick<RepositoryStore, "isTrusted">, scopes: Scopes) {
+  constructor(store: Pick<Store, "trust">, scopes: Scopes) {
     this.#store = store;
     this.#scopes = scopes;
   }
@@ -109,7 +109,7 @@ export class ChangeCheck {
 
   #checkField(
     caller: Caller,
-    { id: repo, stored = {} }: RepositoryState,
+    { id: repo, stored = {}, inTree }: RepositoryState,
     path: string,
     value: JsonValue | undefined,
     source: ConfigChangeRequest["source"],
@@ -124,7 +124,8 @@ export class ChangeCheck {
       const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
       // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust.
       const isFree = source !== "restore" || !field.isCommand || isServed;
-      return isFree || this.#store.isTrusted(repo, split, value) ? { ...split, value } : untrustedValue(path, repo);
+      const isTrusted = isFree || !inTree || this.#store.trust.has(repo, this.#scopes, split, value);
+      return isTrusted ? { ...split, value } : untrustedValue(path, repo);
     }
     const { message, path: pointer, rule, given } = problem;
     return new RepoconfError(1103, `${path} ${message}.`, {

@@ -7,7 +7,9 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { ChangedRepository, DescribedValue } from "../../../shared/protocol.ts";
 import type { ValueEdit } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import { configAt } from "../../store/history/repository-history.ts";
+import { changeTogether } from "../../store/repository/commit-together.ts";
+import type { Store } from "../../store/store.ts";
 import type { Applied, ChangeRequest, Mirrored } from "../../store/types.ts";
 import { isForgotten, valueByAnyName } from "../../store/values/renamed-fields.ts";
 import type { Caller } from "../keys/caller.ts";
@@ -31,11 +33,11 @@ export interface ConfigChangeResult {
 
 /** Writes configuration: rights, schemas, rules across fields, compare and set (spec 4.2; docs/protocol.md, "set"). */
 export class ConfigChanges {
-  readonly #store: RepositoryStore;
+  readonly #store: Store;
   readonly #scopes: Scopes;
   readonly #check: ChangeCheck;
 
-  constructor(store: RepositoryStore, scopes: Scopes) {
+  constructor(store: Store, scopes: Scopes) {
     this.#store = store;
     this.#scopes = scopes;
     this.#check = new ChangeCheck(store, scopes);
@@ -71,8 +73,8 @@ export class ConfigChanges {
   /** Restores the stored values that fields had at a revision; unsets those that had none. Throws RepoconfError 1110 or 1112. */
   async restore(caller: Caller, { repo, to, fields, ...options }: RestoreRequest): Promise<ConfigChangeResult> {
     if (!this.#canWrite(caller, repo)) return { result: [], errors: [notWritable(repo)] };
-    const { config: past, forgotten } = await this.#store.configAt(repo, to);
-    const state = await this.#store.read(repo);
+    const { config: past, forgotten } = await configAt(await this.#store.repositories.load(repo), to);
+    const state = await this.#store.repositories.read(repo);
     const present = state?.stored ?? {};
     const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
     // If the request names such a field, it is an error; otherwise the field is skipped and listed in the result.
@@ -110,7 +112,8 @@ export class ConfigChanges {
     request: ConfigChangeRequest,
   ): Promise<{ entry?: ChangedRepository; errors: readonly RepoconfError[] }> {
     try {
-      const applied = await this.#store.apply(repo, this.#changeRequest(caller, request));
+      const repository = this.#store.repositories.require(repo);
+      const applied = await repository.change(this.#changeRequest(caller, request));
       const entry = this.#entry(applied, request);
       return { ...(entry !== undefined && { entry }), errors: applied.answer.errors };
     } catch (error) {
@@ -125,7 +128,11 @@ export class ConfigChanges {
   ): Promise<ConfigChangeResult> {
     try {
       const change = this.#changeRequest(caller, request);
-      const outcomes = await this.#store.applyTogether(new Map(repos.map(repo => [repo, change])));
+      const outcomes = await changeTogether(
+        this.#store.repositories,
+        this.#store.log,
+        new Map(repos.map(repo => [repo, change])),
+      );
       const applied = repos.flatMap(repo => outcomes.get(repo) ?? []);
       const errors = applied.flatMap(({ answer }) => answer.errors);
       return { result: errors.length > 0 ? [] : applied.flatMap(one => this.#entry(one, request) ?? []), errors };
@@ -170,7 +177,7 @@ export class ConfigChanges {
   }
 
   #canWrite(caller: Caller, repo: string): boolean {
-    return this.#store.has(repo) && allowsAnyField(caller.grants, "write", repo, this.#scopes.paths());
+    return this.#store.repositories.has(repo) && allowsAnyField(caller.grants, "write", repo, this.#scopes.paths());
   }
 
   /** If the field was renamed, the message names the new one, provided that the caller may write it. */

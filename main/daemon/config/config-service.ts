@@ -13,7 +13,8 @@ import type {
   RepositoryEntry,
 } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import { configAt, historyFrom } from "../../store/history/repository-history.ts";
+import type { Store } from "../../store/store.ts";
 import type {
   LastChange,
   RecordedChange,
@@ -39,14 +40,14 @@ export interface ListRequest {
 /** A last change as the caller may see it. */
 type LastChangeSeen = Omit<LastChange, "actor"> & { readonly actor: string };
 
-/** Returns repositories and their configuration as a caller may see them. Knows the store's interface, but no transport. */
+/** Returns repositories and their configuration as a caller may see them. Knows the store, but no transport. */
 export class ConfigService {
-  readonly #store: RepositoryStore;
+  readonly #store: Store;
   readonly #scopes: Scopes;
   readonly #views: ConfigViews;
   readonly #yielding: Yielding;
 
-  constructor(store: RepositoryStore, scopes: Scopes, yielding: Yielding) {
+  constructor(store: Store, scopes: Scopes, yielding: Yielding) {
     this.#store = store;
     this.#scopes = scopes;
     this.#views = new ConfigViews(scopes);
@@ -57,7 +58,7 @@ export class ConfigService {
   async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number; isShared: boolean }> {
     const { repo, revision } = request;
     this.#assertVisible(caller, repo);
-    const state = this.#store.peek(repo) ?? (await this.#store.read(repo));
+    const state = this.#store.repositories.peek(repo) ?? (await this.#store.repositories.read(repo));
     if (state === undefined) throw unknownRepository(repo);
     const readable = this.#views.readable(state, caller.grants);
     if (Object.keys(readable).length === 0) throw unknownRepository(repo);
@@ -86,7 +87,11 @@ export class ConfigService {
 
   /** The values at that revision, with the current schemas and defaults; erased values are omitted. */
   async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
-    const past = await this.#store.configAt(repo, revision, this.#yielding.begin(caller.keyId));
+    const past = await configAt(
+      await this.#store.repositories.load(repo),
+      revision,
+      this.#yielding.begin(caller.keyId),
+    );
     const named = withNewNames(past.config, this.#scopes).config;
     const known = filterConfig(named, (scope, field) => this.#scopes.field(scope, field) !== undefined);
     const config = filterConfig(
@@ -100,14 +105,15 @@ export class ConfigService {
   async explain(caller: Caller, repo: string, path: string): Promise<Explanation> {
     const { config } = await this.list(caller, { repo, field: path });
     const split = splitConfigPath(path);
-    const state = await this.#store.read(repo);
+    const state = await this.#store.repositories.read(repo);
     const value = split && configValue(config, split.scope, split.field);
     if (split === undefined || state === undefined || value === undefined) throw unknownRepository(repo);
     const { scope, field } = split;
     const stored = configValue(state.stored ?? {}, scope, field);
-    const refused = !this.#store.isFromFile(repo, scope, field);
+    const repository = this.#store.repositories.require(repo);
+    const refused = !repository.isFromFile(scope, field);
     // Only the owner may know where the home is.
-    const source = caller.owner ? await this.#store.source(repo, scope, field) : undefined;
+    const source = caller.owner ? await repository.source(scope, field) : undefined;
     const change = (await this.lastChanges(caller, repo))(path);
     return {
       value,
@@ -128,7 +134,7 @@ export class ConfigService {
     repo: string,
     turn: Turn = this.#yielding.begin(caller.keyId),
   ): Promise<(path: string) => LastChangeSeen | undefined> {
-    const lastChange = await this.#store.lastChanges(repo, turn);
+    const lastChange = await this.#store.lastChanges.of(await this.#store.repositories.load(repo), turn);
     return path => {
       try {
         const change = allows(caller.grants, "read", repo, path) ? lastChange(path) : undefined;
@@ -206,7 +212,8 @@ export class ConfigService {
   /** A repository's history as the caller may see it, newest first. Throws RepoconfError 1011, 1102 or 1110. */
   async *history(caller: Caller, repo: string, from: number, path?: string): AsyncGenerator<HistoryEntry> {
     await this.#assertReadable(caller, repo, path);
-    for await (const record of this.#store.history(repo, from, this.#yielding.begin(caller.keyId))) {
+    const repository = await this.#store.repositories.load(repo);
+    for await (const record of historyFrom(repository, from, this.#yielding.begin(caller.keyId))) {
       const entry = viewRecord(caller, repo, record, path, this.#scopes.defaults);
       if (entry !== undefined) yield entry;
     }
@@ -219,7 +226,7 @@ export class ConfigService {
 
   async #assertReadable(caller: Caller, repo: string, path: string | undefined): Promise<void> {
     this.#assertVisible(caller, repo);
-    const state = await this.#store.read(repo);
+    const state = await this.#store.repositories.read(repo);
     const readable = state === undefined ? {} : this.#views.readable(state, caller.grants);
     if (Object.keys(readable).length === 0) throw unknownRepository(repo);
     const wanted = path === undefined ? undefined : requestedPath({ repo, field: path });
@@ -230,7 +237,7 @@ export class ConfigService {
     if (allowsEveryField(caller.grants, "read", summary.id)) return summary;
     if (!this.canSee(caller, summary.id)) return undefined;
     // Counts must not reveal fields that the key may not read, so the values are needed.
-    const state = await this.#store.read(summary.id);
+    const state = await this.#store.repositories.read(summary.id);
     return state && this.view(caller, state);
   }
 }

@@ -5,9 +5,9 @@ import { foundPart } from "../../../shared/query/found-part.ts";
 import { matchRepository, type RepositoryMatch } from "../../../shared/query/match-query.ts";
 import type { Query } from "../../../shared/query/parse-query.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import type { HistoryPlace } from "../../store/history/merged-history.ts";
+import { type HistoryPlace, mergedHistory } from "../../store/history/merged-history.ts";
 import { formatPosition } from "../../store/log/commit-log.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Turn } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
 import { viewRecord } from "./change-views.ts";
@@ -15,7 +15,7 @@ import type { ConfigService } from "./config-service.ts";
 import { sealPosition } from "./sealed-position.ts";
 
 export interface HistorySearchContext {
-  readonly store: RepositoryStore;
+  readonly store: Store;
   readonly service: ConfigService;
   readonly scopes: Scopes;
   readonly turn: Turn;
@@ -38,15 +38,15 @@ export async function* searchHistory(
   const since = Math.max(
     ...query.map(term => (term.kind === "since" && !term.isNot ? term.time : Number.NEGATIVE_INFINITY)),
   );
-  const [log = ""] = store.position.split(".");
   const schemaOf = (scope: string, field: string) => scopes.field(scope, field)?.schema;
-  for await (const revisionRead of store.mergedHistory(matches.keys(), { after, since, turn })) {
+  const found = mergedHistory(store.repositories, store.log, matches.keys(), { after, since, turn });
+  for await (const revisionRead of found) {
     const { repo } = revisionRead;
     const match = matches.get(repo);
     if ("error" in revisionRead) yield revisionRead;
     else if (match !== undefined) {
       const { number, revision, records } = revisionRead;
-      const position = number > 0 ? { position: sealPosition(formatPosition(log, number)) } : {};
+      const position = number > 0 ? { position: sealPosition(formatPosition(store.log.id, number)) } : {};
       const entries = records.flatMap(record => {
         const seen = viewRecord(caller, repo, record, undefined, scopes.defaults);
         const entry = seen && foundPart(query, match, seen, schemaOf);

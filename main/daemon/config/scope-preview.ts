@@ -4,7 +4,7 @@ import type { PreviewedEffect } from "../../../shared/protocol.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
 import { JsonTextError, readJsonText } from "../../files/json-text.ts";
 import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "../../scopes/scopes.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import { type PreviewedValue, sameEffect } from "../../store/values/scope-preview.ts";
 import { hashOfValue } from "../../store/values/trusted-values.ts";
 import { runInParts } from "../../time/turns.ts";
@@ -15,7 +15,7 @@ import type { Turn } from "../../time/yielding.ts";
  * person needs to see before accepting the scope. Throws RepoconfError 1101 if the schema cannot be used.
  */
 export async function previewInAll(
-  store: RepositoryStore,
+  store: Store,
   present: Scopes,
   { name, text, turn }: { readonly name: string; readonly text: string; readonly turn: Turn },
 ): Promise<PreviewedEffect[]> {
@@ -34,9 +34,10 @@ export async function previewInAll(
     if (sameEffect(before, schema) && hashOfValue(before?.default ?? null) === hashOfValue(schema.default)) continue;
     groupOf({ field: joinConfigPath(name, field), value: schema.default, stored: false, waits: false });
   }
-  for (const id of [...store.ids()].sort()) {
+  for (const id of [...store.repositories.ids()].sort()) {
     if (turn.isOver) await turn.pass();
-    for (const one of await store.previewScope(id, scopes, name).catch(ignoreRemoved)) groupOf(one).repos.push(id);
+    const values = await store.repositories.get(id)?.previewScope(scopes, name);
+    for (const one of values ?? []) groupOf(one).repos.push(id);
   }
   return commands.flatMap(([field, { schema }]) => {
     const path = joinConfigPath(name, field);
@@ -55,9 +56,4 @@ async function compiled(name: string, text: string): Promise<Scope> {
     if (!(error instanceof ScopeSchemaError || error instanceof JsonTextError)) throw error;
     throw new RepoconfError(1101, `This schema cannot be used: ${error.message}. Correct it and retry.`);
   }
-}
-
-function ignoreRemoved(error: unknown): readonly PreviewedValue[] {
-  if (error instanceof RepoconfError && error.code === 1102) return [];
-  throw error;
 }

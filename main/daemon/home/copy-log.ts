@@ -11,12 +11,13 @@ import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import { Settings, type SettingsValues } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
+import { changesAfter, configAt } from "../../store/history/repository-history.ts";
 import type { Commit, CommitLog } from "../../store/log/commit-log.ts";
 import { editsOf, whoOf } from "../../store/log/document-commits.ts";
 import { sharedLog } from "../../store/shared/shared-log.ts";
 import { sharedScopesFileName } from "../../store/shared/shared-scopes.ts";
-import { positionFileName } from "../../store/shared/stream-position.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import { positionFileName } from "../../store/shared/stream/stream-position.ts";
+import type { Store } from "../../store/store.ts";
 import { systemClock } from "../../time/clock.ts";
 import { HeldHome, HomeInUseError } from "./held-home.ts";
 import { openHomeStore } from "./home-store.ts";
@@ -65,10 +66,10 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
 export async function copyFromShared({ home, address, onProgress }: CopyOptions): Promise<number> {
   await using held = await holdHome(home);
   const count = await withStore(held, address, async store => {
-    if (store.problem !== undefined) throw new HomeError(store.problem);
-    const ids = [...store.ids()].sort();
+    if (store.log.problem !== undefined) throw new HomeError(store.log.problem);
+    const ids = [...store.repositories.ids()].sort();
     for (const id of ids) {
-      const state = await store.read(id);
+      const state = await store.repositories.read(id);
       if (state !== undefined) onProgress(id, state.revision, state.revision);
     }
     return ids.length;
@@ -110,7 +111,7 @@ async function holdHome(home: Home): Promise<Held> {
 async function withStore<Result>(
   { home, settings }: Held,
   address: string | undefined,
-  task: (store: RepositoryStore) => Promise<Result>,
+  task: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const problems: string[] = [];
   const onProblem = (message: string) => void problems.push(message);
@@ -132,7 +133,7 @@ async function withStore<Result>(
     onProblem,
   });
   try {
-    for (const id of store.ids()) await store.read(id);
+    for (const id of store.repositories.ids()) await store.repositories.read(id);
     return await task(store);
   } finally {
     await store.close();
@@ -140,12 +141,12 @@ async function withStore<Result>(
 }
 
 async function appendAll(
-  store: RepositoryStore,
+  store: Store,
   { home, settings }: Held,
   { address, onProgress }: CopyOptions,
   staging: string,
 ): Promise<number> {
-  const summaries = await Promise.all([...store.ids()].sort().map(id => store.read(id)));
+  const summaries = await Promise.all([...store.repositories.ids()].sort().map(id => store.repositories.read(id)));
   const inTree = summaries.flatMap(state => (state?.inTree ? [state.id] : []));
   if (inTree.length > 0)
     throw new HomeError(
@@ -155,10 +156,10 @@ async function appendAll(
   const digests = new Map<string, string>();
   {
     await using there = await readShared(home, address, settings, join(staging, "before"));
-    for (const id of store.ids()) {
+    for (const id of store.repositories.ids()) {
       const known = there.known.get(id);
       const from = known?.revision ?? 0;
-      const newest = store.revision(id);
+      const newest = store.repositories.revision(id);
       let digest = "";
       let group: Commit[] = [];
       let bytes = 0;
@@ -188,7 +189,7 @@ async function appendAll(
   await using there = await readShared(home, address, settings, join(staging, "after"));
   for (const [id, digest] of digests) {
     const shared = there.known.get(id);
-    const state = await store.read(id);
+    const state = await store.repositories.read(id);
     if (shared?.digest === digest && textOf(shared.values) === textOf(state?.stored ?? {})) continue;
     throw anotherRepository(id, home, address);
   }
@@ -198,18 +199,16 @@ async function appendAll(
 }
 
 /** A repository's kept history as commits of a log; the first one has the values at the oldest revision. */
-async function* commitsOf(store: RepositoryStore, repo: string, machine: string): AsyncGenerator<Commit> {
-  const state = await store.read(repo);
-  if (state === undefined) return;
-  const oldest = store.oldest(repo);
-  const lineage = store.lineage(repo);
+async function* commitsOf(store: Store, repo: string, machine: string): AsyncGenerator<Commit> {
+  const repository = await store.repositories.load(repo);
+  const { state, oldest, lineage } = repository;
   const remote = state.path && (await readRemote(state.path));
   const first = { begins: true, name: state.name, ...(remote && { remote }) } as const;
   let isFirst = true;
-  for await (const change of store.changes(repo, oldest)) {
+  for await (const change of changesAfter(repository, oldest)) {
     const { revision, changes, time } = change;
     if (isFirst && oldest > 0) {
-      const { config } = await store.configAt(repo, oldest);
+      const { config } = await configAt(repository, oldest);
       const edits = [...configEntries(config)].map(({ scope, field, value }) => ({ scope, field, value }));
       const document = { repo, lineage, ...first, revision: oldest, edits };
       yield { kind: "commit", machine, time, actor: { kind: "file" }, source: "file", documents: [document] };

@@ -6,7 +6,7 @@ import type { Home } from "../../home/home.ts";
 import { Settings } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
-import type { FileStore } from "../../store/file-store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../time/clock.ts";
 import { inTurn } from "../../time/in-turn.ts";
 import type { Drafts } from "../config/drafts.ts";
@@ -16,7 +16,7 @@ type OnProblem = (message: string, context?: object) => void;
 
 /** What depends on the scopes. */
 export interface ScopeUsers {
-  readonly store: FileStore;
+  readonly store: Store;
   readonly drafts: Drafts;
   readonly connections: Connections;
   readonly logger: Logger;

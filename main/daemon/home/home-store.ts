@@ -1,26 +1,15 @@
-import { basename } from "node:path";
 import { privateFile } from "../../home/prepare-home.ts";
 import { defaultRetention, type Settings } from "../../home/settings.ts";
-import { FileStore, type FileStoreOptions } from "../../store/file-store.ts";
 import { sharedLog } from "../../store/shared/shared-log.ts";
 import { SharedScopes } from "../../store/shared/shared-scopes.ts";
+import { Store, type StoreOptions } from "../../store/store.ts";
 import { TrustedValues } from "../../store/values/trusted-values.ts";
 import type { HeldHome } from "./held-home.ts";
 import type { HomeFiles } from "./home-files.ts";
 
-type FromHome =
-  | "assertHeld"
-  | "scopes"
-  | "sharedScopes"
-  | "folders"
-  | "indexPath"
-  | "schemaReference"
-  | "retention"
-  | "trust"
-  | "openLog"
-  | "sharedLogBytes";
+type FromHome = "assertHeld" | "scopes" | "paths" | "trust" | "retention" | "shared";
 
-export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
+export interface HomeStoreOptions extends Omit<StoreOptions, FromHome> {
   readonly held: Pick<HeldHome, "home" | "assertHeld">;
   readonly files: Pick<HomeFiles, "scopes" | "scopeFiles"> & {
     readonly settings: Pick<Settings, "values">;
@@ -32,7 +21,7 @@ export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
 }
 
 /** Opens the repositories of a home on its log. Throws HomeError. */
-export async function openHomeStore({ held, files, address, ...options }: HomeStoreOptions): Promise<FileStore> {
+export async function openHomeStore({ held, files, address, ...options }: HomeStoreOptions): Promise<Store> {
   const { fileSystem, clock, onProblem } = options;
   const { home } = held;
   const { scopes, scopeFiles, settings } = files;
@@ -41,19 +30,19 @@ export async function openHomeStore({ held, files, address, ...options }: HomeSt
     onProblem(message, { error: String(error) }),
   );
   const own = { home, scopeFiles, reload: () => files.reloadScopes(), ...(fileSystem !== undefined && { fileSystem }) };
-  const sharedScopes = openLog && (await SharedScopes.open({ ...own, clock, onProblem }));
-  const sharedLogBytes = settings.values.log?.bytes;
-  return FileStore.open({
+  const leastBytes = settings.values.log?.bytes;
+  const shared = openLog && {
+    openLog,
+    scopes: await SharedScopes.open({ ...own, clock, onProblem }),
+    ...(leastBytes !== undefined && { leastBytes }),
+  };
+  return Store.open({
     ...options,
     assertHeld: () => held.assertHeld(),
     scopes,
     trust,
-    folders: home,
-    indexPath: home.indexFile,
-    schemaReference: `../${basename(home.repositorySchemaFile)}`,
+    paths: home,
     retention: () => ({ ...defaultRetention, ...settings.values.history }),
-    ...(openLog !== undefined && { openLog }),
-    ...(sharedScopes !== undefined && { sharedScopes }),
-    ...(sharedLogBytes !== undefined && { sharedLogBytes }),
+    ...(shared !== undefined && { shared }),
   });
 }

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../home/endpoint-file.ts";
-import type { FileStore } from "../../store/file-store.ts";
+import type { Store } from "../../store/store.ts";
 import type { HeldHome } from "../home/held-home.ts";
 import type { HomeFiles } from "../home/home-files.ts";
 import type { Refusals } from "../observe/refusals.ts";
@@ -11,7 +11,7 @@ export interface DaemonOperationsOptions {
   readonly held: HeldHome;
   readonly files: HomeFiles;
   readonly endpoint: Endpoint;
-  readonly store: FileStore;
+  readonly store: Store;
   readonly connections: Connections;
   readonly refusals: Refusals;
   onStop(): void;
@@ -26,7 +26,7 @@ export function daemonOperations(options: DaemonOperationsOptions): Pick<Operati
       if (!caller.owner) return { result: { version, protocol, startedAt } };
       const { indexing } = store;
       const { settings, scopeFiles } = files;
-      const problems = [settings.problem, store.problem, ...scopeFiles.problems, ...store.scopeProblems];
+      const problems = [settings.problem, ...scopeFiles.problems, ...store.problems];
       return {
         result: {
           version,
@@ -35,7 +35,7 @@ export function daemonOperations(options: DaemonOperationsOptions): Pick<Operati
           home: held.home.folder,
           url,
           pid,
-          repositories: [...store.ids()].length,
+          repositories: [...store.repositories.ids()].length,
           ...(indexing && { indexing }),
           sockets: connections.count,
           refusals: Object.fromEntries(refusals.counts),

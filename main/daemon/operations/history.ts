@@ -3,7 +3,7 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { FoundHistoryEntry, HistoryEntry } from "../../../shared/protocol.ts";
 import { parseQuery } from "../../../shared/query/parse-query.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { ConfigChanges } from "../config/config-changes.ts";
@@ -24,7 +24,7 @@ const mostCheckedPerPage = 2_000;
 export function historyOperations(
   service: ConfigService,
   changes: ConfigChanges,
-  store: RepositoryStore,
+  store: Store,
   scopes: Scopes,
   yielding: Yielding,
   clock: Pick<Clock, "now">,
@@ -86,12 +86,12 @@ export function historyOperations(
       requireOwner(caller);
       if (!repo) throw noRepository();
       if (!field) throw noField("Name a <scope>.<field> as field.");
-      if (!store.has(repo)) throw unknownRepository(repo);
+      if (!store.repositories.has(repo)) throw unknownRepository(repo);
       // A field without a schema may also be in the history.
       const path = splitConfigPath(field);
       if (path === undefined)
         throw new RepoconfError(1011, `Fields are written <scope>.<field>, not "${field}".`, { field });
-      await store.forget(repo, path, caller.actor);
+      await store.forgettings.forget(repo, path, caller.actor);
       return { result: {} };
     },
   };

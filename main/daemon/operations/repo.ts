@@ -7,7 +7,7 @@ import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { foreignDisks, UnreachableDiskError } from "../../files/foreign-disks.ts";
 import { findWorkTreesBelow } from "../../git/git.ts";
 import { hasInTreeFile } from "../../git/work-tree.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import { type ConfigService, unknownRepository } from "../config/config-service.ts";
 import { Page } from "../config/pages.ts";
 import type { Caller } from "../keys/caller.ts";
@@ -21,7 +21,7 @@ const mostFound = 1_000;
 /** `repo/*`: any key lists what it may read; only the owner manages repositories. `assertRunning` throws when the daemon stops. */
 export function repositoryOperations(
   service: ConfigService,
-  store: RepositoryStore,
+  store: Store,
   assertRunning: () => void,
 ): RepositoryOperations {
   return {
@@ -51,7 +51,7 @@ export function repositoryOperations(
       }
       if (inTree && !path) throw new RepoconfError(1101, "An in-tree repository needs the path of its work tree.");
       const folder = path ? await existingFolder(path) : undefined;
-      const { remote: _, ...result } = await store.add({
+      const { remote: _, ...result } = await store.roster.add({
         id: id || randomBytes(12).toString("hex"),
         name,
         ...(folder !== undefined && { path: folder }),
@@ -68,7 +68,7 @@ export function repositoryOperations(
       const id = existing(store, repo);
       if (!name && !path) throw new RepoconfError(1101, "Pass a new name, a new path, or both.");
       const folder = path && (await existingFolder(path, id));
-      const { remote: _, ...result } = await store.update(id, {
+      const { remote: _, ...result } = await store.roster.update(id, {
         ...(name && { name }),
         ...(folder && { path: folder }),
       });
@@ -90,7 +90,7 @@ export function repositoryOperations(
 
     "repo/remove": async ({ repo }, { caller }) => {
       requireOwner(caller);
-      const movedTo = await store.remove(existing(store, repo));
+      const movedTo = await store.roster.remove(existing(store, repo));
       return { result: { ...(movedTo !== undefined && { movedTo }) } };
     },
   };
@@ -103,14 +103,14 @@ export function requireOwner(caller: Caller): void {
 }
 
 /** Throws RepoconfError 1006 or 1102. */
-export function existing(store: RepositoryStore, repo: string | null | undefined): string {
+export function existing(store: Store, repo: string | null | undefined): string {
   if (!repo) throw new RepoconfError(1006, "Give the id of a repository as repo. To list all repositories: repo/list.");
-  if (!store.has(repo)) throw unknownRepository(repo);
+  if (!store.repositories.has(repo)) throw unknownRepository(repo);
   return repo;
 }
 
 /** The repositories' ids by folder: by its path as given, and by its path with links resolved. */
-async function repositoriesByFolder(store: RepositoryStore): Promise<ReadonlyMap<string, string>> {
+async function repositoriesByFolder(store: Store): Promise<ReadonlyMap<string, string>> {
   const known = new Map<string, string>();
   for (const { id, path } of await store.summaries()) {
     if (path === undefined) continue;

@@ -3,7 +3,7 @@ import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts"
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { UntrustedValue } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import { previewInAll } from "../config/scope-preview.ts";
 import type { Operations } from "../socket/dispatch.ts";
@@ -12,12 +12,12 @@ import { existing, requireOwner } from "./repo.ts";
 
 /** `trust/*`: values in a work tree's file that run as commands and wait for the owner to trust them; what a scope would make of values. */
 export function trustOperations(
-  store: RepositoryStore,
+  store: Store,
   scopes: Scopes,
   yielding: Yielding,
 ): Pick<Operations, "trust/list" | "trust/accept" | "trust/preview"> {
   const valuesOf = async (repo: string): Promise<UntrustedValue[]> =>
-    (await store.waiting(repo)).map(({ scope, field, value, effect, hash, serving }) => ({
+    (await store.repositories.require(repo).waiting()).map(({ scope, field, value, effect, hash, serving }) => ({
       repo,
       field: joinConfigPath(scope, field),
       value,
@@ -45,7 +45,8 @@ export function trustOperations(
         throw new RepoconfError(1011, `There is no field "${field}". To list all fields: scope/list.`, {
           field,
         });
-      return { result: { revision: await store.accept(id, path, hash) } };
+      const repository = await store.repositories.load(id);
+      return { result: { revision: await repository.accept(path, hash) } };
     },
 
     "trust/preview": async ({ scope: name, text }, { caller }) => {

@@ -1,5 +1,6 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import { changesAfter, revisionAt } from "../../store/history/repository-history.ts";
+import type { Store } from "../../store/store.ts";
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import { type ConfigService, unknownRepository } from "../config/config-service.ts";
 import { openPosition, sealPosition } from "../config/sealed-position.ts";
@@ -9,7 +10,7 @@ import { expectedRevisions, requestedRepositories } from "./config.ts";
 /** `config/watch` and `config/unwatch`: docs/protocol.md, "config/watch and events". */
 export function watchOperations(
   service: ConfigService,
-  store: RepositoryStore,
+  store: Store,
   yielding: Yielding,
 ): Pick<Operations, "config/watch" | "config/unwatch"> {
   return {
@@ -18,14 +19,14 @@ export function watchOperations(
       const ids = requestedRepositories(repo);
       const turn = yielding.begin(caller.keyId);
       for (const id of ids ?? []) {
-        if (!store.has(id) || !service.canSee(caller, id)) throw unknownRepository(id);
+        if (!store.repositories.has(id) || !service.canSee(caller, id)) throw unknownRepository(id);
         // A revision is true only once the files have been read.
-        await store.read(id);
+        await store.repositories.read(id);
       }
       if (ids === undefined) await store.summaries();
       // The reply must describe a single moment, and checking ten thousand repositories would take too long then.
       const visible = new Map<string, boolean>();
-      for (const id of ids ?? [...store.ids()]) {
+      for (const id of ids ?? [...store.repositories.ids()]) {
         if (turn.isOver) await turn.pass();
         visible.set(id, service.canSee(caller, id));
       }
@@ -34,25 +35,25 @@ export function watchOperations(
         if (turn.isOver) await turn.pass();
         if (ids?.includes(id) === false) throw unknownRepository(id);
         // A repository that was removed while the watcher was disconnected has no more changes.
-        if (!store.has(id) || !service.canSee(caller, id)) continue;
+        if (!store.repositories.has(id) || !service.canSee(caller, id)) continue;
         // Throws if the changes after it are no longer kept.
         await assertKept(store, id, revision, turn);
         from.set(id, revision);
       }
-      const isSeen = (id: string) => store.has(id) && (visible.get(id) ?? service.canSee(caller, id));
-      const seen = () => [...(ids ?? store.ids())].filter(isSeen);
+      const isSeen = (id: string) => store.repositories.has(id) && (visible.get(id) ?? service.canSee(caller, id));
+      const seen = () => [...(ids ?? store.repositories.ids())].filter(isSeen);
       const begin = position ? openPosition(position, store.position) : undefined;
       // Repeated for repositories that are added while others are read.
       for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
         for (const id of next) {
           if (turn.isOver) await turn.pass();
-          if (begin && store.has(id)) from.set(id, await revisionBehind(store, id, begin, turn));
+          if (begin && store.repositories.has(id)) from.set(id, await revisionBehind(store, id, begin, turn));
         }
       }
       const watched = seen();
-      const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
+      const revisions = Object.fromEntries(watched.map(id => [id, store.repositories.revision(id)]));
       // From the reported revision on, so that nothing is lost between here and the reply.
-      for (const id of watched) if (!from.has(id)) from.set(id, store.revision(id));
+      for (const id of watched) if (!from.has(id)) from.set(id, store.repositories.revision(id));
       connection.watch(ids, from, { progress: progress ?? false, byPosition: !!position });
       const behind = [...from].filter(([id, revision]) => revision !== revisions[id]);
       // Until all past changes have been sent, a later watch must continue from where this one began.
@@ -74,14 +75,14 @@ export function watchOperations(
 }
 
 /** The revision that a repository had at a position. Throws RepoconfError 1110 if the changes after it are no longer kept. */
-async function revisionBehind(store: RepositoryStore, id: string, position: string, turn: Turn): Promise<number> {
-  const revision = await store.revisionAt(id, position, turn);
-  if (revision !== store.revision(id)) await assertKept(store, id, revision, turn);
+async function revisionBehind(store: Store, id: string, position: string, turn: Turn): Promise<number> {
+  const revision = await revisionAt(store.repositories.require(id), store.log.id, position, turn);
+  if (revision !== store.repositories.revision(id)) await assertKept(store, id, revision, turn);
   return revision;
 }
 
 /** Throws RepoconfError 1110 or 1112 if the changes after a revision cannot be read. */
-async function assertKept(store: RepositoryStore, id: string, revision: number, turn: Turn): Promise<void> {
+async function assertKept(store: Store, id: string, revision: number, turn: Turn): Promise<void> {
   // One change is enough; leaving the loop closes the journal's file.
-  for await (const _ of store.changes(id, revision, turn)) return;
+  for await (const _ of changesAfter(await store.repositories.load(id), revision, turn)) return;
 }

@@ -1,12 +1,13 @@
 import { type RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import { changesAfter } from "../../store/history/repository-history.ts";
+import type { Store } from "../../store/store.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { ConfigService } from "../config/config-service.ts";
 import { sealPosition } from "../config/sealed-position.ts";
 import type { CatchUp, Connection } from "./connection.ts";
 
 export interface CatchUpOptions {
-  readonly store: RepositoryStore;
+  readonly store: Store;
   readonly service: ConfigService;
   readonly yielding: Yielding;
   /** The history could not be read, and the client was disconnected. */
@@ -20,8 +21,11 @@ const timesInWindow = 10;
  * Whether a watcher should get a progress event after `unseen` changes that it could not see. Without one, the history would at
  * some point no longer reach back to its last revision, and it could not continue from there after a lost connection.
  */
-export function isProgressDue(unseen: number, store: RepositoryStore, repo: string): boolean {
-  return unseen > 0 && unseen * timesInWindow >= store.revision(repo) - store.oldest(repo);
+export function isProgressDue(unseen: number, store: Store, repo: string): boolean {
+  return (
+    unseen > 0 &&
+    unseen * timesInWindow >= store.repositories.revision(repo) - (store.repositories.get(repo)?.oldest ?? 0)
+  );
 }
 
 /** Sends a connection the history that it asked for, one repository after the other. */
@@ -61,9 +65,9 @@ async function catchUpRepository(
   const { store } = options;
   for (;;) {
     if (!connection.isCatchingUp(repo, run)) return;
-    const newest = store.revision(repo);
-    if (newest === run.at || !store.has(repo)) {
-      if (store.has(repo) && connection.isBehind(repo)) sendProgress(connection, repo, run.at, options);
+    const newest = store.repositories.revision(repo);
+    if (newest === run.at || !store.repositories.has(repo)) {
+      if (store.repositories.has(repo) && connection.isBehind(repo)) sendProgress(connection, repo, run.at, options);
       return connection.caughtUp(repo);
     }
     const complete = await sendChanges(connection, repo, run, options);
@@ -81,7 +85,8 @@ async function sendChanges(
   const { store, service, yielding } = options;
   const { caller, socket } = connection;
   let { at } = run;
-  for await (const change of store.changes(repo, at, yielding.begin(caller.keyId))) {
+  const repository = await store.repositories.load(repo);
+  for await (const change of changesAfter(repository, at, yielding.begin(caller.keyId))) {
     // Another watch set it back while this one read the journal or waited for the client.
     if (!connection.isCatchingUp(repo, run) || run.at !== at) return false;
     // A key may end while its client reads slowly.

@@ -8,7 +8,7 @@ import type {
   ProgressMessage,
   ServerToClientEvents,
 } from "../../../shared/protocol.ts";
-import type { RepositoryStore } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Actor, StoreEvent } from "../../store/types.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { ConfigService } from "../config/config-service.ts";
@@ -77,7 +77,7 @@ export class Connections {
   }
 
   /** Sends a store's event to the clients that watch it and may see it. */
-  publish(event: StoreEvent, service: ConfigService, store: RepositoryStore): void {
+  publish(event: StoreEvent, service: ConfigService, store: Store): void {
     if (event.kind !== "changed") {
       this.#sendToAll(caller => {
         const entry = service.viewEntry(caller, event);

@@ -52,7 +52,7 @@ export class FileIntake {
     this.#served = served;
     this.requestRefresh = requestRefresh;
     this.#takeOver = takeOver;
-    this.#unmirrored = [...served.options.unmirrored];
+    this.#unmirrored = [...served.given.missed.commits];
     this.lateEdits = new LateEdits(served, this);
   }
 
@@ -116,7 +116,7 @@ export class FileIntake {
   giveUpLoading(error: unknown): void {
     this.isRead = true;
     this.unrecorded ??= error;
-    this.#served.options.onProblem("could not check a repository's files", error);
+    this.#served.reportProblem("could not check a repository's files", error);
   }
 
   /** Reads the files and returns whether they changed. */
@@ -126,7 +126,7 @@ export class FileIntake {
 
   async refreshInTurn(): Promise<boolean> {
     if (this.isRemoved) return false;
-    const noticedAt = this.noticedAt ?? this.#served.options.clock.monotonic();
+    const noticedAt = this.noticedAt ?? this.#served.context.clock.monotonic();
     this.noticedAt = undefined;
     const path = this.isRead ? this.#served.files.values.path : undefined;
     const changed = await this.#served.files.refresh();
@@ -152,30 +152,30 @@ export class FileIntake {
       const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.#served.id);
       // Revisions that the log has are not lost with the journal's end.
       const known = Math.min(
-        this.#served.options.indexed?.revision ?? 0,
+        this.#served.given.indexed?.revision ?? 0,
         (logged?.revision ?? Number.POSITIVE_INFINITY) - 1,
       );
       await journal.open(known);
       const point = await startingPoint(this.#served.mirror, {
         repo: this.#served.id,
         unmirrored,
-        logId: this.#served.options.log.id,
-        isCopy: this.#served.options.isCopy,
-        isShared: this.#served.options.log.shared !== undefined,
-        indexed: this.#served.options.indexed,
-        lost: this.#served.options.lost,
-        isNew: this.#served.options.addedBy !== undefined,
-        scopes: this.#served.options.scopes,
+        logId: this.#served.context.log.id,
+        isCopy: this.#served.given.missed.isCopy,
+        isShared: this.#served.context.log.shared !== undefined,
+        indexed: this.#served.given.indexed,
+        lost: this.#served.given.missed.lost,
+        isNew: this.#served.given.addedBy !== undefined,
+        scopes: this.#served.context.scopes,
       });
       await this.#served.turn();
       this.#served.recorded = point.recorded;
-      const begins = this.#served.options.addedBy !== undefined || point.newest === 0;
+      const begins = this.#served.given.addedBy !== undefined || point.newest === 0;
       this.#served.lineage = begins ? randomBytes(4).toString("hex") : point.lineage;
       this.#unmirrored.splice(0, unmirrored.length);
       this.#served.mirror.begin(point, this.#served.lineage);
       this.unrecorded = undefined;
       // Values of an earlier repository with this id are no last valid values of this one.
-      const hasNone = point.newest === 0 || this.#served.options.addedBy !== undefined;
+      const hasNone = point.newest === 0 || this.#served.given.addedBy !== undefined;
       const stored = hasNone ? undefined : this.#served.known(point.recorded);
       this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
       await this.reconcile(point.wanted, point.merged ? "merge" : "file");
@@ -184,10 +184,7 @@ export class FileIntake {
       // With the end of the journal but not its values, the next record would contain changes that nobody made.
       journal.close();
       if (this.unrecorded === undefined)
-        this.#served.options.onProblem(
-          "cannot read the journal; changes are refused until it can be read again",
-          error,
-        );
+        this.#served.reportProblem("cannot read the journal; changes are refused until it can be read again", error);
       this.unrecorded = unreadableJournal(this.#served.id, error);
       const { content } = files;
       await this.reconcile(content.kind === "good" ? content.config : {}, "file");
@@ -195,7 +192,7 @@ export class FileIntake {
     this.isRead = true;
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
-    if (this.#journalRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
+    if (this.#journalRead && this.#served.mirror.isBehind) this.#served.reports.onBehind();
   }
 
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
@@ -203,7 +200,7 @@ export class FileIntake {
     const { content } = this.#served.files;
     this.#served.mirror.waitForEdit(point);
     if (content.kind === "good") this.#served.current = { ...this.#served.current, ...content.metadata };
-    this.#served.options.onMetadata(this.#served.current);
+    this.#served.reports.onMetadata(this.#served.current);
   }
 
   /** Applies commits of other machines that arrived while the journal was being read. */
@@ -216,7 +213,7 @@ export class FileIntake {
   }
 
   /** Handles a change of the files. `noticedAt`: when it was noticed, by the clock's `monotonic()`. */
-  async applyExternalEdit(noticedAt = this.#served.options.clock.monotonic()): Promise<void> {
+  async applyExternalEdit(noticedAt = this.#served.context.clock.monotonic()): Promise<void> {
     const { content } = this.#served.files;
     if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
     // In a work tree a file that the daemon did not write counts as a whole: git puts whole files there. The daemon's own one lacks the
@@ -228,24 +225,24 @@ export class FileIntake {
         ? { config: content.config, merged: false }
         : mirror.rebase(
             content.config,
-            this.#served.options.scopes,
+            this.#served.context.scopes,
             this.unrecorded === undefined ? noticedAt : undefined,
           );
     await this.reconcile(config, merged ? "merge" : "file");
   }
 
   /** Commits the files' values as a change. `wanted` are the values that they are to have from now on. */
-  async reconcile(wanted: Config, source: "file" | "merge", after = this.#served.options.log.newest): Promise<void> {
+  async reconcile(wanted: Config, source: "file" | "merge", after = this.#served.context.log.newest): Promise<void> {
     const before = this.#served.current;
     const first = !this.isRead;
-    this.#served.checkedBy = this.#served.options.scopes.defaults;
+    this.#served.checkedBy = this.#served.context.scopes.defaults;
     const content = this.#served.files.content;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
       // A person is editing the file and knows its text; later edits are based on it, so earlier writes must not be merged into them.
       this.#served.mirror.forgetRecentWrites();
       this.#served.setState({ ...whole, ...content.metadata, broken: content.problem }, [content.problem]);
-      this.#served.options.onMetadata(this.#served.current);
+      this.#served.reports.onMetadata(this.#served.current);
       this.#served.publishDifferences(before, this.#served.current, first);
       return;
     }
@@ -283,17 +280,17 @@ export class FileIntake {
       };
       if (diffConfigs(this.#served.recorded, stored).length === 0) this.#served.recorded = state.stored;
       this.#served.setState(state, [...health, ...mergeNote]);
-      this.#served.options.onMetadata(this.#served.current);
+      this.#served.reports.onMetadata(this.#served.current);
       // Before the first revision nobody has seen any values.
       if (committed !== undefined && changes.length > 0 && !begins)
-        this.#served.options.publish({
+        this.#served.reports.publish({
           kind: "changed",
           state: this.#served.current,
           change: committed.record,
           isPart: false,
         });
       this.#served.publishDifferences(before, this.#served.current, first);
-      if (this.isRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
+      if (this.isRead && this.#served.mirror.isBehind) this.#served.reports.onBehind();
     };
     if (this.takenAt > after) {
       this.#beginAgain(new ConflictError(Promise.resolve()));
@@ -334,12 +331,12 @@ export class FileIntake {
     accept: (committed: { readonly number: LogNumber; readonly record: ChangeRecord }) => void,
   ): Promise<boolean> {
     try {
-      const { log, addedBy } = this.#served.options;
+      const { log } = this.#served.context;
       if (this.#served.mirror.journal.head === undefined) throw this.unrecorded;
       const { kind: _, revision, changes, lineage: __, ...rest } = record;
       const { name = this.#served.id, remote } = this.#served.files.content.metadata ?? {};
       const known = log.shared && { name, ...(remote !== undefined && { remote }) };
-      const isFirst = this.#served.current.stored === undefined || addedBy !== undefined;
+      const isFirst = this.#served.current.stored === undefined || this.#served.given.addedBy !== undefined;
       const begins = isFirst ? ({ begins: true, ...known } as const) : {};
       const place = { repo: this.#served.id, lineage: this.#served.lineage, revision, ...(!this.isRead && begins) };
       const document = documentCommit(place, edits, changes);
@@ -355,18 +352,18 @@ export class FileIntake {
         return false;
       }
       if (this.unrecorded === undefined)
-        this.#served.options.onProblem("a hand edit cannot be recorded, so it is not active yet", error);
+        this.#served.reportProblem("a hand edit cannot be recorded, so it is not active yet", error);
       this.unrecorded = error;
       return false;
     }
   }
 
   #fileChange(source: "file" | "merge", changes: readonly StoredDifference[]): ChangeRecord {
-    const addedBy = this.isRead ? undefined : this.#served.options.addedBy;
+    const addedBy = this.isRead ? undefined : this.#served.given.addedBy;
     return {
       kind: "change",
       revision: this.#served.current.revision + 1,
-      time: timeText(this.#served.options.clock),
+      time: timeText(this.#served.context.clock),
       actor: addedBy ?? { kind: "file" },
       source: addedBy === undefined ? source : "set",
       ...this.#served.origin,

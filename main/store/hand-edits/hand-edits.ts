@@ -7,26 +7,24 @@ import { systemErrorCode } from "../../files/file-system.ts";
 import { FolderWatcher } from "../../files/folder-watcher.ts";
 import { foreignDisks } from "../../files/foreign-disks.ts";
 import { inTreeFileName } from "../../git/work-tree.ts";
-import type { Clock } from "../../time/clock.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
+import type { StoreContext } from "../context.ts";
 import type { Repositories } from "../repository/repositories.ts";
 
 /** Files read in parallel: enough to keep the disk busy, too few to run out of file handles. */
 export const readWidth = 32;
 
 export interface HandEditsOptions {
-  /** The folder of the repositories' files. */
-  readonly folder: string;
-  /** Milliseconds between two rescans. */
-  readonly rescanInterval: number;
-  readonly clock: Clock;
+  /** Milliseconds between two rescans; `defaultRescanInterval` if undefined. */
+  readonly rescanInterval: number | undefined;
   readonly repositories: Repositories;
   /** Makes repositories of files that have none; calls `onRead` after each. */
   adopt(ids: readonly string[], onRead: () => void): Promise<void>;
   /** Called when `indexing` has progressed. */
   onIndexing(): void;
-  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
+
+export const defaultRescanInterval = 10_000;
 
 /**
  * Milliseconds after a write by the daemon during which a watcher's event is mostly caused by that write. The refresh waits until then,
@@ -39,6 +37,9 @@ const echoTime = 30;
  * one, finds changes that the watcher missed. Only the refresh decides what changed.
  */
 export class HandEdits {
+  readonly #context: StoreContext;
+  /** The folder of the repositories' files. */
+  readonly #folder: string;
   readonly #options: HandEditsOptions;
   readonly #watcher: FolderWatcher;
   /** The folder of each in-tree repository, and the repository of each folder. */
@@ -59,18 +60,20 @@ export class HandEdits {
   #started = false;
   #closed = false;
 
-  constructor(options: HandEditsOptions) {
+  constructor(context: StoreContext, options: HandEditsOptions) {
+    this.#context = context;
+    this.#folder = context.paths.repositories;
     this.#options = options;
     this.#watcher = new FolderWatcher(error =>
-      options.onProblem("a folder cannot be watched", { error: String(error) }),
+      context.onProblem("a folder cannot be watched", { error: String(error) }),
     );
   }
 
   /** Starts to watch, and rescans once for earlier changes. */
   start(): void {
     this.#started = true;
-    const { folder, repositories, onProblem } = this.#options;
-    void this.#watcher.add(folder, name => this.#hint(name));
+    const { repositories } = this.#options;
+    void this.#watcher.add(this.#folder, name => this.#hint(name));
     const expected = [...repositories.ids()].length;
     this.#expect(expected);
     void this.#watcher
@@ -78,7 +81,7 @@ export class HandEdits {
       .then(() => this.#rescan(expected))
       .catch(error => {
         this.#indexing = { done: 0, total: 0 };
-        onProblem("cannot compare the folder with the index", { error: String(error) });
+        this.#context.onProblem("cannot compare the folder with the index", { error: String(error) });
       })
       .then(this.#firstRescan.resolve);
     this.#scheduleRescan();
@@ -148,7 +151,7 @@ export class HandEdits {
 
   /** Handles a watcher's event about an entry of the repositories' folder. */
   #hint(name: string | undefined): void {
-    if (name === undefined || name === basename(this.#options.folder)) {
+    if (name === undefined || name === basename(this.#folder)) {
       void this.#rescanNow();
       return;
     }
@@ -179,7 +182,8 @@ export class HandEdits {
 
   /** Refreshes at once, except after an event that the daemon's own write probably caused. */
   #refreshSoon(id: string): void {
-    const { repositories, clock } = this.#options;
+    const { repositories } = this.#options;
+    const { clock } = this.#context;
     if (this.#delayed.has(id)) return;
     const wroteAt = repositories.opened(id)?.wroteAt ?? Number.NEGATIVE_INFINITY;
     const wait = wroteAt + echoTime - clock.monotonic();
@@ -195,8 +199,8 @@ export class HandEdits {
   }
 
   #scheduleRescan(): void {
-    const { clock, rescanInterval } = this.#options;
-    this.#cancelRescan = clock.schedule(rescanInterval, () => {
+    const { rescanInterval = defaultRescanInterval } = this.#options;
+    this.#cancelRescan = this.#context.clock.schedule(rescanInterval, () => {
       void this.#remakeFolder()
         .then(() => this.#rescanNow())
         .then(() => {
@@ -207,9 +211,9 @@ export class HandEdits {
 
   /** Creates a deleted folder again. Not at once, and only if the home still exists: somebody may be deleting the home. */
   async #remakeFolder(): Promise<void> {
-    const { folder, onProblem } = this.#options;
-    await mkdir(folder, { mode: 0o700 }).catch(error => {
-      if (systemErrorCode(error) !== "EEXIST") onProblem("cannot recreate the folder", { error: String(error) });
+    await mkdir(this.#folder, { mode: 0o700 }).catch(error => {
+      if (systemErrorCode(error) !== "EEXIST")
+        this.#context.onProblem("cannot recreate the folder", { error: String(error) });
     });
   }
 
@@ -219,15 +223,15 @@ export class HandEdits {
       await this.#rescan();
     } catch (error) {
       if (this.#closed) return;
-      this.#options.onProblem("cannot compare the folder with the known repositories", { error: String(error) });
+      this.#context.onProblem("cannot compare the folder with the known repositories", { error: String(error) });
     }
   }
 
   /** Compares every file with its known stamp. `expected`: in the first rescan, the number of new files reported so far. */
   async #rescan(expected?: number): Promise<void> {
-    const { folder, repositories } = this.#options;
-    for (const watched of [folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
-    await this.#adopt((await listRepositoryFiles(folder)).filter(id => !repositories.has(id)));
+    const { repositories } = this.#options;
+    for (const watched of [this.#folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
+    await this.#adopt((await listRepositoryFiles(this.#folder)).filter(id => !repositories.has(id)));
     const ids = [...repositories.ids()];
     if (expected !== undefined) this.#expect(ids.length - expected);
     await forEachConcurrently(ids, readWidth, async id => {
@@ -238,13 +242,13 @@ export class HandEdits {
 
   async #compare(id: string): Promise<void> {
     if (this.#closed) return;
-    const { repositories, folder } = this.#options;
+    const { repositories } = this.#options;
     const repository = repositories.opened(id);
     const indexed = repository?.loaded ? undefined : repositories.indexed(id);
     const indexedTree = indexed?.inTree && indexed.path !== undefined ? join(indexed.path, inTreeFileName) : undefined;
     const treePath = repository?.loaded ? repository.files.tree?.path : indexedTree;
-    const home = await stampOf(join(folder, `${id}.json`));
-    const tree = treePath === undefined ? undefined : await foreignStampOf(treePath, this.#options.clock);
+    const home = await stampOf(join(this.#folder, `${id}.json`));
+    const tree = treePath === undefined ? undefined : await foreignStampOf(treePath, this.#context.clock);
     const known = repository?.loaded ? repository.stamps : indexed?.stamps;
     const refresh = () => repositories.get(id)?.refresh();
     // An unreadable file has no known stamp, so it is read again at every rescan.
@@ -257,7 +261,7 @@ export class HandEdits {
 
   /** Watches a folder again that was deleted and created again: the old watch gets no events any more. */
   async #renewWatch(folder: string): Promise<void> {
-    const stats = await foreignDisks.ask(folder, () => stat(folder), this.#options.clock).catch(() => undefined);
+    const stats = await foreignDisks.ask(folder, () => stat(folder), this.#context.clock).catch(() => undefined);
     const identity = stats === undefined ? "" : `${stats.dev}:${stats.ino}`;
     const known = this.#identities.get(folder);
     this.#identities.set(folder, identity);

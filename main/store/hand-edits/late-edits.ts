@@ -31,28 +31,36 @@ export class LateEdits {
   /** Applies an edit made at the moment of a write, or later to the replaced file. Returns whether there was one. */
   async apply(): Promise<boolean> {
     if (!this.#intake.loaded || this.#served.files.content.kind === "broken") return false;
-    const after = this.#served.options.log.newest;
-    const edited = await this.#served.mirror.lateEdit(this.#served.options.scopes);
+    const after = this.#served.context.log.newest;
+    const edited = await this.#served.mirror.lateEdit(this.#served.context.scopes);
     if (edited === undefined) return false;
     // While an editor writes in place, the text is not JSON for a moment.
     if (edited === null && !this.#isEnding) return false;
-    if (edited === null)
-      await this.#served.options.keepText(this.#served.id, this.#served.files.values.replacedPath ?? "");
+    if (edited === null) await this.#keepText();
     else await this.#intake.reconcile(edited, "merge", after);
     if (this.#intake.unrecorded === undefined) await this.#served.mirror.dropReplaced().catch(() => {});
     return true;
   }
 
+  /** Keeps a text that is not JSON. */
+  async #keepText(): Promise<void> {
+    const { id, context, files } = this.#served;
+    const path = files.values.replacedPath ?? "";
+    const kept = await context.removedFiles.keep(`${id}.edit`, path).catch(() => undefined);
+    const message = "a hand edit arrived while the file was being written, and is not valid JSON";
+    context.onProblem(message, { repo: id, ...(kept !== undefined && { kept }) });
+  }
+
   endLater(): void {
     this.#cancelEnd?.();
-    this.#cancelEnd = this.#served.options.clock.schedule(replacedTime, () => void this.end());
+    this.#cancelEnd = this.#served.context.clock.schedule(replacedTime, () => void this.end());
   }
 
   /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
   async end(): Promise<void> {
     this.#cancelEnd?.();
     if (!this.#intake.loaded || this.#intake.isRemoved) return;
-    if ((await this.#served.mirror.lateEdit(this.#served.options.scopes)) !== undefined) {
+    if ((await this.#served.mirror.lateEdit(this.#served.context.scopes)) !== undefined) {
       this.#isEnding = true;
       await this.#intake.requestRefresh();
       this.#isEnding = false;

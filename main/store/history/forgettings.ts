@@ -1,44 +1,46 @@
 import { configValue } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { FileSystem } from "../../files/file-system.ts";
-import type { Scopes } from "../../scopes/scopes.ts";
-import { type Clock, timeText } from "../../time/clock.ts";
+import { timeText } from "../../time/clock.ts";
+import type { StoreContext } from "../context.ts";
 import { appendHeld } from "../log/append-in-turn.ts";
-import type { CommitLog, Committed, Forgetting } from "../log/commit-log.ts";
-import type { LogShortener } from "../log/log-shortener.ts";
+import type { Committed, Forgetting } from "../log/commit-log.ts";
+import type { KeptEntries } from "../log/kept-entries.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
-import type { StoreFolders } from "../repository/repository-files.ts";
 import { causeOf, storageFailure } from "../storage-failure.ts";
 import type { Actor, LogNumber } from "../types.ts";
-import { type TrustedValues, trustHash } from "../values/trusted-values.ts";
+import { trustHash } from "../values/trusted-values.ts";
 import { damagedJournal } from "./repository-history.ts";
 import { forgetValues } from "./rewrite.ts";
 import { JournalDamageError } from "./segment.ts";
 
-export interface ForgettingsOptions {
-  readonly log: CommitLog;
-  readonly repositories: Repositories;
-  /** Repositories for which the log must keep entries. */
-  readonly kept: Iterable<Repository>;
-  readonly folders: StoreFolders;
-  readonly fileSystem: FileSystem;
-  readonly trust: TrustedValues;
-  readonly scopes: Scopes;
-  readonly clock: Clock;
-  /** Only with a shared log. */
-  shortener(): LogShortener | undefined;
+/** What erases values from a log that several machines share. */
+interface Shortener {
+  watchForgetting(): void;
+  shorten(behind: LogNumber): Promise<void>;
 }
 
 /** Erases values from every history and from the log (`history/forget`). */
 export class Forgettings {
-  readonly #options: ForgettingsOptions;
+  readonly #context: StoreContext;
+  readonly #repositories: Repositories;
+  readonly #kept: KeptEntries;
+  readonly #shortener: () => Shortener | undefined;
   /** Entries that request it and are not carried out yet. */
   readonly #unfollowed = new Map<LogNumber, Forgetting>();
 
-  constructor(options: ForgettingsOptions) {
-    this.#options = options;
+  /** `shortener`: undefined unless the log is shared. */
+  constructor(
+    context: StoreContext,
+    repositories: Repositories,
+    kept: KeptEntries,
+    shortener: () => Shortener | undefined,
+  ) {
+    this.#context = context;
+    this.#repositories = repositories;
+    this.#kept = kept;
+    this.#shortener = shortener;
   }
 
   /** The numbers of entries that the log must keep. */
@@ -54,7 +56,7 @@ export class Forgettings {
   /** Erases values from the history here that another machine asked to forget. */
   async takeOver(number: LogNumber, entry: Forgetting): Promise<void> {
     this.#unfollowed.set(number, entry);
-    this.#options.shortener()?.watchForgetting();
+    this.#shortener()?.watchForgetting();
     await this.follow();
   }
 
@@ -72,18 +74,18 @@ export class Forgettings {
   }
 
   async #followOne(entry: Forgetting): Promise<void> {
-    if (!this.#options.repositories.has(entry.repo)) return;
-    const repository = await this.#options.repositories.load(entry.repo);
+    if (!this.#repositories.has(entry.repo)) return;
+    const repository = await this.#repositories.load(entry.repo);
     await repository.writeHistory();
     await this.#forget(repository, entry);
   }
 
   async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
-    const repository = await this.#options.repositories.load(id);
+    const repository = await this.#repositories.load(id);
     const number = await repository.exclusive(async () => {
       // It may have been removed while this waited.
-      if (this.#options.repositories.get(id) !== repository) this.#options.repositories.require(id);
-      const time = timeText(this.#options.clock);
+      if (this.#repositories.get(id) !== repository) this.#repositories.require(id);
+      const time = timeText(this.#context.clock);
       const forgetting = (): Forgetting => {
         const { revision } = repository.state;
         return { kind: "forget", time, actor, repo: id, revision, scope, field };
@@ -95,18 +97,18 @@ export class Forgettings {
         // A broken file has to be fixed by a person first.
         if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
         // Older segments may contain the values. They are deleted as soon as the histories have their commits.
-        await this.#options.log.seal();
-        const through = this.#options.log.newest;
-        appended = await appendHeld(this.#options.log, repository, forgetting);
+        await this.#context.log.seal();
+        const through = this.#context.log.newest;
+        appended = await appendHeld(this.#context.log, repository, forgetting);
         // With a log of its own, the caller gets the error and retries.
-        if (this.#options.shortener() !== undefined) this.#unfollowed.set(appended.number, appended.entry);
-        this.#options.shortener()?.watchForgetting();
-        for (const kept of this.#options.kept) {
+        if (this.#shortener() !== undefined) this.#unfollowed.set(appended.number, appended.entry);
+        this.#shortener()?.watchForgetting();
+        for (const kept of this.#kept.repositories) {
           // Not awaited: its holder may be waiting for this repository.
           if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
           await kept.mirror.writeHistory(false);
         }
-        if (this.#options.shortener() === undefined) await this.#options.log.erase(through);
+        if (this.#shortener() === undefined) await this.#context.log.erase(through);
       } catch (error) {
         throw storageFailure(id, error);
       }
@@ -115,8 +117,7 @@ export class Forgettings {
       return appended.number;
     });
     // From a shared log, values can only be removed together with all earlier entries, once a snapshot has the rest.
-    await this.#options
-      .shortener()
+    await this.#shortener()
       ?.shorten(number)
       .catch(error => {
         const cause = causeOf(error);
@@ -128,22 +129,18 @@ export class Forgettings {
   /** The part that is repeated after an interruption. Call it inside `exclusive`, or before requests are accepted. */
   async #forget(repository: Repository, entry: Forgetting): Promise<void> {
     const { journal, recorded, id } = repository;
-    const { clock } = this.#options;
+    const { paths, fileSystem, clock, scopes, trust } = this.#context;
     const { repo: _, ...record } = entry;
-    const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
-    const fileSystem = this.#options.fileSystem;
+    const options = { id, folder: paths.journal, temporaryFolder: paths.temporary, fileSystem, clock };
     try {
-      await repository.mirror.rewriteHistory(() =>
-        forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem, clock }),
-      );
+      await repository.mirror.rewriteHistory(() => forgetValues(journal, record, recorded, options));
     } catch (error) {
       throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
     }
     // A short value can be guessed from its hash.
     const { scope, field } = entry;
     const value = configValue(recorded, scope, field);
-    const { scopes, trust } = this.#options;
     trust.keepOnly(id, { scope, field }, value === undefined ? undefined : trustHash(scopes, { scope, field }, value));
-    await this.#options.trust.saved();
+    await trust.saved();
   }
 }

@@ -1,6 +1,9 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import { type CommitLog, numberIn } from "../log/commit-log.ts";
+import type { Repositories } from "../repository/repositories.ts";
 import type { HistoryRecord, LogNumber } from "../types.ts";
+import { historyFrom } from "./repository-history.ts";
 
 /** The place of an entry among those of all repositories. */
 export interface HistoryPlace {
@@ -28,11 +31,6 @@ export interface MergedHistoryOptions {
   /** Milliseconds since 1970: older entries may be left out. */
   readonly since?: number | undefined;
   readonly turn?: Turn | undefined;
-  /** The log's number of a repository's newest revision, or a later one. */
-  newest(repo: string): LogNumber;
-  /** The number of a record; 0 if it is older than this log. */
-  numberOf(record: HistoryRecord): LogNumber;
-  history(repo: string, from: number, turn: Turn): AsyncGenerator<HistoryRecord>;
 }
 
 /** The maximum of histories that are open at the same time, because each one holds a file's text. */
@@ -50,20 +48,27 @@ function comparePlaces(one: HistoryPlace, other: HistoryPlace): number {
 /** The reader of one repository's history. */
 class Source {
   readonly repo: string;
+  readonly #repositories: Repositories;
+  readonly #log: string;
   /** The place of the next group; before the first read, a place before all of them. */
   place: HistoryPlace;
   group: HistoryGroup | undefined;
   #from = Number.MAX_SAFE_INTEGER;
   #records: AsyncGenerator<HistoryRecord> | undefined;
 
-  constructor(repo: string, number: LogNumber) {
+  constructor(repo: string, repositories: Repositories, log: string) {
     this.repo = repo;
+    this.#repositories = repositories;
+    this.#log = log;
+    const newest = repositories.position(repo);
+    // Without a known position, its history may contain any change.
+    const number = newest === undefined ? Number.POSITIVE_INFINITY : numberIn(log, newest);
     this.place = { number, repo, revision: Number.MAX_SAFE_INTEGER };
   }
 
   /** Reads the next group; false if there is none. */
-  async next({ history, numberOf, turn = endlessTurn }: MergedHistoryOptions): Promise<boolean> {
-    this.#records ??= history(this.repo, this.#from, turn);
+  async next(turn: Turn): Promise<boolean> {
+    this.#records ??= this.#read(turn);
     const records: HistoryRecord[] = [];
     for (;;) {
       const { value: record } = await this.#records.next();
@@ -73,11 +78,17 @@ class Source {
       if (last === undefined) return false;
       if (record !== undefined && record.kind !== "change") continue;
       const { revision } = last;
-      this.group = { number: numberOf(last), repo: this.repo, revision, records };
+      // 0 if it is older than this log.
+      const number = numberIn(this.#log, last.kind === "change" ? last.position : undefined);
+      this.group = { number, repo: this.repo, revision, records };
       this.place = this.group;
       this.#from = revision - 1;
       return true;
     }
+  }
+
+  async *#read(turn: Turn): AsyncGenerator<HistoryRecord> {
+    yield* historyFrom(await this.#repositories.load(this.repo), this.#from, turn);
   }
 
   /** Closes the file; it is opened again when needed. */
@@ -93,12 +104,16 @@ class Source {
  * revisions. A history is read when nothing else can come before it, so the beginning costs no more than what changed last.
  */
 export async function* mergedHistory(
+  repositories: Repositories,
+  log: CommitLog,
   repos: Iterable<string>,
   options: MergedHistoryOptions,
 ): AsyncGenerator<HistoryGroup | UnavailableHistory> {
-  const { after, since, turn = endlessTurn, newest } = options;
+  const { since, turn = endlessTurn } = options;
+  // Later changes would not be in their order.
+  const { after = { number: log.newest, repo: "", revision: 0 } } = options;
   const unread = [...repos]
-    .map(repo => new Source(repo, newest(repo)))
+    .map(repo => new Source(repo, repositories, log.id))
     // The one that may come first stands last.
     .sort((one, other) => comparePlaces(other.place, one.place));
   const reading = new Set<Source>();
@@ -113,8 +128,8 @@ export async function* mergedHistory(
     try {
       do {
         if (turn.isOver) await turn.pass();
-        if (!(await source.next(options))) return;
-      } while (after !== undefined && comparePlaces(source.place, after) <= 0);
+        if (!(await source.next(turn))) return;
+      } while (comparePlaces(source.place, after) <= 0);
       reading.add(source);
     } catch (error) {
       if (!(error instanceof RepoconfError)) throw error;

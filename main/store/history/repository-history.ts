@@ -3,6 +3,7 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import { numberIn } from "../log/commit-log.ts";
 import type { Repository } from "../repository/repository.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type { HistoryRecord, PastConfig, Position, RecordedChange } from "../types.ts";
@@ -31,12 +32,18 @@ export async function* changesAfter(
   if (at !== newest) throw lostRevision(repository, at + 1);
 }
 
-/** The newest kept revision whose position is `reached`. Throws RepoconfError 1108 or 1110. */
+/** The revision at a position of the log with this id. The repository need not be loaded. Throws RepoconfError 1108 or 1110. */
 export async function revisionAt(
   repository: Repository,
-  isReached: (position: Position | undefined) => boolean,
+  log: string,
+  position: Position,
   turn: Turn = endlessTurn,
 ): Promise<number> {
+  const number = numberIn(log, position);
+  const isReached = (candidate: Position | undefined) => numberIn(log, candidate) <= number;
+  const { state: known } = repository;
+  if (known.position !== undefined && isReached(known.position)) return known.revision;
+  await repository.load();
   const { journal, state } = repository;
   await repository.writeHistory();
   let revision = state.revision;

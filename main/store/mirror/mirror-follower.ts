@@ -34,7 +34,7 @@ export class MirrorFollower {
     return this.#served.mirror.inTurn(async () => {
       if (this.#intake.isRemoved) return true;
       const { cause: lastCause, until } = this.#failed;
-      if (isScheduled && this.#served.options.clock.monotonic() < until) return lastCause;
+      if (isScheduled && this.#served.context.clock.monotonic() < until) return lastCause;
       // The file has an edit that is not in the log yet, so it must not be replaced.
       if (this.#intake.unrecorded instanceof ConflictError) return beingChanged;
       if (this.#intake.unrecorded !== undefined) {
@@ -48,14 +48,14 @@ export class MirrorFollower {
         await this.#served.mirror.write(
           config =>
             !this.#served.isCheckedByOldRules && isServed(config, this.#served.current.stored, this.#served.rules),
-          this.#served.options.scopes,
+          this.#served.context.scopes,
         );
         if (isBehind) this.#intake.lateEdits.endLater();
         this.#served.stamps = this.#served.files.stamps;
         await this.#served.turn();
         this.#served.reportMirrorProblem(undefined);
         if (isBehind) this.#served.findPlaces();
-        if (!this.#served.mirror.isBehind) this.#served.options.onLevel();
+        if (!this.#served.mirror.isBehind) this.#served.reports.onLevel();
         return this.#served.fileProblem ?? true;
       } catch (error) {
         if (error instanceof ForeignEditError) {
@@ -64,7 +64,7 @@ export class MirrorFollower {
           return beingChanged;
         }
         const cause = causeOf(error);
-        this.#failed = { cause, until: this.#served.options.clock.monotonic() + retryPause };
+        this.#failed = { cause, until: this.#served.context.clock.monotonic() + retryPause };
         this.#served.reportMirrorProblem({
           code: 1108,
           message: `The file cannot be written (${cause}). The values are active and safe in the log; Repoconf keeps retrying.`,
@@ -76,10 +76,10 @@ export class MirrorFollower {
 
   /** As `follow`, but waits while another program changes the file. */
   async flush(): Promise<Mirrored> {
-    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    const end = this.#served.context.clock.monotonic() + foreignEditTime;
     for (;;) {
       const mirrored = await this.follow();
-      if (mirrored !== beingChanged || this.#served.options.clock.monotonic() > end) return mirrored;
+      if (mirrored !== beingChanged || this.#served.context.clock.monotonic() > end) return mirrored;
       await this.#intake.requestRefresh();
     }
   }
@@ -90,9 +90,9 @@ export class MirrorFollower {
    */
   async followInTree(): Promise<void> {
     if (!this.#served.current.inTree) return;
-    const trusted = this.#served.options.trust.saved();
-    const end = this.#served.options.clock.monotonic() + foreignEditTime;
-    while ((await this.follow()) === beingChanged && this.#served.options.clock.monotonic() < end)
+    const trusted = this.#served.context.trust.saved();
+    const end = this.#served.context.clock.monotonic() + foreignEditTime;
+    while ((await this.follow()) === beingChanged && this.#served.context.clock.monotonic() < end)
       await this.#intake.refresh();
     await trusted;
   }

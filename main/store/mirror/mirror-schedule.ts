@@ -1,5 +1,6 @@
 import pLimit from "p-limit";
 import type { Clock } from "../../time/clock.ts";
+import type { KeptEntries } from "../log/kept-entries.ts";
 import type { Repository } from "../repository/repository.ts";
 import { retryPause } from "./mirror-follower.ts";
 
@@ -19,16 +20,16 @@ export class MirrorSchedule {
   readonly #notBefore = new WeakMap<Repository, number>();
   /** Repositories that lack a commit, and the function that cancels their next write. */
   readonly #behind = new Map<Repository, (() => void) | undefined>();
-  /** Called after each write. */
-  readonly #onWritten: () => void;
+  readonly #kept: KeptEntries;
   #closed = false;
 
-  constructor(clock: Clock, onWritten: () => void) {
+  constructor(clock: Clock, kept: KeptEntries) {
     this.#clock = clock;
-    this.#onWritten = onWritten;
+    this.#kept = kept;
   }
 
   want(repository: Repository): void {
+    this.#kept.repositories.add(repository);
     if (this.#closed || this.#behind.has(repository)) return;
     const notBefore = this.#notBefore.get(repository) ?? 0;
     this.#behind.set(repository, undefined);
@@ -82,6 +83,6 @@ export class MirrorSchedule {
       if (repository.mirror.isBehind) this.#schedule(repository, pause);
       else this.#behind.delete(repository);
     }
-    this.#onWritten();
+    this.#kept.releaseSoon();
   }
 }

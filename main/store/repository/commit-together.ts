@@ -1,22 +1,39 @@
 import { type Commit, type CommitLog, ConflictError, type DocumentCommit } from "../log/commit-log.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { Applied, ChangeRequest } from "../types.ts";
+import type { Repositories } from "./repositories.ts";
 import type { Repository } from "./repository.ts";
 import type { PreparedChanges } from "./repository-changes.ts";
 
 /**
- * Commits one change of several repositories as one entry of the log, so that all of it becomes active or nothing. The caller must
- * hold each repository (`exclusive`). If any `decide` refuses, nothing is changed, and the answers say why. Throws RepoconfError
- * 1102, 1106, 1107 or 1108.
+ * As `Repository.change` on several repositories, as one entry of the log, so that all of it becomes active or nothing. If any `decide`
+ * refuses, nothing is changed, and the answers say why. Throws RepoconfError 1102, 1106, 1107 or 1108.
  */
-export async function commitTogether<Answer>(
-  ...args: Parameters<typeof decideAndCommit<Answer>>
+export async function changeTogether<Answer>(
+  all: Repositories,
+  log: CommitLog,
+  requests: ReadonlyMap<string, ChangeRequest<Answer>>,
 ): Promise<Map<string, Applied<Answer>>> {
-  try {
-    return await decideAndCommit(...args);
-  } finally {
-    for (const repository of args[0]) await repository.dropPrepared();
-  }
+  // Always in the same order, so that two such changes cannot deadlock.
+  const repositories = [...requests.keys()].sort().map(id => all.require(id));
+  const holdAll = async (index: number): Promise<Map<string, Applied<Answer>>> => {
+    const repository = repositories[index];
+    if (repository !== undefined) return repository.exclusive(() => holdAll(index + 1));
+    try {
+      return await decideAndCommit(repositories, requests, log);
+    } finally {
+      for (const held of repositories) await held.dropPrepared();
+    }
+  };
+  const answers = await holdAll(0);
+  await Promise.all(
+    repositories.map(async repository => {
+      const applied = answers.get(repository.id);
+      if (applied === undefined || !requests.get(repository.id)?.flush) return;
+      answers.set(repository.id, { ...applied, mirrored: await repository.flush() });
+    }),
+  );
+  return answers;
 }
 
 async function decideAndCommit<Answer>(

@@ -1,17 +1,34 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { RepositorySummary } from "../types.ts";
+import type { StoreContext } from "../context.ts";
+import type { Commit, Committed } from "../log/commit-log.ts";
+import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
 import type { Repository } from "./repository.ts";
-import type { IndexedRepository } from "./repository-state.ts";
+import type { RepositoryFiles } from "./repository-files.ts";
+import { RepositoryIndex } from "./repository-index.ts";
+import type { IndexedRepository, KnownRepository } from "./repository-state.ts";
+
+/** What is known of a repository that is opened. */
+export type OpenedRepository = Partial<Pick<KnownRepository, "indexed" | "addedBy">> & {
+  readonly files?: RepositoryFiles;
+  /** Commits of the log that its history lacks. */
+  readonly commits?: readonly Committed<Commit>[];
+};
 
 export interface RepositoriesOptions {
   /** The maximum of open repositories; busy ones may exceed it. */
-  readonly mostOpen: number;
-  /** Creates a repository's object; `indexed` is its entry in the index. */
-  open(id: string, indexed: IndexedRepository | undefined): Repository;
+  readonly mostOpen: number | undefined;
+  /** Creates a repository's object. */
+  make(id: string, known: OpenedRepository): Repository;
   /** Called when a repository was evicted from memory; its state is in its files. */
   onEvict(repository: Repository): void;
+  /** Called when a repository was removed. */
+  onDrop(repository: Repository): void;
 }
 
+/** Milliseconds from a change to the next write of the index. After a crash in between, the next start reads the file. */
+const indexDelay = 5_000;
+/** Each open one takes about 25 kilobytes once its values have been listed. */
+const defaultMostOpen = 2_000;
 /** How many repositories are checked for eviction when another one is opened, to keep that short. */
 const triesForRoom = 8;
 
@@ -28,8 +45,17 @@ export class Repositories {
   /** Evicted repositories that somebody may still use: there must never be two objects of one repository. */
   readonly #evicted = new Map<string, WeakRef<Repository>>();
 
-  constructor(options: RepositoriesOptions) {
+  readonly #context: StoreContext;
+  readonly #index: RepositoryIndex;
+  /** Cancels the next write of the index. */
+  #cancelIndexWrite: (() => void) | undefined;
+  #closed = false;
+
+  constructor(context: StoreContext, options: RepositoriesOptions) {
+    this.#context = context;
     this.#options = options;
+    const { paths, fileSystem, clock } = context;
+    this.#index = new RepositoryIndex(paths.indexFile, paths.temporary, fileSystem, clock);
   }
 
   has(id: string): boolean {
@@ -45,10 +71,12 @@ export class Repositories {
     this.#known.set(id, indexed);
   }
 
-  /** Adds an open repository. */
-  set(repository: Repository): void {
-    if (!this.has(repository.id)) this.add(repository.id);
+  /** Opens a repository that was unknown. */
+  open(id: string, known: OpenedRepository): Repository {
+    const repository = this.#options.make(id, known);
+    this.add(id);
     this.#use(repository);
+    return repository;
   }
 
   /** Marks a repository as used, even if it was evicted meanwhile. */
@@ -56,10 +84,14 @@ export class Repositories {
     if (this.has(repository.id)) this.#use(repository);
   }
 
-  delete(id: string): void {
+  /** Removes a repository: requests to it fail from now on. */
+  drop(repository: Repository): void {
+    const { id } = repository;
+    repository.markRemoved();
     this.#known.delete(id);
     this.#open.delete(id);
     this.#evicted.delete(id);
+    this.#options.onDrop(repository);
   }
 
   /** Undefined if it is not open or does not exist. */
@@ -70,7 +102,7 @@ export class Repositories {
   /** Opens it if necessary; undefined if it does not exist. */
   get(id: string): Repository | undefined {
     if (!this.has(id)) return undefined;
-    const repository = this.opened(id) ?? this.#options.open(id, this.#known.get(id));
+    const repository = this.opened(id) ?? this.#options.make(id, { indexed: this.#known.get(id) });
     this.#use(repository);
     return repository;
   }
@@ -89,6 +121,22 @@ export class Repositories {
     return repository;
   }
 
+  /** The state if it is in memory, so that the hot path needs no await. */
+  peek(id: string): RepositoryState | undefined {
+    const repository = this.opened(id);
+    return repository?.loaded ? this.get(id)?.state : undefined;
+  }
+
+  /** The state, read if necessary; undefined if the repository does not exist. */
+  async read(id: string): Promise<RepositoryState | undefined> {
+    return this.get(id)?.read();
+  }
+
+  /** The newest revision known now; 0 if the repository does not exist. */
+  revision(id: string): number {
+    return this.brief(id)?.revision ?? 0;
+  }
+
   /** All that are open. */
   *allOpened(): Generator<Repository> {
     for (const repository of [...this.#open.values()]) yield repository;
@@ -104,9 +152,9 @@ export class Repositories {
     return this.opened(id)?.state ?? this.#known.get(id) ?? nothingKnown(id);
   }
 
-  /** The log position of its newest revision, or a later one; empty if it is not known. */
-  place(id: string): Pick<IndexedRepository, "position"> {
-    return { position: (this.opened(id)?.state ?? this.#known.get(id))?.position };
+  /** The log position of its newest revision, or a later one; undefined if it is not known. */
+  position(id: string): Position | undefined {
+    return (this.opened(id)?.state ?? this.#known.get(id))?.position;
   }
 
   /** A summary, without opening the repository. */
@@ -124,6 +172,41 @@ export class Repositories {
     return repository?.loaded ? repository.indexEntry : this.#known.get(id);
   }
 
+  /** Adds those of the files with these ids, and those of the index, except `removed` ones without a file. Returns what the index has. */
+  async begin(files: readonly string[], removed: ReadonlySet<string>): Promise<readonly IndexedRepository[]> {
+    const { data, damaged } = await this.#index.read();
+    if (damaged) this.#context.onProblem("the index is damaged and is being rebuilt", {});
+    const there = new Set(files);
+    const indexed = Object.values(data.repositories).filter(({ id }) => !removed.has(id) || there.has(id));
+    for (const entry of indexed) this.add(entry.id, entry);
+    for (const id of files) if (!this.has(id)) this.add(id);
+    return indexed;
+  }
+
+  saveIndexSoon(): void {
+    if (this.#closed || this.#cancelIndexWrite !== undefined) return;
+    this.#cancelIndexWrite = this.#context.clock.schedule(indexDelay, () => {
+      this.#cancelIndexWrite = undefined;
+      void this.saveIndex();
+    });
+  }
+
+  async saveIndex(): Promise<void> {
+    try {
+      await this.#index.write(() =>
+        Object.fromEntries([...this.ids()].flatMap(id => this.indexed(id) ?? []).map(one => [one.id, one])),
+      );
+    } catch (error) {
+      this.#context.onProblem("cannot write the index; the next start takes longer", { error: String(error) });
+    }
+  }
+
+  /** Writes no index later on. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelIndexWrite?.();
+  }
+
   #use(repository: Repository): void {
     const { id } = repository;
     this.#evicted.delete(id);
@@ -131,15 +214,15 @@ export class Repositories {
     this.#open.set(id, repository);
     let tries = triesForRoom;
     for (const oldest of this.#open.values()) {
-      if (this.#open.size <= this.#options.mostOpen || tries === 0) return;
+      if (this.#open.size <= (this.#options.mostOpen ?? defaultMostOpen) || tries === 0) return;
       tries -= 1;
       this.#open.delete(oldest.id);
-      if (oldest.isAtRest) this.#drop(oldest);
+      if (oldest.isAtRest) this.#evict(oldest);
       else this.#open.set(oldest.id, oldest);
     }
   }
 
-  #drop(repository: Repository): void {
+  #evict(repository: Repository): void {
     this.#known.set(repository.id, repository.indexEntry);
     this.#evicted.set(repository.id, new WeakRef(repository));
     this.#options.onEvict(repository);

@@ -46,7 +46,7 @@ export class RepositoryChanges {
   async prepare<Answer>(
     request: ChangeRequest<Answer>,
   ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
-    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    const end = this.#served.context.clock.monotonic() + foreignEditTime;
     for (;;) {
       await this.#intake.bringUpToDate();
       const refusal = this.#intake.refusal;
@@ -68,7 +68,7 @@ export class RepositoryChanges {
 
   /** Decides the changes of the batch in order, each on the outcome of the previous one, and appends the result to the log. */
   async change(batch: readonly WaitingChange[]): Promise<void> {
-    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    const end = this.#served.context.clock.monotonic() + foreignEditTime;
     let prepared: PreparedChanges;
     let fits: boolean;
     do {
@@ -98,7 +98,7 @@ export class RepositoryChanges {
     try {
       if (entries.length === 0) prepared.commit([]);
       else
-        await this.#served.options.log.append({
+        await this.#served.context.log.append({
           entries,
           after,
           committed: first => prepared.commit(entries.map((_, index) => first + index)),
@@ -120,11 +120,11 @@ export class RepositoryChanges {
   }
 
   async #decide(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
-    const after = this.#served.options.log.newest;
+    const after = this.#served.context.log.newest;
     const { decided, config } = await runInParts(
       decidingBatch(batch, this.#served.current, this.#served.mirror.wanted, this.#served.rules),
     );
-    const time = timeText(this.#served.options.clock);
+    const time = timeText(this.#served.context.clock);
     const made = decided
       .filter(({ edits }) => edits.length > 0)
       .map(one => ({ one, record: this.#recordOf(one, time) }));
@@ -148,7 +148,7 @@ export class RepositoryChanges {
       // Without the states after each: the mirror keeps these until the history is written, and a state has all values.
       const committed = made.map(({ one, record }, index): MirroredCommit => {
         const number = numbers[index] ?? 0;
-        const position = formatPosition(this.#served.options.log.id, number);
+        const position = formatPosition(this.#served.context.log.id, number);
         return { number, record: record && { ...record, position }, edits: one.edits };
       });
       const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
@@ -167,10 +167,10 @@ export class RepositoryChanges {
       for (const [index, { record }] of committed.entries()) {
         const state = made[index]?.one.after;
         if (record !== undefined && state !== undefined)
-          this.#served.options.publish({ kind: "changed", state, change: record, isPart });
+          this.#served.reports.publish({ kind: "changed", state, change: record, isPart });
       }
       this.#served.publishDifferences(before, this.#served.current, false);
-      if (made.length > 0) this.#served.options.onBehind();
+      if (made.length > 0) this.#served.reports.onBehind();
     };
     return { decided, config, after, commits, commit };
   }
@@ -178,7 +178,7 @@ export class RepositoryChanges {
   /** Whether the files changed since the decision. A set of a value that is already there must be decided again then. */
   async #isStale({ decided }: PreparedChanges, end: number): Promise<boolean> {
     const isClaimed = decided.some(({ wanted }) => wanted) && decided.every(({ edits }) => edits.length === 0);
-    return isClaimed && this.#served.options.clock.monotonic() < end && (await this.#intake.refresh());
+    return isClaimed && this.#served.context.clock.monotonic() < end && (await this.#intake.refresh());
   }
 
   /**
@@ -189,12 +189,12 @@ export class RepositoryChanges {
   async #isForeign({ commits, config }: PreparedChanges, end: number): Promise<boolean> {
     if (!this.#served.current.inTree || commits.length === 0) return false;
     try {
-      await this.#served.mirror.prepare(config, this.#served.options.scopes);
+      await this.#served.mirror.prepare(config, this.#served.context.scopes);
       return false;
     } catch (error) {
       // If the disk refuses, the set is still committed, and `health` reports the file.
       if (!(error instanceof ForeignEditError)) return false;
-      if (this.#served.options.clock.monotonic() > end) throw storageFailure(this.#served.id, error);
+      if (this.#served.context.clock.monotonic() > end) throw storageFailure(this.#served.id, error);
       return this.#intake.refresh();
     }
   }

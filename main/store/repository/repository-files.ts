@@ -10,16 +10,8 @@ import { JsonDocument } from "../../files/json-document.ts";
 import { isRemote } from "../../git/git-remote.ts";
 import { gitFolderBeside, inTreeFileName } from "../../git/work-tree.ts";
 import type { Clock } from "../../time/clock.ts";
+import type { StorePaths } from "../types.ts";
 import { type RecordedFolder, WorkTreeFolder } from "./work-tree-folder.ts";
-
-/** The folders of the home that the store uses. */
-export interface StoreFolders {
-  readonly repositories: string;
-  readonly journal: string;
-  readonly log: string;
-  readonly temporary: string;
-  readonly removed: string;
-}
 
 export interface RepositoryMetadata {
   readonly name: string;
@@ -47,6 +39,12 @@ export function sameStamps(one: FileStamps, other: FileStamps): boolean {
 export interface IndexedTree {
   readonly path?: string;
   readonly folder?: RecordedFolder;
+}
+
+interface FilesContext {
+  readonly paths: Pick<StorePaths, "repositories" | "temporary">;
+  readonly fileSystem: FileSystem;
+  readonly clock: Clock;
 }
 
 export interface RepositoryFilesOptions {
@@ -77,9 +75,7 @@ export class RepositoryFiles {
 
   constructor(
     id: string,
-    folders: StoreFolders,
-    fileSystem: FileSystem,
-    clock: Clock,
+    { paths, fileSystem, clock }: FilesContext,
     { isExpected = false, isNew = false, indexed }: RepositoryFilesOptions = {},
   ) {
     this.#id = id;
@@ -88,8 +84,8 @@ export class RepositoryFiles {
     this.#indexed = indexed;
     this.#isFolderChosen = isNew;
     this.home = new JsonDocument({
-      path: join(folders.repositories, `${id}.json`),
-      temporaryFolder: folders.temporary,
+      path: join(paths.repositories, `${id}.json`),
+      temporaryFolder: paths.temporary,
       mode: 0o600,
       maximumBytes: limits.repositoryFileBytes,
       keepsReplaced: true,
@@ -223,6 +219,18 @@ export class RepositoryFiles {
             clock: this.#clock,
           });
   }
+}
+
+/** The content of a repository's file in the home. */
+export function homeFileOf(
+  { name, path, remote, inTree }: RepositoryMetadata,
+  config: Config,
+  { repositorySchemaFile }: Pick<StorePaths, "repositorySchemaFile">,
+): JsonObject {
+  const metadata = { name, ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
+  return inTree
+    ? { ...metadata, inTree: true }
+    : { $schema: `../${basename(repositorySchemaFile)}`, ...metadata, config };
 }
 
 /** Known to be configurations: nothing of them ever changes, and it is asked again at each step of a change. */

@@ -5,10 +5,10 @@ import { describeProblem } from "../../../shared/health.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import type { Clock } from "../../time/clock.ts";
 import { nextTurn, runInParts } from "../../time/turns.ts";
+import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
-import type { Commit, CommitLog, Committed } from "../log/commit-log.ts";
+import type { Commit, Committed } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
 import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "../types.ts";
 import {
@@ -19,7 +19,7 @@ import {
   type Rules,
   trustedByNewRules,
 } from "../values/interpret.ts";
-import { type TrustedValues, trustHash } from "../values/trusted-values.ts";
+import { trustHash } from "../values/trusted-values.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import type { RecordedFolder } from "./work-tree-folder.ts";
 
@@ -32,24 +32,30 @@ export interface IndexedRepository extends RepositorySummary, Pick<RepositorySta
   readonly folder?: RecordedFolder;
 }
 
-export interface RepositoryOptions {
+/** What is known of a repository before its files are read. */
+export interface KnownRepository {
   readonly id: string;
   /** Called when first needed, like the journal: of ten thousand repositories most are never opened. */
   files(): RepositoryFiles;
   journal(): Journal;
-  readonly log: CommitLog;
-  readonly scopes: Scopes;
-  readonly trust: TrustedValues;
-  readonly clock: Clock;
   readonly indexed: IndexedRepository | undefined;
-  /** The repository's log commits that its history may lack. */
-  readonly unmirrored: readonly Committed<Commit>[];
-  /** The number of log entries that cannot be read. */
-  readonly lost: number;
-  /** See `RecoveryOptions`. */
-  readonly isCopy: boolean;
   /** Who has just added it; undefined if it existed before. */
   readonly addedBy: Actor | undefined;
+  readonly missed: MissedCommits;
+}
+
+/** What a start finds in the log. */
+interface MissedCommits {
+  /** The repository's commits that its history may lack. */
+  readonly commits: readonly Committed<Commit>[];
+  /** The number of acknowledged entries that cannot be read. Their repositories are unknown. */
+  readonly lost: number;
+  /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
+  readonly isCopy: boolean;
+}
+
+/** What a repository reports to the store. */
+export interface RepositoryReports {
   publish(event: StoreEvent): void;
   /** Called with name and path in the file, whenever it was read. */
   onMetadata(state: RepositoryState): void;
@@ -57,10 +63,6 @@ export interface RepositoryOptions {
   onBehind(): void;
   /** Called when both have every commit. */
   onLevel(): void;
-  /** Keeps a text that somebody saved at the moment of a write and that is not JSON. */
-  keepText(id: string, path: string): Promise<void>;
-  /** Called for failures that no caller learns of. */
-  onProblem(message: string, error: unknown): void;
 }
 
 /** From this many characters on, a file's text is processed in parts. */
@@ -69,7 +71,9 @@ const largeText = 64 * 1024;
 /** The active values of one repository, the rules they were checked by, and the problems. Publishes changes. */
 export class ServedState {
   readonly id: string;
-  readonly options: RepositoryOptions;
+  readonly context: StoreContext;
+  readonly given: KnownRepository;
+  readonly reports: RepositoryReports;
   /** The newest durable state; until the files are read, the one in the index. */
   current: RepositoryState;
   /** The values in the log: the active ones, and the last ones of scopes that are missing now. */
@@ -88,11 +92,13 @@ export class ServedState {
   /** Why the file cannot be written. */
   #mirrorProblem: HealthProblem | undefined;
 
-  constructor(options: RepositoryOptions) {
-    const { id, indexed } = options;
+  constructor(context: StoreContext, given: KnownRepository, reports: RepositoryReports) {
+    const { id, indexed } = given;
     this.id = id;
-    this.options = options;
-    this.origin = options.log.shared ?? {};
+    this.context = context;
+    this.given = given;
+    this.reports = reports;
+    this.origin = context.log.shared ?? {};
     const { name = id, path, remote, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { id, name, ...place, inTree };
@@ -101,8 +107,8 @@ export class ServedState {
 
   /** Created on first use. */
   get mirror(): Mirror {
-    const { files, journal, log, clock } = this.options;
-    this.#mirror ??= new Mirror(files(), journal(), log, clock);
+    const { log, clock } = this.context;
+    this.#mirror ??= new Mirror(this.given.files(), this.given.journal(), log, clock);
     return this.#mirror;
   }
 
@@ -112,7 +118,7 @@ export class ServedState {
    */
   get visible(): RepositoryState {
     const { stored } = this.current;
-    const { scopes } = this.options;
+    const { scopes } = this.context;
     if (this.#visible?.of === this.current && this.#visible.by === scopes.defaults) return this.#visible.state;
     const trusted = stored && trustedByNewRules(stored, this.rules);
     const state = trusted === stored ? this.current : { ...this.current, stored: trusted };
@@ -144,12 +150,12 @@ export class ServedState {
   }
 
   get rules(): Rules {
-    return this.rulesOf(this.options.scopes);
+    return this.rulesOf(this.context.scopes);
   }
 
   /** The rules that would apply with these scopes. */
   rulesOf(scopes: Scopes): Rules {
-    const { trust } = this.options;
+    const { trust } = this.context;
     const isTrusted = (path: ConfigPath, value: JsonValue) =>
       !this.#isOfWorkTree || trust.has(this.id, scopes, path, value);
     return { scopes, isTrusted };
@@ -165,7 +171,7 @@ export class ServedState {
    * are now: until a set is committed, a new schema may make a command of what was set as a text.
    */
   trusting(edits: readonly ConfigEdit[]): () => void {
-    const { scopes, trust } = this.options;
+    const { scopes, trust } = this.context;
     if (!this.#isOfWorkTree) return () => {};
     const commands = edits.flatMap(({ scope, field, value }) =>
       value !== undefined && scopes.isCommand(scope, field)
@@ -187,7 +193,7 @@ export class ServedState {
 
   /** The configuration without the values of unknown scopes and fields. */
   known(config: Config): Config {
-    const { scopes } = this.options;
+    const { scopes } = this.context;
     return filterConfig(
       config,
       (scope, field) => scopes.field(scope, field) !== undefined || scopes.newName(scope, field) !== undefined,
@@ -201,10 +207,10 @@ export class ServedState {
   }
 
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
-    const { publish } = this.options;
+    const { publish } = this.reports;
     const isSameMetadata = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
     // Others know the state in the index.
-    if (!isSameMetadata && (!first || this.options.indexed !== undefined)) publish({ kind: "updated", state: after });
+    if (!isSameMetadata && (!first || this.given.indexed !== undefined)) publish({ kind: "updated", state: after });
     if (first ? after.health.length > 0 : !sameJson(before.health, after.health))
       publish({ kind: "health", state: after, before: before.health });
   }
@@ -235,7 +241,7 @@ export class ServedState {
   }
 
   get isCheckedByOldRules(): boolean {
-    return this.checkedBy !== this.options.scopes.defaults;
+    return this.checkedBy !== this.context.scopes.defaults;
   }
 
   /** Interprets the values by the scopes at its end, and compares them with those in the log. */
@@ -244,13 +250,18 @@ export class ServedState {
     lastGood: Config | undefined,
   ): Promise<Interpretation & { readonly changes: readonly StoredDifference[] }> {
     for (;;) {
-      this.checkedBy = this.options.scopes.defaults;
+      this.checkedBy = this.context.scopes.defaults;
       const checks = { locate: this.locate, acknowledged: this.known(this.recorded) };
       const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.rules, checks));
       await this.turn();
       const changes = await runInParts(diffingConfigs(this.known(this.recorded), interpretation.stored));
       if (!this.isCheckedByOldRules) return { ...interpretation, changes };
     }
+  }
+
+  /** Reports a failure that no caller learns of. */
+  reportProblem(message: string, error: unknown): void {
+    this.context.onProblem(message, { repo: this.id, error: String(error) });
   }
 
   readonly locate: Locate = paths => {

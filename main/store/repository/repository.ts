@@ -2,6 +2,7 @@ import { applyConfigEdits, type Config, configValue, countConfigFields } from ".
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
+import type { StoreContext } from "../context.ts";
 import { FileIntake } from "../hand-edits/file-intake.ts";
 import type { Journal } from "../history/journal.ts";
 import { applyChanges } from "../history/record.ts";
@@ -34,7 +35,12 @@ import { acceptValue, waitingValues } from "../values/waiting-values.ts";
 import { type PreparedChanges, RepositoryChanges } from "./repository-changes.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { RepositoryQueue } from "./repository-queue.ts";
-import { type IndexedRepository, type RepositoryOptions, ServedState } from "./repository-state.ts";
+import {
+  type IndexedRepository,
+  type KnownRepository,
+  type RepositoryReports,
+  ServedState,
+} from "./repository-state.ts";
 import { TextOperations } from "./text-operations.ts";
 
 /** Milliseconds after the last write during which an edit by hand may still be based on an older text. */
@@ -52,8 +58,8 @@ export class Repository {
   readonly #changes: RepositoryChanges;
   readonly #queue: RepositoryQueue;
 
-  constructor(options: RepositoryOptions) {
-    this.#served = new ServedState(options);
+  constructor(context: StoreContext, given: KnownRepository, reports: RepositoryReports) {
+    this.#served = new ServedState(context, given, reports);
     const intake = new FileIntake(
       this.#served,
       () => this.refresh(),
@@ -143,13 +149,13 @@ export class Repository {
     if (this.#queue.isBusy || this.#served.current.inTree || !this.loaded || this.journal.isCompacting) return false;
     if (this.#intake.unrecorded !== undefined || this.#served.isCheckedByOldRules) return false;
     const isWell = this.#served.current.broken === undefined && this.#served.current.health.length === 0;
-    const isOver = this.wroteAt + restTime < this.#served.options.clock.monotonic();
+    const isOver = this.wroteAt + restTime < this.#served.context.clock.monotonic();
     return isWell && isOver && !this.mirror.isBehind && this.keptFrom === undefined;
   }
 
   get summary(): RepositorySummary {
     const { stored, broken: _, position: __, ...info } = this.#served.current;
-    const modified = stored === undefined ? (this.#served.options.indexed?.modified ?? 0) : countConfigFields(stored);
+    const modified = stored === undefined ? (this.#served.given.indexed?.modified ?? 0) : countConfigFields(stored);
     return { ...info, modified };
   }
 
@@ -161,7 +167,7 @@ export class Repository {
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
     const known = { ...this.summary, position: this.#served.current.position, stamps: this.stamps, ...text, ...folder };
     // With a shared log, a start has the history's revisions and reads later ones from the log again.
-    const revision = this.#served.options.log.shared && this.mirror.historyRevision;
+    const revision = this.#served.context.log.shared && this.mirror.historyRevision;
     return revision === undefined ? known : { ...known, revision, position: undefined };
   }
 
@@ -176,9 +182,11 @@ export class Repository {
     return this.files.values.path;
   }
 
-  /** The place of a field's value in the file. */
-  source(scope: string, field: string): ValueSource {
-    const names = this.#served.options.scopes.namesOf({ scope, field });
+  /** The place of a field's value in the file, once the file has it. */
+  async source(scope: string, field: string): Promise<ValueSource> {
+    // The line must be correct for anyone who opens the file.
+    await this.follow();
+    const names = this.#served.context.scopes.namesOf({ scope, field });
     return { file: this.file, ...this.#served.locate(names.map(name => [name.scope, name.field])).find(Boolean) };
   }
 
@@ -186,7 +194,7 @@ export class Repository {
   isFromFile(scope: string, field: string): boolean {
     const { stored, broken } = this.#served.current;
     const served = configValue(stored ?? {}, scope, field);
-    const said = valueByAnyName(this.mirror.wanted, { scope, field }, this.#served.options.scopes);
+    const said = valueByAnyName(this.mirror.wanted, { scope, field }, this.#served.context.scopes);
     return broken === undefined && sameJson(served, said);
   }
 
@@ -200,7 +208,7 @@ export class Repository {
       return;
     }
     const before = this.#served.current;
-    const { log } = this.#served.options;
+    const { log } = this.#served.context;
     const document = overValues(appended, this.#served.recorded);
     const { revision, edits } = document;
     const isRevision = revision > before.revision;
@@ -217,7 +225,7 @@ export class Repository {
     const record = isRevision ? { ...recordOf(entry, document, this.#served.recorded), position } : undefined;
     const changes = record?.changes ?? [];
     const wanted = applyConfigEdits(this.mirror.wanted, edits);
-    const isKnown = edits.every(({ scope, field }) => this.#served.options.scopes.field(scope, field) !== undefined);
+    const isKnown = edits.every(({ scope, field }) => this.#served.context.scopes.field(scope, field) !== undefined);
     // While all values of the file are active, both are the same object, and the next set need not be checked with the rest.
     const isWhole = before.stored === this.mirror.wanted && document.activeEdits === undefined && isKnown;
     const stored = isWhole ? wanted : this.#served.known(applyChanges(before.stored ?? {}, changes));
@@ -227,9 +235,9 @@ export class Repository {
     const health = this.#served.problems;
     this.#served.setState({ ...before, stored, ...(isRevision && { revision, position }) }, health);
     if (record !== undefined)
-      this.#served.options.publish({ kind: "changed", state: this.#served.current, change: record, isPart });
+      this.#served.reports.publish({ kind: "changed", state: this.#served.current, change: record, isPart });
     this.#served.publishDifferences(before, this.#served.current, false);
-    this.#served.options.onBehind();
+    this.#served.reports.onBehind();
     // Problems of the values may have changed, so check all of them again.
     if ((health.length > 0 || document.activeEdits !== undefined) && !this.#served.isCheckedByOldRules) {
       this.#served.checkedBy = undefined;
@@ -251,12 +259,23 @@ export class Repository {
 
   /** Reads the files in the queue; an edit of them becomes a change. */
   refresh(): Promise<void> {
-    this.#intake.noticedAt ??= this.#served.options.clock.monotonic();
+    this.#intake.noticedAt ??= this.#served.context.clock.monotonic();
     return this.#queue.refresh();
   }
 
-  change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
-    return this.#queue.change(request);
+  /** The newest state; reads the files if necessary. */
+  async read(): Promise<RepositoryState> {
+    if (!this.loaded) await this.refresh();
+    return this.state;
+  }
+
+  /**
+   * Gives `decide` the newest state and applies its edits, durably and visible together, as one revision.
+   * `decide` may run more than once and must be pure. Throws RepoconfError 1102, 1106, 1107 or 1108.
+   */
+  async change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
+    const applied = await this.#queue.change(request);
+    return request.flush ? { ...applied, mirrored: await this.flush() } : applied;
   }
 
   /** Runs `task` while nothing else changes this repository. */
@@ -312,9 +331,9 @@ export class Repository {
     }
   }
 
-  /** See `acceptValue`. Call it inside `exclusive`. */
+  /** See `acceptValue`. */
   accept(path: ConfigPath, hash: string): Promise<number> {
-    return acceptValue(this.#served, this.#intake, path, hash);
+    return this.exclusive(() => acceptValue(this.#served, this.#intake, path, hash));
   }
 
   /** Operations on the file's text. Use them inside `exclusive`. */

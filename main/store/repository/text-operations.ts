@@ -1,9 +1,11 @@
 import { filterConfig } from "../../../shared/config.ts";
+import type { FileText } from "../../../shared/protocol.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
 import type { FileIntake } from "../hand-edits/file-intake.ts";
 import { foreignEditTime, type MirrorFollower } from "../mirror/mirror-follower.ts";
 import { storageFailure } from "../storage-failure.ts";
+import { homeFileOf } from "./repository-files.ts";
 import type { ServedState } from "./repository-state.ts";
 
 /** Operations on the text of a repository's file. Call each inside the queue's `exclusive`. */
@@ -24,7 +26,7 @@ export class TextOperations {
    */
   async changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
     const { home } = this.#served.files;
-    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    const end = this.#served.context.clock.monotonic() + foreignEditTime;
     await this.#follower.follow();
     await this.#served.mirror.inTurn(async () => {
       for (;;) {
@@ -36,7 +38,7 @@ export class TextOperations {
           else await home.dropReplaced().catch(() => {});
           break;
         } catch (error) {
-          if (!(error instanceof ForeignEditError) || this.#served.options.clock.monotonic() > end)
+          if (!(error instanceof ForeignEditError) || this.#served.context.clock.monotonic() > end)
             throw storageFailure(this.#served.id, error);
           await this.#intake.refreshInTurn();
         }
@@ -75,29 +77,43 @@ export class TextOperations {
     });
   }
 
+  /** The text of the file that people edit, which has the committed values, as an editor must start from them. */
+  async read(): Promise<FileText> {
+    await this.#intake.requestRefresh();
+    await this.#follower.follow();
+    const { path, text } = this.#served.files.edited;
+    return { file: path, text };
+  }
+
   /**
-   * Rewrites the file that people edit from the active values; `keep` moves the present file away right before. Throws RepoconfError 1102, 1106 or 1108.
+   * Rewrites the file that people edit from the active values. Returns the path of a copy of the replaced file; undefined if there was
+   * none. Throws RepoconfError 1102, 1106 or 1108.
    */
-  async restore(schemaReference: string, keep: (path: string) => Promise<void>): Promise<void> {
+  async restore(): Promise<string | undefined> {
     if (this.#intake.isRemoved) throw this.#intake.notWritable();
     await this.#intake.refresh();
-    await this.#served.mirror.inTurn(async () => {
-      const { stored, name, path, remote, inTree } = this.#served.current;
+    return this.#served.mirror.inTurn(async () => {
+      const { stored } = this.#served.current;
       const document = this.#served.files.edited;
       if (stored === undefined) throw this.#intake.notWritable();
       const config = filterConfig(stored, () => true);
-      const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
-      const metadata = { name, ...place };
-      const whole = inTree ? { ...metadata, inTree: true } : { $schema: schemaReference, ...metadata, config };
-      const value = document === this.#served.files.tree ? { config } : whole;
+      const { paths, removedFiles, fileSystem } = this.#served.context;
+      const value = document === this.#served.files.tree ? { config } : homeFileOf(this.#served.current, config, paths);
+      let kept: string | undefined;
+      const keep = async () => {
+        // A blocked rename is retried: the copy is from the last try.
+        if (kept !== undefined) await fileSystem.unlink(kept);
+        kept = await removedFiles.keep(`${this.#served.id}.broken`, document.path);
+      };
       try {
         await document.dropReplaced();
-        await document.overwriteText(formatJsonText(value), () => keep(document.path));
+        await document.overwriteText(formatJsonText(value), keep);
       } catch (error) {
         throw storageFailure(this.#served.id, error);
       }
       this.#served.mirror.forgetRecentWrites();
       await this.#intake.refreshInTurn();
+      return kept;
     });
   }
 }

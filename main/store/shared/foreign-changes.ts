@@ -1,62 +1,46 @@
 import { applyConfigEdits } from "../../../shared/config.ts";
-import type { JsonObject } from "../../../shared/json.ts";
-import type { FileSystem } from "../../files/file-system.ts";
 import { isRemote } from "../../git/git-remote.ts";
-import type { Clock } from "../../time/clock.ts";
+import type { StoreContext } from "../context.ts";
+import type { StoreEvents } from "../events.ts";
 import type { Forgettings } from "../history/forgettings.ts";
-import type { Journal, Segment } from "../history/journal.ts";
+import type { Journals } from "../history/journals.ts";
 import {
   type Commit,
-  type CommitLog,
   type Committed,
   type DocumentCommit,
   type FollowedEntry,
   type KeptHistory,
   numberIn,
 } from "../log/commit-log.ts";
-import type { RemovedFiles } from "../repository/removed-files.ts";
+import type { KeptEntries } from "../log/kept-entries.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
-import { RepositoryFiles, type StoreFolders } from "../repository/repository-files.ts";
-import type { LogNumber, StoreEvent } from "../types.ts";
-import type { TrustedValues } from "../values/trusted-values.ts";
+import { homeFileOf, RepositoryFiles } from "../repository/repository-files.ts";
+import type { LogNumber } from "../types.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 
-export interface ForeignChangesOptions {
-  readonly log: CommitLog;
+/** The parts of a store that other machines' entries change. */
+export interface ForeignChangesParts {
   readonly repositories: Repositories;
-  /** Repositories for which the log must keep entries. */
-  readonly kept: Set<Repository>;
-  /** Log commits that histories may lack, for repositories that were not opened yet. */
-  readonly unmirrored: Map<string, Committed<Commit>[]>;
+  readonly journals: Journals;
+  readonly kept: KeptEntries;
   readonly forgettings: Forgettings;
-  readonly removedFiles: RemovedFiles;
-  readonly scopes: SharedScopes | undefined;
-  readonly folders: StoreFolders;
-  readonly fileSystem: FileSystem;
-  readonly clock: Clock;
-  readonly trust: TrustedValues;
-  /** The value of `$schema` in a new repository's file. */
-  readonly schemaReference: string;
-  openJournal(id: string): Journal;
-  keepSegments(id: string, segments: readonly Segment[]): void;
-  publish(event: StoreEvent): void;
-  /** Removes a repository from those that are served. */
-  dropRepository(repository: Repository): void;
-  saveIndex(): Promise<void>;
-  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+  readonly scopes: SharedScopes;
+  readonly events: StoreEvents;
 }
 
 /** Applies the entries that other machines append to a shared log. */
 export class ForeignChanges {
-  readonly #options: ForeignChangesOptions;
+  readonly #context: StoreContext;
+  readonly #parts: ForeignChangesParts;
   /** Repositories that another machine removed and whose files still exist: the entry, and when the file has been moved away. */
   readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
   /** Entries with a new name that is not in the file yet. */
   readonly #renamings = new Set<{ readonly number: LogNumber }>();
 
-  constructor(options: ForeignChangesOptions) {
-    this.#options = options;
+  constructor(context: StoreContext, parts: ForeignChangesParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** The numbers of entries that are not in files yet: the log must keep them. */
@@ -77,19 +61,19 @@ export class ForeignChanges {
       case "kept":
         return this.#prepareKept(number, entry);
       case "forget":
-        await this.#options.forgettings.takeOver(number, entry);
+        await this.#parts.forgettings.takeOver(number, entry);
         return () => {};
       case "rename":
         return () => this.#rename(number, entry.repo, entry.name);
       case "remove":
         return this.#prepareRemovals([entry.repo], number);
       case "scope":
-        await this.#options.scopes?.applyChange(number, entry);
+        await this.#parts.scopes.applyChange(number, entry);
         return () => {};
       case "remaining":
-        await this.#options.scopes?.applyRemaining(number, entry.scopes);
+        await this.#parts.scopes.applyRemaining(number, entry.scopes);
         return this.#prepareRemovals(
-          [...this.#options.repositories.ids()].filter(id => !entry.repos.has(id)),
+          [...this.#parts.repositories.ids()].filter(id => !entry.repos.has(id)),
           number,
         );
     }
@@ -108,7 +92,7 @@ export class ForeignChanges {
 
   async #prepareRemovals(ids: readonly string[], number: LogNumber): Promise<() => void> {
     for (const id of ids) {
-      const repository = this.#options.repositories.get(id);
+      const repository = this.#parts.repositories.get(id);
       if (repository?.isRead === false) await repository.refresh();
     }
     return () => {
@@ -123,17 +107,17 @@ export class ForeignChanges {
     );
     const [first] = kept;
     if (first === undefined) return () => {};
-    const known = this.#options.repositories.get(id);
+    const known = this.#parts.repositories.get(id);
     if (known?.isRead === false) await known.refresh();
     // The earlier repository was removed, and this one added, in the meantime.
     if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);
-    const added = this.#options.repositories.has(id)
+    const added = this.#parts.repositories.has(id)
       ? undefined
       : await this.#addElsewhere(first.committed, first.document);
-    const repository = this.#options.repositories.require(id);
+    const repository = this.#parts.repositories.require(id);
     return () => {
-      if (added !== undefined) this.#options.publish({ kind: "added", state: added.state });
-      this.#options.kept.add(repository);
+      if (added !== undefined) this.#parts.events.publish({ kind: "added", state: added.state });
+      this.#parts.kept.repositories.add(repository);
       for (const { committed, document } of kept) repository.takeOver(committed, document, false);
       this.#rename(number, id, first.document.name ?? id);
     };
@@ -141,14 +125,14 @@ export class ForeignChanges {
 
   /** Writes another machine's new name of a repository to its file, as soon as nothing else writes to it. */
   #rename(number: LogNumber, id: string, name: string): void {
-    const repository = this.#options.repositories.get(id);
+    const repository = this.#parts.repositories.get(id);
     if (repository === undefined || repository.state.name === name) return;
     const renaming = { number };
     this.#renamings.add(renaming);
     void repository
       .exclusive(() => repository.text.changeMetadata({ name }))
       .catch(error =>
-        this.#options.onProblem("cannot write the new name of a repository into its file", {
+        this.#context.onProblem("cannot write the new name of a repository into its file", {
           repo: id,
           error: String(error),
         }),
@@ -161,15 +145,15 @@ export class ForeignChanges {
     document: DocumentCommit,
   ): Promise<((isPart: boolean) => void) | undefined> {
     const id = document.repo;
-    const added = this.#options.repositories.has(id) ? undefined : await this.#addElsewhere(committed, document);
-    if (added !== undefined) return () => this.#options.publish({ kind: "added", state: added.state });
+    const added = this.#parts.repositories.has(id) ? undefined : await this.#addElsewhere(committed, document);
+    if (added !== undefined) return () => this.#parts.events.publish({ kind: "added", state: added.state });
     // The repository could not be added here, which has been reported.
-    if (!this.#options.repositories.has(id)) return undefined;
-    const repository = this.#options.repositories.require(id);
+    if (!this.#parts.repositories.has(id)) return undefined;
+    const repository = this.#parts.repositories.require(id);
     // The event needs the values before the change.
     if (!repository.isRead) await repository.refresh();
     return isPart => {
-      this.#options.kept.add(repository);
+      this.#parts.kept.repositories.add(repository);
       repository.takeOver(committed, document, isPart);
     };
   }
@@ -177,7 +161,8 @@ export class ForeignChanges {
   /** Adds a repository that another machine added: with a file of its values, but without a folder. */
   async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<Repository | undefined> {
     const { repo: id, begins, name = id, remote, edits } = document;
-    const { folders, clock, onProblem, schemaReference, trust } = this.#options;
+    const { paths, onProblem, trust } = this.#context;
+    const { repositories } = this.#parts;
     if (!begins) {
       onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
       return undefined;
@@ -185,24 +170,16 @@ export class ForeignChanges {
     // The removed repository's file must have been moved away.
     await this.#leaving.get(id)?.left;
     trust.drop(id);
-    const { home } = new RepositoryFiles(id, folders, this.#options.fileSystem, clock);
+    const { home } = new RepositoryFiles(id, this.#context);
     await home.refresh();
-    if (this.#options.repositories.has(id)) return undefined;
+    if (repositories.has(id)) return undefined;
     await this.#clearHistory(id, document.revision);
     // Known before its file exists, so that the file does not count as a new repository.
-    this.#options.unmirrored.set(id, [committed]);
-    this.#options.repositories.add(id);
-    const added = this.#options.repositories.require(id);
-    this.#options.unmirrored.delete(id);
-    this.#options.kept.add(added);
-    const metadata: JsonObject = {
-      $schema: schemaReference,
-      name,
-      ...(isRemote(remote) && { remote }),
-      config: applyConfigEdits({}, edits),
-    };
+    const added = repositories.open(id, { commits: [committed] });
+    this.#parts.kept.repositories.add(added);
+    const metadata = { name, inTree: false, ...(isRemote(remote) && { remote }) };
     const write = async () => {
-      if (home.status.kind === "missing") await home.write(metadata);
+      if (home.status.kind === "missing") await home.write(homeFileOf(metadata, applyConfigEdits({}, edits), paths));
     };
     // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
     const written = added.mirror.inTurn(write).catch(error => {
@@ -214,29 +191,30 @@ export class ForeignChanges {
 
   /** Deletes the history of an earlier repository, unless the new one continues it. */
   async #clearHistory(id: string, revision: number): Promise<void> {
-    const journal = this.#options.openJournal(id);
+    const { journals } = this.#parts;
+    const journal = journals.open(id);
     await journal.open(0);
-    if ((journal.head?.revision ?? 0) < revision) this.#options.keepSegments(id, journal.segments);
-    else for (const { path } of journal.segments) await this.#options.fileSystem.unlink(path);
+    if ((journal.head?.revision ?? 0) < revision) journals.keep(id, journal);
+    else for (const { path } of journal.segments) await this.#context.fileSystem.unlink(path);
   }
 
   /** Removes a repository that another machine removed, and moves its file away as soon as nothing else writes to it. */
   #leave(id: string, number: LogNumber): void {
-    const repository = this.#options.repositories.get(id);
+    const repository = this.#parts.repositories.get(id);
     // Entries replayed after a start may belong to an earlier repository with this id.
-    if (repository === undefined || numberIn(this.#options.log.id, repository.state.position) > number) return;
-    this.#options.dropRepository(repository);
-    this.#options.publish({ kind: "removed", state: repository.state });
+    if (repository === undefined || numberIn(this.#context.log.id, repository.state.position) > number) return;
+    this.#parts.repositories.drop(repository);
+    this.#parts.events.publish({ kind: "removed", state: repository.state });
     const putAside = async () => {
       await repository.mirror.dropReplaced();
       if (repository.loaded) await repository.mirror.recordText();
-      await this.#options.removedFiles.putAside(repository);
+      await this.#context.removedFiles.putAside(id, repository.files.home.path);
     };
     const left = repository
       .exclusive(() => repository.mirror.inTurn(putAside))
-      .then(() => this.#options.saveIndex())
+      .then(() => this.#parts.repositories.saveIndex())
       .catch(error =>
-        this.#options.onProblem("the file of a repository that was removed cannot be put aside", {
+        this.#context.onProblem("the file of a repository that was removed cannot be put aside", {
           repo: id,
           error: String(error),
         }),

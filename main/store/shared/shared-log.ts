@@ -6,8 +6,8 @@ import { HomeError } from "../../home/prepare-home.ts";
 import type { SettingsValues } from "../../home/settings.ts";
 import type { OpenedLog } from "../log/commit-log.ts";
 import type { FileLogOptions } from "../log/file-log.ts";
-import { parseStreamAddress, type StreamAddress } from "./stream-address.ts";
-import { positionFileName } from "./stream-position.ts";
+import { parseStreamAddress, type StreamAddress } from "./stream/stream-address.ts";
+import { positionFileName } from "./stream/stream-position.ts";
 
 /**
  * Returns the function that opens the shared log, if the home is to use one: at the requested address, else at the one in the
@@ -33,7 +33,7 @@ export async function sharedLog(
     );
   const address = addressOf(text, files);
   // Only loaded in a home with a shared log.
-  const { StreamLog } = await import("./stream-log.ts");
+  const { StreamLog } = await import("./stream/stream-log.ts");
   return async options => {
     try {
       return await StreamLog.open({ ...options, address, machine, temporaryFolder: home.temporary });

@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import { isOwnScopeName } from "../../../shared/config-path.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import { type DurableTextFile, keepFile, UnreadableFileError } from "../../files/durable-text-file.ts";
+import { type DurableTextFile, UnreadableFileError } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { privateFile } from "../../home/prepare-home.ts";
@@ -240,8 +240,7 @@ export class SharedScopes {
 
   async #keepAside(name: string, found: string | null | undefined): Promise<void> {
     const path = this.#pathOf(name);
-    const kept = found === null ? undefined : await this.#removedFiles.place(`${name}.schema`);
-    if (kept !== undefined) await keepFile(path, kept, this.#fileSystem, this.#options.clock);
+    const kept = found === null ? undefined : await this.#removedFiles.keep(`${name}.schema`, path);
     const what = kept === undefined ? "was deleted here" : "was changed here";
     const where = kept === undefined ? "Delete it again" : `The file of this machine is now ${kept}. Edit it again`;
     this.#reportProblem(

@@ -23,7 +23,7 @@ export interface PreviewedValue {
  * for it. Interprets the file's values as after a change of the scope.
  */
 export async function previewScope(served: ServedState, scopes: Scopes, name: string): Promise<PreviewedValue[]> {
-  const { scopes: present } = served.options;
+  const { scopes: present } = served.context;
   const { current } = served;
   const wanted = only(served.mirror.wanted, name);
   const active = current.stored && only(current.stored, name);

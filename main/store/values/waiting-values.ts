@@ -12,7 +12,7 @@ import { trustHash } from "./trusted-values.ts";
 /** The values of a work tree's file, as last read, that are not trusted yet. */
 export function waitingValues(served: ServedState): readonly WaitingValue[] {
   const { stored, health, broken } = served.current;
-  const { scopes } = served.options;
+  const { scopes } = served.context;
   if (broken !== undefined) return [];
   const untrusted = new Set(health.filter(({ code }) => code === 1114).map(({ field }) => field));
   return [...configEntries(withNewNames(served.mirror.wanted, scopes).config)]
@@ -38,12 +38,12 @@ export async function acceptValue(
   await intake.bringUpToDate();
   const refusal = intake.refusal;
   if (refusal !== undefined) throw refusal;
-  const { trust } = served.options;
+  const { trust } = served.context;
   const waiting = waitingValues(served).find(({ scope, field }) => scope === path.scope && field === path.field);
   if (waiting?.hash !== hash) {
-    const value = valueByAnyName(served.mirror.wanted, path, served.options.scopes);
+    const value = valueByAnyName(served.mirror.wanted, path, served.context.scopes);
     // It has been accepted already.
-    if (waiting === undefined && value !== undefined && trustHash(served.options.scopes, path, value) === hash)
+    if (waiting === undefined && value !== undefined && trustHash(served.context.scopes, path, value) === hash)
       return served.current.revision;
     throw anotherValue(served.id, path);
   }

@@ -1,7 +1,8 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { FileStore } from "../../../main/store/file-store.ts";
+import { Repositories } from "../../../main/store/repository/repositories.ts";
+import { Store } from "../../../main/store/store.ts";
 import { startTestDaemon, type TestClient, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -112,7 +113,7 @@ test("nothing is read of a repository that a key may not see: a request for it c
   await t.addRepository("open");
   await t.addRepository("hidden");
   const tool = await t.connectWith([{ repos: ["open"], fields: ["*"], right: "write" }]);
-  const reads = [vi.spyOn(FileStore.prototype, "read"), vi.spyOn(FileStore.prototype, "peek")];
+  const reads = [vi.spyOn(Repositories.prototype, "read"), vi.spyOn(Repositories.prototype, "peek")];
   const ask = async (repo: string) => {
     const codes = [];
     for (const { errors } of [
@@ -177,7 +178,7 @@ test("a reason is shown to anyone who may read every field of the change, and to
 
 test("an unexpected error is logged with its message and stack", async () => {
   await using t = await startTestDaemon();
-  vi.spyOn(FileStore.prototype, "summaries").mockRejectedValueOnce(new Error("a surprise"));
+  vi.spyOn(Store.prototype, "summaries").mockRejectedValueOnce(new Error("a surprise"));
   expect((await t.owner.call("repo/list")).errors[0]).toMatchObject({ code: 1500 });
   const line = JSON.parse(t.log.find(one => one.includes("internal error in an operation")) ?? "{}");
   expect(line).toMatchObject({ operation: "repo/list", err: { message: "a surprise" } });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Commit, LogEntry } from "../../../../main/store/log/commit-log.ts";
-import { StreamSnapshots } from "../../../../main/store/shared/stream-snapshots.ts";
+import { StreamSnapshots } from "../../../../main/store/shared/stream/stream-snapshots.ts";
 import { TestClock } from "../../../helpers/test-clock.ts";
 
 const time = "2025-01-01T00:00:00.000Z";

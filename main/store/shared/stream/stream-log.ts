@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
-import type { FileSystem } from "../../files/file-system.ts";
-import type { Clock } from "../../time/clock.ts";
+import type { FileSystem } from "../../../files/file-system.ts";
+import type { Clock } from "../../../time/clock.ts";
 import {
   AppendError,
   type AppendRequest,
@@ -9,8 +9,8 @@ import {
   type Follower,
   type OpenedLog,
   type Snapshots,
-} from "../log/commit-log.ts";
-import type { LogNumber } from "../types.ts";
+} from "../../log/commit-log.ts";
+import type { LogNumber } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import { StreamConflicts } from "./stream-conflicts.ts";
 import { type Content, contentOf } from "./stream-content.ts";

@@ -1,9 +1,9 @@
-import { isOwnScopeName } from "../../../shared/config-path.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
-import { limits } from "../../../shared/limits.ts";
-import { isRepositoryId } from "../../../shared/repository-id.ts";
-import type { LogEntry } from "../log/commit-log.ts";
-import type { LogNumber } from "../types.ts";
+import { isOwnScopeName } from "../../../../shared/config-path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
+import { limits } from "../../../../shared/limits.ts";
+import { isRepositoryId } from "../../../../shared/repository-id.ts";
+import type { LogEntry } from "../../log/commit-log.ts";
+import type { LogNumber } from "../../types.ts";
 import type { StreamMessage } from "./stream-session.ts";
 
 /** The content of a message. */

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { DurableTextFile } from "../../files/durable-text-file.ts";
-import type { FileSystem } from "../../files/file-system.ts";
-import type { Clock } from "../../time/clock.ts";
-import type { LogNumber } from "../types.ts";
+import { DurableTextFile } from "../../../files/durable-text-file.ts";
+import type { FileSystem } from "../../../files/file-system.ts";
+import type { Clock } from "../../../time/clock.ts";
+import type { LogNumber } from "../../types.ts";
 
 /** The file in the folder of the log with the shared log that the home follows, and the position that its histories contain. */
 export const positionFileName = "stream.json";

@@ -1,6 +1,6 @@
-import type { Clock } from "../../time/clock.ts";
-import type { Commit, Committed, FollowedEntry, LogEntry, SnapshotPart, Snapshots } from "../log/commit-log.ts";
-import type { LogNumber } from "../types.ts";
+import type { Clock } from "../../../time/clock.ts";
+import type { Commit, Committed, FollowedEntry, LogEntry, SnapshotPart, Snapshots } from "../../log/commit-log.ts";
+import type { LogNumber } from "../../types.ts";
 
 /** A snapshot that is being read because earlier entries were purged. */
 interface SnapshotReading {

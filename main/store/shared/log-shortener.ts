@@ -1,38 +1,20 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { type Clock, timeText } from "../../time/clock.ts";
+import { timeText } from "../../time/clock.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
+import type { StoreContext } from "../context.ts";
 import { readWidth } from "../hand-edits/hand-edits.ts";
+import type { Forgettings } from "../history/forgettings.ts";
 import { SegmentMissingError } from "../history/segment.ts";
+import { appendInTurn } from "../log/append-in-turn.ts";
+import { type Commit, ConflictError, type SnapshotEnd, type SnapshotPart, type Snapshots } from "../log/commit-log.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
-import { beginningOf, commitsSince } from "../shared/kept-history.ts";
 import type { LogNumber } from "../types.ts";
-import { appendInTurn } from "./append-in-turn.ts";
-import {
-  type Commit,
-  type CommitLog,
-  ConflictError,
-  type SnapshotEnd,
-  type SnapshotPart,
-  type Snapshots,
-} from "./commit-log.ts";
-
-export interface LogShortenerOptions {
-  readonly log: CommitLog;
-  readonly repositories: Repositories;
-  readonly clock: Clock;
-  /** Up to this many bytes the log is left as it is. */
-  readonly leastBytes: number;
-  /** The folder with the histories' files. */
-  readonly historyFolder: string;
-  /** Throws if a history still contains values that are to be forgotten, because a snapshot must not contain them. */
-  beforeWriting(): Promise<void>;
-  /** Appends the newest entry of each scope again. */
-  repeatScopes(assertNeeded: () => void): Promise<void>;
-  onProblem(message: string, error: unknown): void;
-}
+import type { ForeignChangesParts } from "./foreign-changes.ts";
+import { beginningOf, commitsSince } from "./kept-history.ts";
+import type { SharedScopes } from "./shared-scopes.ts";
 
 /** Milliseconds without progress after which another machine's snapshot counts as abandoned. */
 const staleTime = 20_000;
@@ -45,15 +27,28 @@ const pollInterval = 250;
  * snapshot after another one's overtakes it.
  */
 export class LogShortener {
-  readonly #options: LogShortenerOptions;
+  readonly #context: StoreContext;
+  readonly #repositories: Repositories;
+  readonly #forgettings: Forgettings;
+  readonly #scopes: SharedScopes;
+  /** Up to this many bytes the log is left as it is. */
+  readonly #leastBytes: number;
   readonly #inTurn = pLimit(1);
   /** The log's size at the last check of its length. */
   #checkedBytes = 0;
   #cancel: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(options: LogShortenerOptions) {
-    this.#options = options;
+  constructor(
+    context: StoreContext,
+    { repositories, forgettings, scopes }: Pick<ForeignChangesParts, "repositories" | "forgettings" | "scopes">,
+    leastBytes: number,
+  ) {
+    this.#context = context;
+    this.#repositories = repositories;
+    this.#forgettings = forgettings;
+    this.#scopes = scopes;
+    this.#leastBytes = leastBytes;
   }
 
   close(): void {
@@ -64,7 +59,7 @@ export class LogShortener {
   /** Call when a request to forget values was read: its machine shortens the log, and this one does if that one died. */
   watchForgetting(): void {
     if (this.#isClosed) return;
-    this.#cancel ??= this.#options.clock.schedule(staleTime, () => {
+    this.#cancel ??= this.#context.clock.schedule(staleTime, () => {
       this.#cancel = undefined;
       void this.#seeToForgetting();
     });
@@ -75,7 +70,7 @@ export class LogShortener {
     if (forgetting <= ended) return;
     try {
       // Retried until the log can be reached.
-      if (this.#options.log.problem === undefined) await this.shorten(forgetting);
+      if (this.#context.log.problem === undefined) await this.shorten(forgetting);
     } catch (error) {
       this.#report(error);
     }
@@ -84,7 +79,8 @@ export class LogShortener {
 
   /** Shortens a log that is longer than `leastBytes` and more than twice as long as the kept histories. */
   async shortenIfLong(): Promise<void> {
-    const { log, leastBytes, historyFolder } = this.#options;
+    const { log, paths } = this.#context;
+    const leastBytes = this.#leastBytes;
     const { bytes } = this.#snapshots;
     const behind = log.newest;
     if (bytes < this.#checkedBytes) this.#checkedBytes = 0;
@@ -92,7 +88,7 @@ export class LogShortener {
     if (bytes < leastBytes || bytes < 1.1 * this.#checkedBytes || this.#isGoingOn(0)) return;
     this.#checkedBytes = bytes;
     try {
-      if (bytes < leastBytes + 2 * (await bytesIn(historyFolder))) return;
+      if (bytes < leastBytes + 2 * (await bytesIn(paths.journal))) return;
       await this.shorten(behind);
     } catch (error) {
       this.#report(error);
@@ -101,7 +97,7 @@ export class LogShortener {
 
   /** Resolves when the log begins after an entry, whichever machine shortened it. Throws RepoconfError 1108, AppendError or the server's error. */
   shorten(behind: LogNumber): Promise<void> {
-    const { log, clock } = this.#options;
+    const { log, clock } = this.#context;
     return this.#inTurn(async () => {
       while (this.#snapshots.ended <= behind) {
         if (this.#isGoingOn(behind)) {
@@ -119,21 +115,21 @@ export class LogShortener {
   /** Whether another machine is writing a snapshot after an entry. */
   #isGoingOn(behind: LogNumber): boolean {
     const { begun, ended, progressedAt } = this.#snapshots;
-    return begun > Math.max(behind, ended) && progressedAt + staleTime >= this.#options.clock.monotonic();
+    return begun > Math.max(behind, ended) && progressedAt + staleTime >= this.#context.clock.monotonic();
   }
 
   get #snapshots(): Snapshots {
-    const { snapshots } = this.#options.log;
+    const { snapshots } = this.#context.log;
     if (snapshots === undefined) throw new Error("nobody shares this log");
     return snapshots;
   }
 
   #report(error: unknown): void {
-    this.#options.onProblem("cannot shorten the shared log; Repoconf keeps retrying", error);
+    this.#context.onProblem("cannot shorten the shared log; Repoconf keeps retrying", { error: String(error) });
   }
 
   async #writeSnapshot(): Promise<void> {
-    const { log, repositories, clock } = this.#options;
+    const { log, clock } = this.#context;
     if (this.#snapshots.hasFailedEntries) throw new Error("a change of another machine could not be applied here");
     let snapshot = 0;
     const entry = { kind: "snapshot", time: timeText(clock) } as const;
@@ -145,12 +141,13 @@ export class LogShortener {
       await error.applied;
       throw new OvertakenError();
     });
-    await this.#options.beforeWriting();
+    // A snapshot must not contain values that are to be forgotten.
+    await this.#forgettings.follow();
     // Scopes come before the values that they describe.
-    await this.#options.repeatScopes(() => this.#assertNewest(snapshot));
+    await this.#scopes.repeat(() => this.#assertNewest(snapshot));
     // Repositories that are added from now on follow in the log.
-    for (const id of [...repositories.ids()]) {
-      const repository = repositories.get(id);
+    for (const id of [...this.#repositories.ids()]) {
+      const repository = this.#repositories.get(id);
       if (repository !== undefined) await this.#writeRepository(repository, snapshot);
     }
     await this.#append({ kind: "end", snapshot });
@@ -160,7 +157,7 @@ export class LogShortener {
     try {
       await repository.load();
     } catch (error) {
-      if (this.#options.repositories.get(repository.id) !== repository) return;
+      if (this.#repositories.get(repository.id) !== repository) return;
       throw error;
     }
     // The log has no entry of it.
@@ -176,7 +173,7 @@ export class LogShortener {
   }
 
   async #writeHistory(repository: Repository, snapshot: LogNumber): Promise<void> {
-    const { log, repositories } = this.#options;
+    const { log } = this.#context;
     const { id } = repository;
     const beginning = await beginningOf(repository);
     let commits: Commit[] = [];
@@ -203,7 +200,7 @@ export class LogShortener {
     await collect();
     // The last part must include every earlier commit: none is pending here now, and commits of others cause a conflict.
     const finish = async () => {
-      if (repositories.get(id) !== repository) return undefined;
+      if (this.#repositories.get(id) !== repository) return undefined;
       const after = log.newest;
       await collect();
       this.#assertNewest(snapshot);
@@ -224,7 +221,7 @@ export class LogShortener {
 
   /** Appends a part, retrying if others append meanwhile. */
   async #append(entry: SnapshotPart | SnapshotEnd): Promise<void> {
-    await appendInTurn(this.#options.log, () => {
+    await appendInTurn(this.#context.log, () => {
       this.#assertNewest(entry.snapshot);
       return entry;
     });

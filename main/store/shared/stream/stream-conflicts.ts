@@ -1,5 +1,5 @@
-import { type AppendRequest, ConflictError } from "../log/commit-log.ts";
-import type { LogNumber } from "../types.ts";
+import { type AppendRequest, ConflictError } from "../../log/commit-log.ts";
+import type { LogNumber } from "../../types.ts";
 import type { Content } from "./stream-content.ts";
 import { repositoriesOf } from "./stream-snapshots.ts";
 

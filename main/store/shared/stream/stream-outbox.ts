@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { RepoconfError } from "../../../shared/errors.ts";
-import type { Clock } from "../../time/clock.ts";
-import { AppendError, type AppendRequest } from "../log/commit-log.ts";
-import type { LogNumber } from "../types.ts";
+import { RepoconfError } from "../../../../shared/errors.ts";
+import type { Clock } from "../../../time/clock.ts";
+import { AppendError, type AppendRequest } from "../../log/commit-log.ts";
+import type { LogNumber } from "../../types.ts";
 import type { StreamConflicts } from "./stream-conflicts.ts";
 import { formatContent } from "./stream-content.ts";
 import type { StreamPosition } from "./stream-position.ts";

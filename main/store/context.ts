@@ -1,0 +1,20 @@
+import type { FileSystem } from "../files/file-system.ts";
+import type { Scopes } from "../scopes/scopes.ts";
+import type { Clock } from "../time/clock.ts";
+import type { CommitLog } from "./log/commit-log.ts";
+import type { RemovedFiles } from "./repository/removed-files.ts";
+import type { StorePaths } from "./types.ts";
+import type { TrustedValues } from "./values/trusted-values.ts";
+
+/** What all parts of a store share. */
+export interface StoreContext {
+  readonly log: CommitLog;
+  readonly scopes: Scopes;
+  readonly trust: TrustedValues;
+  readonly paths: StorePaths;
+  readonly removedFiles: RemovedFiles;
+  readonly fileSystem: FileSystem;
+  readonly clock: Clock;
+  /** Called for problems that belong into the daemon's log and that no caller learns of. */
+  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+}

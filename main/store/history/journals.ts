@@ -1,0 +1,37 @@
+import type { StoreContext } from "../context.ts";
+import { Journal, listSegments, type Retention, type Segment } from "./journal.ts";
+
+/** The journals of all repositories. */
+export class Journals {
+  readonly #context: StoreContext;
+  readonly #retention: () => Retention;
+  /** The segments of repositories that are not open, and of removed ones. */
+  readonly #segments: Map<string, readonly Segment[]>;
+
+  private constructor(context: StoreContext, retention: () => Retention, segments: Map<string, readonly Segment[]>) {
+    this.#context = context;
+    this.#retention = retention;
+    this.#segments = segments;
+  }
+
+  /** `retention`: how much of each repository's history is kept. */
+  static async list(context: StoreContext, retention: () => Retention): Promise<Journals> {
+    return new Journals(context, retention, await listSegments(context.paths.journal));
+  }
+
+  open(id: string): Journal {
+    const { paths, fileSystem, clock, onProblem } = this.#context;
+    const segments = this.#segments.get(id) ?? [];
+    this.#segments.delete(id);
+    const onDamage = (damage: string) => onProblem("a journal is damaged", { repo: id, damage });
+    return new Journal(
+      { id, folder: paths.journal, fileSystem, clock, retention: this.#retention, onDamage },
+      segments,
+    );
+  }
+
+  /** Keeps the segments of a journal that is not used any more, for the next one of that repository. */
+  keep(id: string, { segments }: Journal): void {
+    this.#segments.set(id, segments);
+  }
+}

@@ -1,0 +1,186 @@
+import { realpath, stat } from "node:fs/promises";
+import pLimit from "p-limit";
+import { RepoconfError } from "../../shared/errors.ts";
+import { foreignDisks } from "../files/foreign-disks.ts";
+import { readRemote } from "../git/git-remote.ts";
+import { inTreeFileName } from "../git/work-tree.ts";
+import { timeText } from "../time/clock.ts";
+import { forEachConcurrently } from "../time/for-each-concurrently.ts";
+import type { StoreContext } from "./context.ts";
+import type { StoreEvents } from "./events.ts";
+import { readWidth } from "./hand-edits/hand-edits.ts";
+import { appendHeld } from "./log/append-in-turn.ts";
+import type { Removal } from "./log/commit-log.ts";
+import type { Repositories } from "./repository/repositories.ts";
+import type { Repository } from "./repository/repository.ts";
+import { homeFileOf, RepositoryFiles } from "./repository/repository-files.ts";
+import type { SharedStore } from "./shared/shared-store.ts";
+import { storageFailure } from "./storage-failure.ts";
+import type { NewRepository, Recognition, RepositorySummary } from "./types.ts";
+
+export interface RosterOptions {
+  readonly repositories: Repositories;
+  /** Only with a shared log. */
+  readonly shared: SharedStore | undefined;
+  /** Resolves when changes from before the start have been read. */
+  reconciled(): Promise<void>;
+  readonly events: StoreEvents;
+}
+
+/** Adds, changes and removes repositories: one at a time, because ids and paths are compared across all of them. */
+export class Roster {
+  readonly #context: StoreContext;
+  readonly #options: RosterOptions;
+  readonly #inTurn = pLimit(1);
+  #closed = false;
+
+  constructor(context: StoreContext, options: RosterOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** Throws RepoconfError 1111 if the id or the in-tree path is in use, 1101 if a path cannot be used, 1108. */
+  async add(repository: NewRepository): Promise<RepositorySummary & Recognition> {
+    const remote = await this.#remoteOf(repository);
+    return this.#inTurn(() => this.#addInTurn(repository, remote));
+  }
+
+  async #addInTurn(
+    { id, name, path, inTree, mayBeKnown, actor }: NewRepository,
+    remote: string | undefined,
+  ): Promise<RepositorySummary & Recognition> {
+    const { repositories, shared, events } = this.#options;
+    const known = mayBeKnown && remote !== undefined ? shared?.cloneOf(remote) : undefined;
+    if (known !== undefined && path !== undefined) {
+      const recognized = await repositories.load(known);
+      await recognized.exclusive(() => recognized.text.changeMetadata({ path }));
+      return { ...recognized.summary, recognized: true };
+    }
+    if (inTree && shared !== undefined) {
+      const message = `A home with a shared log cannot have in-tree repositories: git already shares their files. To keep the values in the log, without those in ${inTreeFileName}: repo add --in-home (inTree: false).`;
+      throw new RepoconfError(1101, message, { repo: id });
+    }
+    const taken = [...repositories.ids()].some(other => other.toLowerCase() === id.toLowerCase());
+    if (taken)
+      throw new RepoconfError(1111, `A repository with the id ${id} already exists. Choose another id.`, { repo: id });
+    if (inTree && path !== undefined) await this.#claimTree(id, path);
+    const files = new RepositoryFiles(id, this.#context, { isNew: true });
+    await files.home.refresh();
+    if (files.home.status.kind !== "missing") {
+      throw new RepoconfError(1111, `${files.home.path} already exists. Choose another id, or move the file away.`, {
+        repo: id,
+      });
+    }
+    const { paths, trust } = this.#context;
+    // Trust for an earlier repository with this id.
+    trust.drop(id);
+    const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
+    try {
+      await files.home.write(homeFileOf({ name, ...place, inTree }, {}, paths));
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
+    const added = repositories.get(id) ?? repositories.open(id, { files, addedBy: actor });
+    await added.refresh();
+    events.publish({ kind: "added", state: added.state });
+    return added.summary;
+  }
+
+  /** The remote that a new repository is a clone of; undefined without a shared log, or while other machines' commits are missing. */
+  async #remoteOf({ path, inTree }: NewRepository): Promise<string | undefined> {
+    const { shared, reconciled } = this.#options;
+    if (shared === undefined || path === undefined || inTree) return undefined;
+    await reconciled();
+    return readRemote(path);
+  }
+
+  /** Makes repositories of unknown files, and calls `onRead` after each. A failure is retried with the next rescan. */
+  adopt(ids: readonly string[], onRead: () => void): Promise<void> {
+    const { onProblem } = this.#context;
+    const adoptOne = (id: string) =>
+      this.#adopt(id).catch(error => onProblem("a new file cannot be read", { repo: id, error: String(error) }));
+    return this.#inTurn(() => forEachConcurrently(ids, readWidth, id => adoptOne(id).finally(onRead)));
+  }
+
+  async #adopt(id: string): Promise<void> {
+    const { repositories, shared, events } = this.#options;
+    if (this.#closed || repositories.has(id) || shared?.isLeaving(id)) return;
+    const files = new RepositoryFiles(id, this.#context, { isNew: true });
+    await files.home.refresh();
+    if (files.home.status.kind === "missing" || repositories.has(id)) return;
+    const repository = repositories.open(id, { files });
+    await repository.refresh();
+    events.publish({ kind: "added", state: repository.state });
+  }
+
+  /** Throws RepoconfError 1102, 1106, 1108 or 1111. */
+  update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary> {
+    const { repositories, shared } = this.#options;
+    return this.#inTurn(async () => {
+      const repository = await repositories.load(id);
+      if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
+      await repository.exclusive(async () => {
+        await shared?.shareName(repository, changes.name);
+        await repository.text.changeMetadata(changes);
+      });
+      return repository.summary;
+    });
+  }
+
+  /** Removes the repository and moves its file, if there is one, to `removed/`. Returns its path. Throws RepoconfError 1102 or 1108. */
+  remove(id: string): Promise<string | undefined> {
+    return this.#inTurn(async () => {
+      const repository = this.#options.repositories.require(id);
+      return repository.exclusive(async () => {
+        // The file that is put aside has every commit, and is not written any more.
+        await repository.follow();
+        return repository.mirror.inTurn(() => this.#removeInTurn(repository));
+      });
+    });
+  }
+
+  async #removeInTurn(repository: Repository): Promise<string | undefined> {
+    const { id } = repository;
+    const { log, clock, removedFiles } = this.#context;
+    try {
+      await repository.mirror.dropReplaced();
+      // No commit may be in the log only: entries before the removal are never written to files again.
+      if (repository.loaded) await repository.mirror.recordText();
+      const removal: Removal = { kind: "remove", time: timeText(clock), repo: id };
+      await appendHeld(log, repository, () => removal);
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
+    const movedTo = await removedFiles.putAside(id, repository.files.home.path);
+    const { repositories, events } = this.#options;
+    repositories.drop(repository);
+    // Otherwise the next start after a crash would assume that its file was deleted by hand.
+    await repositories.saveIndex();
+    events.publish({ kind: "removed", state: repository.state });
+    return movedTo;
+  }
+
+  /** Ensures that an in-tree file belongs to one repository only. Throws RepoconfError 1101 or 1111. */
+  async #claimTree(id: string, folder: string): Promise<void> {
+    const { repositories } = this.#options;
+    const stats = await foreignDisks.ask(folder, () => stat(folder)).catch(() => undefined);
+    if (!stats?.isDirectory()) {
+      const message = `${folder} is not a folder. An in-tree repository needs its work tree's folder.`;
+      throw new RepoconfError(1101, message, { repo: id });
+    }
+    const realOf = (path: string) => foreignDisks.ask(path, () => realpath(path)).catch(() => path);
+    const real = await realOf(folder);
+    for (const other of repositories.ids()) {
+      const { path, inTree } = repositories.brief(other) ?? {};
+      if (other === id || !inTree || path === undefined) continue;
+      if ((await realOf(path)) !== real) continue;
+      const message = `The in-tree file of ${folder} already belongs to the repository ${other}.`;
+      throw new RepoconfError(1111, message, { repo: id });
+    }
+  }
+
+  /** Adopts no more files. */
+  close(): void {
+    this.#closed = true;
+  }
+}
