@@ -27,6 +27,7 @@ export const limits: Limits = {
   fileLines: 300,
   files: {
     "main/cli/backup/backup-archive.ts": { lines: 350, reason: "one format: what is written, checked and extracted" },
+    "main/daemon/config/config-service.ts": { lines: 325, reason: "all reads of configurations, by the rights of the caller" },
     "main/daemon/keys/keys.ts": { lines: 350, reason: "one file of the home, with the owner's key and all named keys" },
     "main/files/durable-text-file.ts": { lines: 575, reason: "one write, with each step that a crash can follow" },
     "main/files/json-text-edits.ts": { lines: 350, reason: "one algorithm: the smallest edits that lead to a value" },
@@ -36,7 +37,7 @@ export const limits: Limits = {
     "main/store/log/file-log.ts": { lines: 425, reason: "one class with the state of one log's segments" },
     "main/store/mirror/mirror.ts": { lines: 500, reason: "one class with the state of one repository's mirrors" },
     "main/store/mirror/recovery.ts": { lines: 375, reason: "one comparison of log, history and file, case by case" },
-    "main/store/repository/repository.ts": { lines: 350, reason: "all that can be asked of one repository" },
+    "main/store/repository/repository.ts": { lines: 375, reason: "all that can be asked of one repository" },
     "main/store/shared/shared-scopes.ts": { lines: 325, reason: "one class with the scopes that a shared log has" },
     "main/store/shared/stream/stream-log.ts": { lines: 475, reason: "one class: the port of the log, over a stream" },
     "main/store/values/interpret.ts": { lines: 375, reason: "one pass over the values of a file, and what it finds" },
