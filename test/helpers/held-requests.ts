@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, WebSocketRoute } from "playwright-core";
 import { until } from "./daemon.ts";
 
 /** Requests of a page, held until the test releases them: simulates a daemon as slow as the test needs. */
@@ -11,15 +11,11 @@ export interface HeldRequests {
   release(change?: (message: string) => string): void;
 }
 
-/**
- * Holds the requests for these operations from now on. Reloads the page, because its connection has to be routed through here.
- */
-export async function holdRequests(page: Page, ...operations: readonly string[]): Promise<HeldRequests> {
+/** Holds the page's requests for these operations from its next connection on. */
+export async function holdRequests(page: Page, operations: readonly string[]): Promise<HeldRequests> {
   const asked: string[] = [];
   const held: ((change: (message: string) => string) => void)[] = [];
-  // The link's code works only once; from now on the page has a session.
-  await page.getByText("Connected", { exact: true }).waitFor();
-  await page.routeWebSocket(/socket\.io/, socket => {
+  const route = (socket: WebSocketRoute) => {
     const server = socket.connectToServer();
     socket.onMessage(message => {
       const [, resource = "", operation = ""] = /^42\d+\["svc","(\w+)","(\w+)"/.exec(String(message)) ?? [];
@@ -28,8 +24,8 @@ export async function holdRequests(page: Page, ...operations: readonly string[])
       asked.push(name);
       held.push(change => server.send(change(String(message))));
     });
-  });
-  await page.reload();
+  };
+  if (operations.length > 0) await page.routeWebSocket(/socket\.io/, route);
   return {
     asked: operation => asked.filter(name => name === operation).length,
     untilHeld: () => until(() => held.length > 0, `a request for ${operations.join(" or ")}`),

@@ -7,6 +7,7 @@ import { limits } from "../../shared/limits.ts";
 import { launchBrowser, openContext } from "./browser.ts";
 import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
 import { freePort } from "./free-port.ts";
+import { type HeldRequests, holdRequests } from "./held-requests.ts";
 import { patience } from "./patience.ts";
 import { titleWith } from "./skips.ts";
 import { writeRepositoryFiles } from "./slow-disk.ts";
@@ -24,52 +25,70 @@ export function describeScreen(title: string, define: () => void): void {
   describe.skipIf(!isThere)(titleWith(isThere, "Chromium", title), define);
 }
 
+export type Fields = { readonly [path: string]: JsonValue };
+
 /** A daemon with a temporary home that serves the built screen. */
 export interface TestScreen extends AsyncDisposable {
   readonly t: TestDaemon;
   /** A page with its own session. */
   open(options?: PageOptions): Promise<ScreenPage>;
-  /** Sets fields like a tool. */
-  set(repo: string, fields: { readonly [path: string]: JsonValue }): Promise<void>;
+  /** Sets fields like a tool, and waits until the file has them. */
+  set(repo: string, fields: Fields): Promise<void>;
   /** The stored value of a field; undefined: none. */
   stored(repo: string, path: string): Promise<JsonValue | undefined>;
   revision(repo: string): Promise<number>;
+  /** Writes the values into the work tree of a clone, as if somebody had pulled them. */
+  pull(id: string, config: object): Promise<void>;
 }
 
 export interface TestScreenOptions {
-  /** The ids of the initial repositories, each with its stored fields. */
-  readonly repositories?: { readonly [id: string]: { readonly [path: string]: JsonValue } };
+  /** The ids of the initial repositories, each with its stored fields: those of one set, or of several. */
+  readonly repositories?: { readonly [id: string]: Fields | readonly Fields[] };
   /** The ids of further repositories, whose files are there before the daemon starts: adding many would take long. */
   readonly files?: readonly string[];
   /** Schemas of scopes besides svc, by name. */
   readonly scopes?: { readonly [scope: string]: object };
   /** The shared log of the home, as in the settings. */
   readonly log?: { readonly address: string; readonly machine: string };
+  /** The ids of repositories with a work tree that has their values in its `.repoconf.json`, as if somebody had cloned it. */
+  readonly clones?: { readonly [id: string]: object };
   /** Keeps the home's path and the daemon's port. */
   readonly samePort?: boolean;
 }
 
 export async function startScreen(options: TestScreenOptions = {}): Promise<TestScreen> {
-  const { repositories = {}, files = [], scopes = {}, log } = options;
-  const home = await temporaryFolder();
-  await mkdir(join(home.path, "scopes"));
+  const { repositories = {}, files = [], scopes = {}, clones = {}, log } = options;
+  const folder = await temporaryFolder();
+  const home = join(folder.path, "home");
+  await mkdir(join(home, "scopes"), { recursive: true });
   for (const [name, schema] of Object.entries(scopes))
-    await writeFile(join(home.path, "scopes", `${name}.schema.json`), JSON.stringify(schema));
-  if (log !== undefined) await writeFile(join(home.path, "settings.json"), JSON.stringify({ log }));
-  await writeRepositoryFiles(home.path, files);
+    await writeFile(join(home, "scopes", `${name}.schema.json`), JSON.stringify(schema));
+  if (log !== undefined) await writeFile(join(home, "settings.json"), JSON.stringify({ log }));
+  await writeRepositoryFiles(home, files);
   const port = options.samePort === true ? await freePort() : 0;
-  const t = await startTestDaemon({ home: home.path, screenFolder, port });
-  const set: TestScreen["set"] = async (repo, fields) => {
-    const { errors } = await t.owner.call("config/set", { repo, flush: true, ...fields });
+  const t = await startTestDaemon({ home, screenFolder, port });
+  const set = async (repo: string, fields: Fields, flush = true) => {
+    const { errors } = await t.owner.call("config/set", { repo, flush, ...fields });
     if (errors.length > 0) throw new Error(JSON.stringify(errors));
   };
-  for (const [id, fields] of Object.entries(repositories)) {
+  for (const [id, stored] of Object.entries(repositories)) {
     await t.owner.call("repo/add", { id, name: id });
-    if (Object.keys(fields).length > 0) await set(id, fields);
+    const sets = [stored].flat();
+    for (const [at, fields] of sets.entries())
+      if (Object.keys(fields).length > 0) await set(id, fields, at === sets.length - 1);
+  }
+  const treeOf = (id: string) => join(folder.path, id);
+  const pull = (id: string, config: object) =>
+    writeFile(join(treeOf(id), ".repoconf.json"), JSON.stringify({ config }));
+  for (const [id, config] of Object.entries(clones)) {
+    await mkdir(treeOf(id));
+    await pull(id, config);
+    await t.owner.call("repo/add", { id, name: id, path: treeOf(id), inTree: true });
   }
   return {
     t,
     set,
+    pull,
     open: pageOptions => openPage(t.daemon.createLink(60_000), pageOptions),
     stored: async (repo, path) => {
       const { result } = await t.owner.call("config/list", { repo, stored: true });
@@ -79,9 +98,40 @@ export async function startScreen(options: TestScreenOptions = {}): Promise<Test
     revision: async repo => (await t.owner.call("config/list", { repo })).revision ?? 0,
     [Symbol.asyncDispose]: async () => {
       await t[Symbol.asyncDispose]();
-      await home[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A page with a daemon of its own. */
+export interface OpenScreen extends ScreenPage {
+  readonly screen: TestScreen;
+}
+
+export interface OpenScreenOptions extends Omit<TestScreenOptions, "repositories"> {
+  readonly page?: PageOptions;
+}
+
+/** Starts a daemon with these repositories, and opens a page. */
+export async function openScreen(
+  repositories: TestScreenOptions["repositories"] & object,
+  { page, ...options }: OpenScreenOptions = {},
+): Promise<OpenScreen> {
+  await using opened = new AsyncDisposableStack();
+  const screen = opened.use(await startScreen({ repositories, ...options }));
+  const window = opened.use(await screen.open(page));
+  const kept = opened.move();
+  return { ...window, screen, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** The same with the repository shop and others; the page shows shop. */
+export async function openShop(
+  shop: Fields | readonly Fields[] = {},
+  { others, ...options }: OpenScreenOptions & { readonly others?: TestScreenOptions["repositories"] } = {},
+): Promise<OpenScreen> {
+  const window = await openScreen({ shop, ...others }, options);
+  await window.choose("shop");
+  return window;
 }
 
 /** Fills the storage of drafts: the daemon rejects further ones. */
@@ -94,6 +144,9 @@ export async function fillDrafts(t: TestDaemon, repo: string): Promise<void> {
   }
 }
 
+/** What the browser complains about when the daemon is gone. */
+export const connectionLost = /WebSocket|ERR_CONNECTION|Failed to load/;
+
 export interface PageOptions {
   readonly colorScheme?: "light" | "dark";
   /** Enforces the system's colours. */
@@ -104,6 +157,8 @@ export interface PageOptions {
   readonly expected?: RegExp;
   /** A script that runs in the page before its own. */
   readonly initialScript?: string;
+  /** Operations whose requests wait until the test releases them. */
+  readonly hold?: readonly string[];
   /** A browser with different switches, instead of the test file's. */
   readonly browser?: Browser | undefined;
 }
@@ -113,20 +168,36 @@ export interface ScreenPage extends AsyncDisposable {
   readonly page: Page;
   /** The browser's complaints so far. */
   readonly complaints: readonly string[];
+  /** Of the operations to hold. */
+  readonly requests: HeldRequests;
   readonly tree: Locator;
   /** The rows of the tree whose accessible name starts with this name; marks and values may follow. */
   row(name: string): Locator;
   /** The section of the field with this title. */
   field(title: string): Locator;
+  /** The controls of two fields of the svc scope: a number and a text. */
+  readonly timeout: Locator;
+  readonly provider: Locator;
+  /** The bar with the edits that are not saved. */
+  readonly edits: Locator;
+  readonly messages: Locator;
   /** Expands the control of a field that takes more than one line. */
   expand(title: string): Promise<void>;
   /** The details of the focused field. */
   readonly inspector: Locator;
+  /** The part of the address that says what the page shows. */
+  hash(): string;
+  /** Shows what has this address. */
+  goTo(hash: string): Promise<void>;
   /** Shows a repository by clicking its row, and waits for it. */
   choose(repository: string): Promise<void>;
   view(title: "Fields" | "History" | "JSON"): Promise<void>;
   /** Saves the edits without a reason and waits until they are saved. */
   save(): Promise<void>;
+  /** Saves without waiting for the outcome. */
+  startSaving(): Promise<void>;
+  /** Opens the review of the edits. */
+  review(): Promise<Locator>;
   /** The element with the focus, as `role name`. */
   focused(): Promise<string>;
 }
@@ -151,13 +222,17 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   page.on("console", message => {
     if (message.type() === "error" || message.type() === "warning") complain(`console: ${message.text()}`);
   });
+  const requests = await holdRequests(page, options.hold ?? []);
   await page.goto(url);
   const tree = page.getByRole("tree", { name: "Repositories" });
   const row = (name: string) => tree.getByRole("treeitem", { name: new RegExp(`^${escapeRegExp(name)}(\\s|$)`) });
   const field = (title: string) => page.getByRole("region", { name: title, exact: true });
+  const edits = field("Edits");
+  const startSaving = () => edits.getByRole("button", { name: "Save", exact: true }).click();
   return {
     page,
     complaints,
+    requests,
     tree,
     row,
     field,
@@ -165,7 +240,16 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
       field(title)
         .getByRole("button", { name: new RegExp(`^${escapeRegExp(title)}:`), expanded: false })
         .click(),
+    timeout: page.getByRole("spinbutton", { name: "Timeout" }),
+    provider: page.getByRole("textbox", { name: "Provider" }),
+    edits,
+    messages: page.getByRole("log", { name: "Messages" }),
     inspector: page.getByRole("complementary", { name: "About the field" }),
+    hash: () => new URL(page.url()).hash,
+    goTo: async hash => {
+      await tree.waitFor();
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    },
     choose: async repository => {
       await row(repository).click();
       await page.getByRole("heading", { level: 1, name: repository }).waitFor();
@@ -175,9 +259,13 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
       await views.getByRole("link", { name: new RegExp(`^${title}`) }).click();
     },
     save: async () => {
-      const bar = page.getByRole("region", { name: "Edits", exact: true });
-      await bar.getByRole("button", { name: "Save", exact: true }).click();
-      await bar.waitFor({ state: "detached" });
+      await startSaving();
+      await edits.waitFor({ state: "detached" });
+    },
+    startSaving,
+    review: async () => {
+      await edits.getByRole("button", { name: "Review" }).click();
+      return page.getByRole("dialog", { name: "Review edits" });
     },
     focused: () => page.evaluate<string>(describeFocus),
     [Symbol.asyncDispose]: async () => {

@@ -1,10 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
-import { describeScreen, openPage, type ScreenPage, startScreen } from "../helpers/screen.ts";
-import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { describeScreen, openPage, openScreen, openShop, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -32,25 +30,25 @@ const appearances = [
 ] as const;
 
 /**
- * What axe reports on the current page: all its rules in light colours, and the colour rules in dark and forced colours. The test
- * injects axe with the browser's own tools, so the page keeps its Content Security Policy.
+ * Axe reports nothing on the current page, or within a part of it: by all its rules in light colours, and by the colour rules in dark and forced colours.
+ * The test injects axe with the browser's own tools, so the page keeps its Content Security Policy.
  */
-async function findings({ page }: ScreenPage): Promise<readonly string[]> {
-  await page.evaluate(axe);
+async function hasNoFindings({ page }: ScreenPage, within = "html"): Promise<void> {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const found: string[] = [];
   for (const { appearance, media, rules } of appearances) {
     await page.emulateMedia(media);
     const options = {
-      resultTypes: ["violations"],
+      reporter: "no-passes",
       ...(rules !== undefined && { runOnly: { type: "rule", values: rules } }),
     };
-    const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
+    const { violations } = await page.evaluate<AxeResults>(`axe.run("${within}", ${JSON.stringify(options)})`);
     for (const { id, help, nodes } of violations)
       for (const { target, failureSummary } of nodes)
         found.push(`${appearance}: ${id}: ${help}: ${target.join(" ")}: ${failureSummary}`);
   }
   await page.emulateMedia(appearances[0].media);
-  return found;
+  expect(found).toEqual([]);
 }
 
 const repositories = {
@@ -68,110 +66,100 @@ describeScreen("axe", () => {
     await using screen = await startScreen();
     await using visitor = await openPage(`http://${screen.t.screenHost}`);
     await visitor.page.getByRole("heading", { level: 1 }).waitFor();
-    expect(await findings(visitor)).toEqual([]);
+    await hasNoFindings(visitor);
     await using window = await screen.open();
     await window.page.getByRole("heading", { name: "No repository yet" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
   });
 
   test("reports nothing on the overview, the fields, the history and the text", async () => {
-    await using screen = await startScreen({ repositories });
-    await screen.t.owner.call("config/set", { repo: "shop", "svc.domain": "shop.test", reason: "a reason" });
+    const shop = [repositories.shop, { "svc.domain": "shop.test", reason: "a reason" }];
+    await using window = await openScreen({ ...repositories, shop });
+    const { screen, page } = window;
     await breakFile(screen.t, "broken");
-    await using window = await screen.open();
-    const { page } = window;
     await page.getByRole("heading", { name: "Files with problems" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.getByRole("searchbox", { name: /^Search/ }).fill("@modified");
     await window.row("Timeout").waitFor();
     await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("-1");
-    await page.getByRole("textbox", { name: "Provider" }).fill("mine");
+    await window.timeout.fill("-1");
+    await window.provider.fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
     await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await window.view("History");
     await page.getByRole("heading", { level: 2, name: "Revision 3" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await window.view("JSON");
     await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.getByRole("searchbox", { name: /^Search/ }).fill("");
     await window.choose("broken");
     await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
     await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
     await page.getByRole("button", { name: "Compare with the active values" }).click();
     await page.getByRole("textbox", { name: "The active values" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
   });
 
   test("reports nothing on the start page with all its sections, or on the activity page", async () => {
-    await using folder = await temporaryFolder();
-    const text = JSON.stringify({ config: { svc: { services: { web: { ready: "true", image: "node:24" } } } } });
-    await writeFile(join(folder.path, ".repoconf.json"), text);
-    await using screen = await startScreen({ repositories: { ...repositories, store: {}, web: {} } });
-    const { owner } = screen.t;
-    await owner.call("repo/add", { id: "site", name: "site", path: folder.path, inTree: true });
-    await owner.call("config/set", { repo: ["shop", "store", "web"], "svc.timeout": 60, reason: "a reason" });
+    const clones = { site: { svc: { services: repositories.shop["svc.services"] } } };
+    await using window = await openScreen({ ...repositories, store: {}, web: {} }, { clones });
+    const { screen, page } = window;
+    await screen.t.owner.call("config/set", { repo: ["shop", "store", "web"], "svc.timeout": 60, reason: "a reason" });
     await screen.set("web", { "svc.timeout": 61 });
     await breakFile(screen.t, "broken");
-    await using window = await screen.open();
-    const { page } = window;
     await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("mine");
+    await window.provider.fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
     await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
-    await page.evaluate(`location.hash = "#/"`);
+    await window.goTo("#/");
     await page.getByRole("button", { name: "Review edits" }).waitFor();
     await page.getByRole("button", { name: /^Show ?: svc.services$/ }).click();
     await page.getByRole("figure", { name: "In the file" }).waitFor();
     await page.getByRole("link", { name: "3 repositories" }).waitFor();
-    expect(await findings(window)).toEqual([]);
-    await page.evaluate(`location.hash = "#/activity"`);
+    await hasNoFindings(window);
+    await window.goTo("#/activity");
     await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).focus();
     await screen.set("shop", { "svc.provider": "another's" });
     await page.getByRole("button", { name: "Show 1 new change" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).click();
     await page.getByRole("heading", { name: "Not changed" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.keyboard.press("Escape");
     await page.getByRole("searchbox", { name: "Filter changes" }).fill("since:x");
     await page.getByRole("alert").waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
   });
 
   test("reports nothing on the keys and sessions pages", async () => {
-    await using screen = await startScreen({ repositories });
-    await screen.t.owner.call("key/create", {
-      name: "ci",
-      grants: [{ repos: "*", fields: ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_*"], right: "write" }],
-    });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.row("shop").waitFor();
-    await page.evaluate(`location.hash = "#/keys"`);
+    await using window = await openScreen(repositories);
+    const { screen, page } = window;
+    const fields = ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_*"];
+    await screen.t.owner.call("key/create", { name: "ci", grants: [{ repos: "*", fields, right: "write" }] });
+    await window.goTo("#/keys");
     await page.getByRole("button", { name: "Revoke… ci" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.getByRole("button", { name: "Revoke… ci" }).click();
     await page.getByRole("dialog", { name: "Revoke the key ci?" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.keyboard.press("Escape");
-    await page.evaluate(`location.hash = "#/sessions"`);
+    await window.goTo("#/sessions");
     await page.getByText("this window").waitFor();
-    expect(await findings(window)).toEqual([]);
-    await page.evaluate(`location.hash = "#/keys/new"`);
+    await hasNoFindings(window);
+    await window.goTo("#/keys/new");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("alert").first().waitFor();
     await page.getByRole("checkbox", { name: "All repositories" }).check();
     await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
     await page.getByRole("radio", { name: "Read and write" }).check();
     await page.getByText("It could set values that run as commands").waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.getByRole("textbox", { name: "Name" }).fill("tool");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("button", { name: "Copy" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
   });
 
   test("reports nothing on texts that may be none, hidden values, and texts that are not values yet", async () => {
@@ -188,52 +176,44 @@ describeScreen("axe", () => {
         default: [{ a: "x" }],
       },
     };
-    await using screen = await startScreen({
-      repositories: { shop: {} },
-      scopes: { app: { type: "object", properties } },
-    });
-    await using window = await screen.open();
+    await using window = await openShop({}, { scopes: { app: { type: "object", properties } } });
     const { page } = window;
-    await window.choose("shop");
     for (const title of ["List", "Limit", "Table"]) await window.expand(title);
     await page.getByRole("textbox", { name: "Limit" }).fill("30s");
     await page.getByRole("textbox", { name: "Secret" }).fill("typed");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("0x10");
-    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await window.timeout.fill("0x10");
+    await window.startSaving();
     await window.field("Limit").getByText("What you typed is not a value yet.").waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
   });
 
   test("reports nothing on the matrix", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open();
+    await using window = await openScreen(repositories);
     const { page } = window;
-    await window.row("shop").waitFor();
-    await page.evaluate(`location.hash = "#/matrix"`);
+    await window.goTo("#/matrix");
     await page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     // An edit and a refused edit, both selected.
     await page.getByRole("columnheader", { name: /svc\.default empty/ }).click();
     await page.getByRole("textbox", { name: "Default service" }).fill("web");
     await page.getByRole("button", { name: "Apply" }).click();
-    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await window.startSaving();
     await page.getByRole("gridcell", { name: /^web, .*refused/ }).waitFor();
     await page.getByRole("searchbox", { name: "Query" }).fill("since:");
     await page.getByRole("main").getByRole("alert").waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.getByRole("searchbox", { name: "Query" }).fill("nothing-like-it");
     await page.getByText("No results.").waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
   });
 
   test("reports nothing in dialogs and lists", async () => {
-    await using screen = await startScreen({ repositories });
-    await screen.set("shop", { "svc.timeout": 31 });
-    await using window = await screen.open();
+    const shop = [repositories.shop, { "svc.timeout": 31 }];
+    await using window = await openScreen({ ...repositories, shop });
     const { page } = window;
     const checkDialog = async (title: string) => {
       await page.getByRole("dialog", { name: title }).waitFor();
-      expect(await findings(window)).toEqual([]);
+      await hasNoFindings(window, "[role=dialog]");
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     };
@@ -247,7 +227,7 @@ describeScreen("axe", () => {
     await page.setViewportSize({ width: 900, height: 700 });
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.keyboard.press("Escape");
     await page.setViewportSize({ width: 1280, height: 800 });
     await window.choose("shop");
@@ -256,9 +236,9 @@ describeScreen("axe", () => {
       .getByRole("button", { name: /Refresh day$/ })
       .click();
     await page.getByRole("option", { name: "Friday" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.getByRole("option", { name: "Friday" }).click();
-    await page.getByRole("button", { name: "Review" }).click();
+    await window.review();
     await page.getByRole("row", { name: /refresh_day/ }).waitFor();
     await checkDialog("Review edits");
     await page.getByRole("button", { name: "Discard all" }).click();
@@ -272,29 +252,27 @@ describeScreen("axe", () => {
   });
 
   test("reports nothing on the compare page", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open();
+    await using window = await openScreen(repositories);
     const { page } = window;
     await window.choose("shop");
     await page.getByRole("link", { name: "Compare…" }).click();
     await page.getByRole("option", { name: "broken" }).waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
     await page.getByRole("option", { name: "broken" }).click();
     await page.getByRole("button", { name: "Copy to the right svc.timeout" }).click();
     await page.getByRole("row", { name: /svc\.timeout .*edited/ }).waitFor();
-    expect(await findings(window)).toEqual([]);
-    await page.evaluate(`location.hash = "#/compare/shop@99/:default"`);
+    await hasNoFindings(window);
+    await window.goTo("#/compare/shop@99/:default");
     await page.getByRole("alert").waitFor();
-    expect(await findings(window)).toEqual([]);
+    await hasNoFindings(window);
   });
 });
 
 describeScreen("forced colours", () => {
   test("keep a switch's state, the tree's selection and a problem's mark visible", async () => {
-    await using screen = await startScreen({ repositories });
+    await using window = await openScreen(repositories, { page: { forcedColors: "active" } });
+    const { screen, page } = window;
     await breakFile(screen.t, "broken");
-    await using window = await screen.open({ forcedColors: "active" });
-    const { page } = window;
     const row = window.row("shop");
     const unselected = await row.screenshot();
     await window.choose("shop");

@@ -1,29 +1,21 @@
 import { expect, test } from "vitest";
 import { replaceFile } from "../helpers/broken-file.ts";
-import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const changes = ({ page }: ScreenPage) => page.getByRole("list", { name: "Changes" }).locator("> li");
 const titles = (window: ScreenPage) => changes(window).getByRole("heading", { level: 2 }).allInnerTexts();
 const filter = ({ page }: ScreenPage) => page.getByRole("searchbox", { name: "Filter changes" });
-const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
 
 /** Opens the page at this address. */
 async function openActivity(window: ScreenPage, address = "#/activity"): Promise<void> {
-  await window.tree.waitFor();
-  await window.page.evaluate(`location.hash = ${JSON.stringify(address)}`);
+  await window.goTo(address);
   await window.page.getByRole("heading", { level: 1, name: "Activity" }).waitFor();
 }
 
 describeScreen("activity", () => {
   test("lists the changes of all repositories, newest first: where, by whom, why and what", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: { "svc.timeout": 30 } } });
-    const { key } = (
-      await screen.t.owner.call("key/create", {
-        name: "ci",
-        grants: [{ repos: "*", fields: ["*"], right: "write" }],
-      })
-    ).result;
-    const ci = await screen.t.connect(key);
+    const ci = await screen.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "ci");
     await ci.call("config/set", { repo: "shop", "svc.domain": "shop.test", reason: "a new name" });
     const file = screen.t.repositoryFile("store");
     await replaceFile(file, (await screen.t.readRepository("store")).replace("30", "31"));
@@ -31,7 +23,7 @@ describeScreen("activity", () => {
     await using window = await screen.open();
     const { page } = window;
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Activity" }).click();
-    expect(hash(window)).toBe("#/activity");
+    expect(window.hash()).toBe("#/activity");
     await poll(() => titles(window)).toEqual(["store", "shop", "store", "store", "shop"]);
     await reads(changes(window).first(), "by hand");
     await reads(
@@ -46,14 +38,11 @@ describeScreen("activity", () => {
     await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
     await page.goBack();
     await changes(window).nth(1).getByRole("link", { name: "revision 2" }).click();
-    expect(hash(window)).toBe("#/repo/shop/history");
+    expect(window.hash()).toBe("#/repo/shop/history");
   });
 
   test("loads older pages on request", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    for (let timeout = 1; timeout <= 60; timeout += 1)
-      await screen.t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: Array.from({ length: 60 }, (_, at) => ({ "svc.timeout": at })) });
     await openActivity(window);
     await poll(() => changes(window).count()).toBe(50);
     const older = window.page.getByRole("button", { name: "Show older entries" });
@@ -67,13 +56,13 @@ describeScreen("activity", () => {
   });
 
   test("a query works by keyboard alone, stays in the address, and reports a syntax error with its position", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    await screen.set("shop", { "svc.timeout": 30, "svc.domain": "shop.test" });
-    await screen.set("store", { "svc.domain": "store.test" });
-    await using window = await screen.open();
+    await using window = await openScreen({
+      shop: { "svc.timeout": 30, "svc.domain": "shop.test" },
+      store: { "svc.domain": "store.test" },
+    });
     const { page } = window;
     await openActivity(window);
-    await poll(() => titles(window)).toEqual(["store", "shop", "store", "shop"]);
+    await poll(() => titles(window)).toEqual(["store", "store", "shop", "shop"]);
     await filter(window).focus();
     await page.keyboard.type("field:svc.timeout since:x");
     const problem = page.getByRole("alert");
@@ -91,7 +80,7 @@ describeScreen("activity", () => {
         .getByRole("row", { name: /svc\.domain/ })
         .count(),
     ).toBe(0);
-    expect(hash(window)).toBe("#/activity?q=field%3Asvc.timeout%20since%3A7d");
+    expect(window.hash()).toBe("#/activity?q=field%3Asvc.timeout%20since%3A7d");
     await page.reload();
     await poll(() => titles(window)).toEqual(["shop"]);
     expect(await filter(window).inputValue()).toBe("field:svc.timeout since:7d");
@@ -101,9 +90,7 @@ describeScreen("activity", () => {
   });
 
   test("chips add conditions to the query; choosing another actor replaces the first", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await screen.set("shop", { "svc.timeout": 30 });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: { "svc.timeout": 30 } });
     await openActivity(window, "#/activity?q=svc.timeout");
     const chip = (name: string) => window.page.getByRole("button", { name, exact: true });
     await chip("by hand").press("Space");
@@ -127,9 +114,9 @@ describeScreen("activity", () => {
     await openActivity(one, "#/activity?q=svc.timeout");
     await poll(() => changes(one).count()).toBe(1);
     await other.choose("shop");
-    await other.page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await other.provider.fill("here");
     await other.save();
-    await other.page.getByRole("spinbutton", { name: "Timeout" }).fill("42");
+    await other.timeout.fill("42");
     await other.save();
     await poll(() => changes(one).count()).toBe(2);
     await reads(changes(one).first(), "42 seconds");
@@ -140,10 +127,8 @@ describeScreen("activity", () => {
   });
 
   test("nothing moves while reading: new changes wait until requested", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await screen.set("shop", { "svc.timeout": 1 });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({ shop: { "svc.timeout": 1 } });
+    const { screen, page } = window;
     await openActivity(window);
     const revert = page.getByRole("button", { name: "Revert… revision 2 of shop" });
     await revert.focus();
@@ -162,11 +147,9 @@ describeScreen("activity", () => {
   });
 
   test("one change is reverted after a preview, by keyboard, in a repository that was not open yet", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 1 } } });
-    await screen.set("shop", { "svc.timeout": 2, "svc.domain": "shop.test" });
-    await screen.set("shop", { "svc.provider": "here" });
-    await using window = await screen.open();
-    const { page } = window;
+    const sets = [{ "svc.timeout": 1 }, { "svc.timeout": 2, "svc.domain": "shop.test" }, { "svc.provider": "here" }];
+    await using window = await openScreen({ shop: sets });
+    const { screen, page } = window;
     await openActivity(window, "#/activity?q=svc.timeout");
     await page.getByRole("button", { name: "Revert… revision 3 of shop" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Revert revision 3 of shop" });
@@ -214,10 +197,7 @@ describeScreen("activity", () => {
     await dialog.getByRole("textbox", { name: /Reason/ }).fill("not yet");
     await dialog.getByRole("button", { name: "Revert in 4 repositories" }).press("Enter");
     await dialog.waitFor({ state: "detached" });
-    await reads(
-      page.getByRole("log", { name: "Messages" }),
-      "Reverted in 4 repositories. Not changed: store, svc.timeout: It has changed since.",
-    );
+    await reads(window.messages, "Reverted in 4 repositories. Not changed: store, svc.timeout: It has changed since.");
     expect(await screen.stored("shop", "svc.timeout")).toBe(9);
     expect(await screen.stored("web", "svc.timeout")).toBeUndefined();
     expect(await screen.stored("store", "svc.timeout")).toBe(50);

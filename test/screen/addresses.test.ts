@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { addressOf, placeAt } from "../../renderer/state/place.ts";
-import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, openShop, poll, reads } from "../helpers/screen.ts";
 
 describeScreen("every place has an address", () => {
   test("Back, Forward and a reload restore the place", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: { "svc.timeout": 30 }, store: {} });
     const { page, row } = window;
-    const hash = () => new URL(page.url()).hash;
+    const hash = () => window.hash();
     const title = (name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
     await row("shop").waitFor();
     // The link's code has been removed.
@@ -35,56 +34,50 @@ describeScreen("every place has an address", () => {
   });
 
   test("a field's address shows the field, and its history has its own address", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await screen.set("shop", { "svc.timeout": 30 });
-    await screen.set("shop", { "svc.provider": "here" });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: [{ "svc.timeout": 30 }, { "svc.provider": "here" }] });
     const { page } = window;
     await window.row("shop").waitFor();
-    await page.evaluate(`location.hash = "#/repo/shop/svc.refresh_day"`);
+    await window.goTo("#/repo/shop/svc.refresh_day");
     await window.field("Refresh day").and(page.locator("[aria-current='true']")).waitFor();
     await reads(window.inspector, "Refresh day");
     await window.field("Timeout").getByRole("spinbutton").focus();
-    expect(new URL(page.url()).hash).toBe("#/repo/shop/svc.timeout");
+    expect(window.hash()).toBe("#/repo/shop/svc.timeout");
     await window.inspector.getByRole("link", { name: "All changes of svc.timeout" }).click();
-    expect(new URL(page.url()).hash).toBe("#/repo/shop/history?field=svc.timeout");
+    expect(window.hash()).toBe("#/repo/shop/history?field=svc.timeout");
     const entries = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
     await page.getByRole("combobox", { name: "Field" }).selectOption("svc.provider");
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 3"]);
-    expect(new URL(page.url()).hash).toBe("#/repo/shop/history?field=svc.provider");
+    expect(window.hash()).toBe("#/repo/shop/history?field=svc.provider");
     await page.goBack();
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
   });
 
   test("an unknown address says so, and shows what is added there later", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({ shop: {} });
+    const { screen, page } = window;
     const main = page.getByRole("main");
     await window.row("shop").waitFor();
-    await page.evaluate(`location.hash = "#/repo/none"`);
+    await window.goTo("#/repo/none");
     await reads(main, "There is no repository none");
     await screen.t.owner.call("repo/add", { id: "none", name: "none" });
-    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    await window.timeout.waitFor();
     await screen.t.owner.call("repo/remove", { repo: "none" });
     await reads(main, "There is no repository none");
-    await page.evaluate(`location.hash = "#/somewhere/%E0%A4%A"`);
+    await window.goTo("#/somewhere/%E0%A4%A");
     await reads(main, "There is no page at");
     await main.getByRole("link", { name: "Go to the start page" }).click();
     await page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
   });
 
   test("a new link in an open tab keeps the place", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop();
+    const { screen, page } = window;
     await window.view("History");
     await page.getByRole("region", { name: "History" }).waitFor();
     const { hash } = new URL(screen.t.daemon.createLink(60_000));
-    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-    await poll(() => new URL(page.url()).hash).toBe("#/repo/shop/history");
+    await window.goTo(hash);
+    await poll(() => window.hash()).toBe("#/repo/shop/history");
     await page.getByRole("region", { name: "History" }).waitFor();
   });
 });

@@ -1,7 +1,6 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import { holdRequests } from "../helpers/held-requests.ts";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 
 const services = {
   web: { ready: "true", image: "node:24" },
@@ -14,15 +13,15 @@ const line = (place: Locator, said: string) => place.getByRole("row", { name: sa
 
 describeScreen("a diff", () => {
   test("lists each change in a nested value by its path: in the review, the history, a comparison and before a restore", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.services": services, "svc.proxy_aliases": ["a.test", "b.test"] } },
-    });
-    await screen.set("shop", {
+    const later = {
       "svc.services": { ...image("web", "node:25"), cache: { ready: "true", image: "redis:8" } },
       "svc.proxy_aliases": ["b.test", "c.test"],
       "svc.refresh_day": 5,
-    });
-    await using window = await screen.open();
+    };
+    await using window = await openShop([
+      { "svc.services": services, "svc.proxy_aliases": ["a.test", "b.test"] },
+      later,
+    ]);
     const { page } = window;
     const paths = (place: Locator) => place.getByRole("table").first().getByRole("rowheader").allInnerTexts();
     const changed = [
@@ -33,7 +32,6 @@ describeScreen("a diff", () => {
       "svc.proxy_aliases[1]",
       "svc.refresh_day",
     ];
-    await window.choose("shop");
     await window.expand("Services");
     await window.view("History");
     const entry = page.getByRole("region", { name: "History" }).getByRole("listitem").first();
@@ -61,8 +59,7 @@ describeScreen("a diff", () => {
     await window.view("Fields");
     await window.expand("Services");
     await page.getByRole("textbox", { name: "Services: db: Image" }).fill("postgres:18");
-    await page.getByRole("button", { name: "Review" }).click();
-    const review = page.getByRole("dialog", { name: "Review edits" });
+    const review = await window.review();
     await poll(() => paths(review)).toEqual(["svc.services.db.image"]);
     await line(review, "svc.services.db.image from postgres:17 to postgres:18 Discard svc.services");
   });
@@ -72,11 +69,9 @@ describeScreen("a diff", () => {
       { name: "TOKEN", value: token },
       { name: "PATH", value: "secret-path" },
     ];
-    await using screen = await startScreen({ repositories: { shop: { "svc.envvars": variables("secret-old") } } });
-    await screen.set("shop", { "svc.envvars": [...variables("secret-new"), { name: "MORE", value: "secret-more" }] });
-    await using window = await screen.open();
+    const later = [...variables("secret-new"), { name: "MORE", value: "secret-more" }];
+    await using window = await openShop([{ "svc.envvars": variables("secret-old") }, { "svc.envvars": later }]);
     const { page } = window;
-    await window.choose("shop");
     await window.view("History");
     const open = async () => {
       await page.getByRole("button", { name: "Restore… revision 2" }).click();
@@ -104,62 +99,11 @@ describeScreen("a diff", () => {
     expect(await page.locator("body").innerText()).not.toContain("secret");
   });
 
-  test("masks values that are masked by a $ref or a choice, in whole or in part", async () => {
-    const $defs = {
-      secret: { type: "string", "x-masked": true },
-      login: { type: "object", properties: { user: { type: "string" }, password: { $ref: "#/$defs/secret" } } },
-    };
-    const properties = {
-      token: { anyOf: [{ $ref: "#/$defs/secret" }, { type: "null" }], default: null },
-      login: { ...$defs.login, default: {} },
-      logins: { type: "array", items: { $ref: "#/$defs/login" }, default: [] },
-    };
-    const values = (text: string) => ({
-      "deploy.token": text,
-      "deploy.login": { user: text.slice(7), password: text },
-      "deploy.logins": [{ password: text }],
-    });
-    await using screen = await startScreen({
-      repositories: { shop: values("secret-old") },
-      scopes: { deploy: { type: "object", $defs, properties } },
-    });
-    await screen.set("shop", values("secret-new"));
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await window.view("History");
-    await page.getByRole("button", { name: "Restore… revision 2" }).click();
-    const dialog = page.getByRole("dialog", { name: "Restore revision 2" });
-    await dialog.getByRole("row", { name: /deploy\.login\.user from new to old/ }).waitFor();
-    for (const path of ["token", "login\\.password"])
-      await dialog.getByRole("row", { name: new RegExp(`deploy\\.${path} from •••• Show`) }).waitFor();
-    expect(await page.locator("body").innerText()).not.toContain("secret-");
-  });
-
-  test("says that a masked value resets to an equal default", async () => {
-    const token = { type: "string", default: "hush", "x-masked": true, title: "Token" };
-    await using screen = await startScreen({
-      repositories: { shop: { "deploy.token": "hush" } },
-      scopes: { deploy: { type: "object", properties: { token } } },
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
-    await window
-      .field("Token")
-      .getByRole("button", { name: /^Reset to default/ })
-      .click();
-    await window.page.getByRole("button", { name: "Review" }).click();
-    const row = window.page.getByRole("row", { name: /to •••• Show deploy\.token after default not changed/ });
-    await row.waitFor();
-  });
-
   test("with very many changes, shows the first ones and says how many more there are", async () => {
     const aliases = (count: number) => Array.from({ length: count }, (_, at) => `${at}.test`);
-    await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": aliases(57) }, store: {} } });
-    await screen.set("store", { "svc.proxy_aliases": aliases(9_000), "svc.timeout": 30 });
-    await using window = await screen.open();
+    const store = { "svc.proxy_aliases": aliases(9_000), "svc.timeout": 30 };
+    await using window = await openShop({ "svc.proxy_aliases": aliases(57) }, { others: { store } });
     const entry = window.page.getByRole("region", { name: "History" }).getByRole("listitem").first();
-    await window.choose("shop");
     await window.view("History");
     await reads(entry, "and 37 more");
     expect(await entry.getByRole("rowheader").count()).toBe(20);
@@ -173,10 +117,8 @@ describeScreen("a diff", () => {
 
 describeScreen("a change elsewhere to a field that is being edited", () => {
   test("in another part of it is merged into the edit without asking, with a note, and both are saved", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop({ "svc.services": services });
+    const { screen, page } = window;
     await window.expand("Services");
     const own = page.getByRole("textbox", { name: "Services: web: Image" });
     await own.fill("node:25");
@@ -193,8 +135,7 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
     await page.keyboard.type(".1");
     expect(await own.inputValue()).toBe("node:25.1");
     await reads(field.getByRole("status"), "Your edit has both changes.");
-    await page.getByRole("button", { name: "Review" }).click();
-    const review = page.getByRole("dialog", { name: "Review edits" });
+    const review = await window.review();
     // Compared with the value stored now, only this edit's change remains.
     await poll(() => review.getByRole("rowheader").allInnerTexts()).toEqual(["svc.services.web.image"]);
     await press(page, "Escape");
@@ -206,10 +147,8 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
   });
 
   test("is merged even if nothing was stored before", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop();
+    const { screen, page } = window;
     await window.expand("Services");
     await page.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("web");
     await press(page, "Enter");
@@ -224,34 +163,26 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
   });
 
   test("is merged even while the edit is being saved, with a message", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
-    await using window = await screen.open();
-    const { page } = window;
-    const held = await holdRequests(page, "config/set");
-    await window.choose("shop");
+    await using window = await openShop({ "svc.services": services }, { page: { hold: ["config/set"] } });
+    const { screen, page, requests } = window;
     await window.expand("Services");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await held.untilHeld();
+    await window.startSaving();
+    await requests.untilHeld();
     await screen.set("shop", { "svc.services": image("db", "postgres:18") });
-    held.release();
-    await held.untilHeld();
-    held.release();
+    requests.release();
+    await requests.untilHeld();
+    requests.release();
     await poll(() => screen.stored("shop", "svc.services")).toEqual({
       web: { ready: "true", image: "node:25" },
       db: { ready: "pg_isready", image: "postgres:18" },
     });
-    await reads(
-      page.getByRole("log", { name: "Messages" }),
-      "svc.services: changed elsewhere in the meantime; both changes were saved.",
-    );
+    await reads(window.messages, "svc.services: changed elsewhere in the meantime; both changes were saved.");
   });
 
   test("in the same part of it shows both changes and waits for a choice", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop({ "svc.services": services });
+    const { screen, page } = window;
     await window.expand("Services");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
     await screen.set("shop", { "svc.services": { web: { ...services.web, image: "node:26" } } });
@@ -265,6 +196,6 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
     expect(await mine.getByRole("row", { name: /db/ }).count()).toBe(0);
     await choice.getByRole("button", { name: "Take theirs" }).click();
     await poll(() => page.getByRole("textbox", { name: "Services: web: Image" }).inputValue()).toBe("node:26");
-    await page.getByRole("region", { name: "Edits", exact: true }).waitFor({ state: "detached" });
+    await window.edits.waitFor({ state: "detached" });
   });
 });

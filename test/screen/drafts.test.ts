@@ -1,10 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { holdRequests } from "../helpers/held-requests.ts";
 import {
+  connectionLost,
   describeScreen,
   fillDrafts,
+  openScreen,
+  openShop,
   poll,
   press,
   reads,
@@ -13,13 +15,9 @@ import {
   type TestScreen,
 } from "../helpers/screen.ts";
 
-const lost = /WebSocket|ERR_CONNECTION|Failed to load/;
 const token = { type: "string", default: "", "x-masked": true, title: "Token" };
 const scopes = { deploy: { type: "object", properties: { token } } };
 
-const editsOf = ({ page }: ScreenPage) => page.getByRole("region", { name: "Edits", exact: true });
-const timeoutOf = ({ page }: ScreenPage) => page.getByRole("spinbutton", { name: "Timeout" });
-const providerOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Provider" });
 const textOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Text of the file" });
 
 /** Waits until the daemon keeps this many drafts. */
@@ -38,21 +36,19 @@ async function editText(window: ScreenPage, repository: string): Promise<void> {
 
 describeScreen("unsaved edits", () => {
   test("survive a reload, both of fields and of a file's text", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },
-    });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } });
+    const { screen } = window;
     await editText(window, "store");
     await window.choose("shop");
     await window.view("Fields");
-    await timeoutOf(window).fill("60");
-    await providerOf(window).fill("here");
+    await window.timeout.fill("60");
+    await window.provider.fill("here");
     await untilKept(screen, 3);
     await window.page.reload();
-    await reads(editsOf(window), "2 edits, not saved");
-    await editsOf(window).getByRole("button", { name: "store" }).waitFor();
+    await reads(window.edits, "2 edits, not saved");
+    await window.edits.getByRole("button", { name: "store" }).waitFor();
     await window.choose("shop");
-    await poll(() => timeoutOf(window).inputValue()).toBe("60");
+    await poll(() => window.timeout.inputValue()).toBe("60");
     await window.save();
     expect(await screen.stored("shop", "svc.timeout")).toBe(60);
     await window.choose("store");
@@ -65,32 +61,28 @@ describeScreen("unsaved edits", () => {
   });
 
   test("are sent before the page unloads, including the last one", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop();
     window.page.on("dialog", dialog => void dialog.accept());
-    await timeoutOf(window).fill("60");
+    await window.timeout.fill("60");
     await window.page.reload();
-    await reads(editsOf(window), "1 edit, not saved");
+    await reads(window.edits, "1 edit, not saved");
   });
 
   test("discarded while they are being sent do not come back", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const held = await holdRequests(window.page, "draft/set");
-    await window.choose("shop");
-    await timeoutOf(window).fill("60");
-    await held.untilHeld();
+    await using window = await openShop({}, { page: { hold: ["draft/set"] } });
+    const { screen, requests } = window;
+    await window.timeout.fill("60");
+    await requests.untilHeld();
     await window.page.getByRole("button", { name: "Discard all" }).click();
-    await editsOf(window).waitFor({ state: "detached" });
-    held.release();
+    await window.edits.waitFor({ state: "detached" });
+    requests.release();
     await untilKept(screen, 1);
     // The removal is sent once the response has arrived.
-    await held.untilHeld();
-    expect(await editsOf(window).count()).toBe(0);
-    held.release();
+    await requests.untilHeld();
+    expect(await window.edits.count()).toBe(0);
+    requests.release();
     await untilKept(screen, 0);
-    expect(await editsOf(window).count()).toBe(0);
+    expect(await window.edits.count()).toBe(0);
   });
 
   test("survive the daemon and open in a new tab; a value changed in the meantime is a conflict to resolve", async () => {
@@ -98,12 +90,12 @@ describeScreen("unsaved edits", () => {
       repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },
     });
     {
-      await using window = await screen.open({ expected: lost });
+      await using window = await screen.open({ expected: connectionLost });
       await editText(window, "store");
       await window.choose("shop");
       await window.view("Fields");
-      await timeoutOf(window).fill("60");
-      await providerOf(window).fill("here");
+      await window.timeout.fill("60");
+      await window.provider.fill("here");
       await untilKept(screen, 3);
       await screen.t.restart();
     }
@@ -111,13 +103,13 @@ describeScreen("unsaved edits", () => {
     const file = screen.t.repositoryFile("store");
     await screen.t.writeRepository("store", (await readFile(file, "utf8")).replace("30", "31"));
     await using window = await screen.open();
-    await reads(editsOf(window), "2 edits, not saved");
+    await reads(window.edits, "2 edits, not saved");
     // Even before anyone has opened the repository.
-    await window.page.getByRole("button", { name: "Review", exact: true }).click();
+    await window.review();
     await reads(window.page.getByRole("dialog"), /45/);
     await press(window.page, "Escape");
     await window.choose("shop");
-    await poll(() => providerOf(window).inputValue()).toBe("here");
+    await poll(() => window.provider.inputValue()).toBe("here");
     await reads(window.field("Timeout").getByRole("alert").first(), /45/);
     await window.choose("store");
     await window.view("JSON");
@@ -130,19 +122,19 @@ describeScreen("unsaved edits", () => {
     await using one = await screen.open();
     await using other = await screen.open();
     for (const window of [one, other]) await window.choose("shop");
-    await timeoutOf(one).fill("60");
-    await providerOf(other).fill("here");
+    await one.timeout.fill("60");
+    await other.provider.fill("here");
     for (const window of [one, other]) {
-      await reads(editsOf(window), "2 edits, not saved");
-      await poll(() => timeoutOf(window).inputValue()).toBe("60");
-      await poll(() => providerOf(window).inputValue()).toBe("here");
+      await reads(window.edits, "2 edits, not saved");
+      await poll(() => window.timeout.inputValue()).toBe("60");
+      await poll(() => window.provider.inputValue()).toBe("here");
     }
     await one.page.getByRole("button", { name: "Discard all" }).click();
-    await editsOf(other).waitFor({ state: "detached" });
+    await other.edits.waitFor({ state: "detached" });
     await one.page.getByRole("button", { name: "Bring back" }).click();
-    await reads(editsOf(other), "2 edits, not saved");
+    await reads(other.edits, "2 edits, not saved");
     await other.save();
-    await editsOf(one).waitFor({ state: "detached" });
+    await one.edits.waitFor({ state: "detached" });
     await untilKept(screen, 0);
     // So is the text of a file.
     await one.view("JSON");
@@ -154,15 +146,15 @@ describeScreen("unsaved edits", () => {
     await using screen = await startScreen({ repositories: { shop: {} }, scopes });
     const file = join(screen.t.homeFolder, "drafts.json");
     {
-      await using window = await screen.open({ expected: lost });
+      await using window = await screen.open({ expected: connectionLost });
       const secret = window.page.getByRole("textbox", { name: "Token" });
       await window.choose("shop");
       await secret.fill("hush-5d1");
-      await timeoutOf(window).fill("60");
+      await window.timeout.fill("60");
       await untilKept(screen, 2);
       expect(await readFile(file, "utf8")).not.toContain("hush");
       await window.page.reload();
-      await reads(editsOf(window), "2 edits, not saved");
+      await reads(window.edits, "2 edits, not saved");
       await window.choose("shop");
       await window.field("Token").getByRole("button", { name: "Show values" }).click();
       await poll(() => secret.inputValue()).toBe("hush-5d1");
@@ -178,9 +170,9 @@ describeScreen("unsaved edits", () => {
       await poll(() => asked).toEqual(["beforeunload"]);
     }
     await using window = await screen.open();
-    await reads(editsOf(window), "1 edit, not saved");
+    await reads(window.edits, "1 edit, not saved");
     await window.choose("shop");
-    await poll(() => timeoutOf(window).inputValue()).toBe("60");
+    await poll(() => window.timeout.inputValue()).toBe("60");
     expect(await window.page.getByRole("textbox", { name: "Token" }).inputValue()).toBe("");
   });
 
@@ -188,24 +180,23 @@ describeScreen("unsaved edits", () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await fillDrafts(screen.t, "store");
     await using window = await screen.open();
-    const messages = window.page.getByRole("log", { name: "Messages" });
-    const notice = messages.getByText("Your edits are kept in this window only");
+    const notice = window.messages.getByText("Your edits are kept in this window only");
     await window.choose("shop");
-    await timeoutOf(window).fill("60");
+    await window.timeout.fill("60");
     await notice.waitFor();
-    await reads(messages, "Too many bytes of drafts");
-    await messages.getByRole("button", { name: "Close" }).click();
+    await reads(window.messages, "Too many bytes of drafts");
+    await window.messages.getByRole("button", { name: "Close" }).click();
     const refusals = () => screen.t.log.filter(line => /draft\/set.*1107/.test(line)).length;
-    await providerOf(window).fill("there");
+    await window.provider.fill("there");
     await poll(refusals).toBe(2);
     // It is sent once the window has processed the previous response.
-    await providerOf(window).fill("here");
+    await window.provider.fill("here");
     await poll(refusals).toBe(3);
     expect(await notice.count()).toBe(0);
     await screen.t.owner.call("draft/set", {
       removed: [0, 1, 2, 3, 4].map(at => ({ repo: "store", field: `svc.f${at}` })),
     });
-    await timeoutOf(window).fill("61");
+    await window.timeout.fill("61");
     await poll(async () => (await screen.t.owner.call("draft/list")).result).toMatchObject([
       { field: "svc.timeout", value: 61 },
       { field: "svc.provider", value: "here" },
@@ -213,13 +204,12 @@ describeScreen("unsaved edits", () => {
   });
 
   test("are removed with their repository", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    await timeoutOf(window).fill("60");
+    await using window = await openShop({}, { others: { store: {} } });
+    const { screen } = window;
+    await window.timeout.fill("60");
     await untilKept(screen, 1);
     await screen.t.owner.call("repo/remove", { repo: "shop" });
-    await editsOf(window).waitFor({ state: "detached" });
+    await window.edits.waitFor({ state: "detached" });
     await untilKept(screen, 0);
   });
 });

@@ -1,22 +1,19 @@
 import { expect, test } from "vitest";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { connectionLost, describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 
 describeScreen("edits", () => {
   test("are collected across repositories, shown as a diff, discarded one by one, and saved with a reason", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
+    const { screen, page } = window;
+    await window.timeout.fill("60");
+    await window.provider.fill("here");
     await page.getByRole("textbox", { name: "Domain", exact: true }).fill("shop.test");
     await window.choose("store");
     await page.getByRole("switch", { name: "Map subpaths" }).press("Space");
-    const bar = page.getByRole("region", { name: "Edits", exact: true });
-    await reads(bar, "4 edits in 2 repositories, not saved");
+    await reads(window.edits, "4 edits in 2 repositories, not saved");
     // Nothing is written before a save.
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
-    await bar.getByRole("button", { name: "Review" }).click();
+    await window.edits.getByRole("button", { name: "Review" }).click();
     const dialog = page.getByRole("dialog", { name: "Review edits" });
     const shop = dialog.getByRole("region", { name: "shop" });
     await reads(shop.getByRole("row", { name: /svc\.timeout/ }), /from\s+30 seconds\s+to\s+60 seconds/);
@@ -37,20 +34,18 @@ describeScreen("edits", () => {
     expect(await screen.stored("store", "svc.proxy_subpath_map")).toBe(true);
     expect(await screen.stored("shop", "svc.provider")).toBeUndefined();
     await window.choose("shop");
-    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("");
+    expect(await window.provider.inputValue()).toBe("");
   });
 
   test("Ctrl S saves from anywhere; in the review it saves with the reason entered there", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
+    await using window = await openShop();
+    const { screen, page } = window;
+    await window.timeout.fill("60");
     await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(60);
     await poll(window.focused).toBe("spinbutton Timeout");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("70");
-    await page.getByRole("button", { name: "Review" }).click();
+    await window.timeout.fill("70");
+    await window.review();
     await page.getByRole("textbox", { name: /Reason/ }).fill("because");
     await press(page, "Control+s");
     await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -59,18 +54,16 @@ describeScreen("edits", () => {
   });
 
   test("a set is all or nothing: if one field is refused, none is saved and all stay edits", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await using window = await openShop();
+    const { screen, page } = window;
+    await window.provider.fill("here");
     await page.getByRole("textbox", { name: "Default port" }).fill("99999");
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
+    await window.startSaving();
+    await reads(window.messages, "Nothing was saved.");
+    await reads(window.edits, "2 edits, not saved");
     expect(await screen.revision("shop")).toBe(1);
     // A save from the review reports it in the review, because nobody reads what is behind the dialog.
-    await page.getByRole("button", { name: "Review" }).click();
+    await window.review();
     await page.getByRole("dialog").getByRole("button", { name: "Save these 2 edits" }).click();
     await reads(page.getByRole("dialog").getByRole("alert"), "Nothing was saved.");
     await press(page, "Escape");
@@ -80,27 +73,28 @@ describeScreen("edits", () => {
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
   });
 
-  test("can be discarded all at once, and typing the stored value again leaves no edit", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
+  test("can be discarded all at once, and the stored value or the default again is no edit", async () => {
+    await using window = await openShop({ "svc.timeout": 30 });
     const { page } = window;
-    await window.choose("shop");
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
-    const bar = page.getByRole("region", { name: "Edits", exact: true });
-    await timeout.fill("31");
-    await bar.waitFor();
-    await timeout.fill("30");
-    await bar.waitFor({ state: "detached" });
-    await timeout.fill("32");
+    await window.timeout.fill("31");
+    await window.edits.waitFor();
+    await window.timeout.fill("30");
+    await window.edits.waitFor({ state: "detached" });
+    // Nothing is stored of this field, which has its default again.
+    const map = page.getByRole("switch", { name: "Map subpaths" });
+    await map.press("Space");
+    await reads(window.edits, "1 edit, not saved");
+    await map.press("Space");
+    await window.edits.waitFor({ state: "detached" });
+    await window.timeout.fill("32");
     await page.getByRole("button", { name: "Discard all" }).click();
-    await poll(() => timeout.inputValue()).toBe("30");
+    await poll(() => window.timeout.inputValue()).toBe("30");
     await poll(window.focused).not.toBe("body");
   });
 
   test("the browser asks before leaving a page only if it has edits that the daemon does not have", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open({ expected: /WebSocket|ERR_CONNECTION|Failed to load/ });
-    const { page } = window;
+    await using window = await openScreen({ shop: {} }, { page: { expected: connectionLost } });
+    const { screen, page } = window;
     const asked: string[] = [];
     page.on("dialog", dialog => {
       asked.push(dialog.type());
@@ -109,72 +103,57 @@ describeScreen("edits", () => {
     await window.row("shop").waitFor();
     await page.reload();
     await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).click();
+    await window.provider.click();
     await page.keyboard.type("here");
     await poll(async () => (await screen.t.owner.call("draft/list")).result).toMatchObject([{ value: "here" }]);
     await page.reload();
     await window.choose("shop");
     expect(asked).toEqual([]);
     await screen.t.daemon.close();
-    await page.getByRole("textbox", { name: "Provider" }).fill("there");
+    await window.provider.fill("there");
     // The question is dismissed, so the page stays.
     await page.close({ runBeforeUnload: true });
     await poll(() => asked).toEqual(["beforeunload"]);
-    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("there");
+    expect(await window.provider.inputValue()).toBe("there");
   });
 
   test("saves are undone and redone by keyboard, one after the other, each as a new revision", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
+    await using window = await openShop({ "svc.timeout": 30 });
+    const { screen, page } = window;
     const stored = () => screen.stored("shop", "svc.timeout");
     for (const value of ["40", "50"]) {
-      await timeout.fill(value);
+      await window.timeout.fill(value);
       await window.save();
     }
     await window.row("shop").focus();
     await press(page, "Control+z");
     await poll(stored).toBe(40);
-    await poll(() => timeout.inputValue()).toBe("40");
+    await poll(() => window.timeout.inputValue()).toBe("40");
     await press(page, "Control+z");
     await poll(stored).toBe(30);
     await press(page, "Control+z");
-    await reads(page.getByRole("log", { name: "Messages" }), "Nothing to undo.");
+    await reads(window.messages, "Nothing to undo.");
     await press(page, "Control+Shift+Z");
     await poll(stored).toBe(40);
     await press(page, "Control+y");
     await poll(stored).toBe(50);
-    await poll(() => timeout.inputValue()).toBe("50");
+    await poll(() => window.timeout.inputValue()).toBe("50");
     await press(page, "Control+z");
     await poll(stored).toBe(40);
     const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
     expect(result.slice(0, 5).map(({ source }) => source)).toEqual(Array(5).fill("restore"));
-  });
-
-  test("an undo leaves a field that someone else has changed since", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("40");
-    await window.save();
+    // What someone else has changed since is left as it is.
     await screen.set("shop", { "svc.timeout": 99 });
-    await window.row("shop").focus();
     await press(page, "Control+z");
-    await reads(page.getByRole("log", { name: "Messages" }), "svc.timeout has been changed since");
-    expect(await screen.stored("shop", "svc.timeout")).toBe(99);
+    await reads(window.messages, "svc.timeout has been changed since");
+    expect(await stored()).toBe(99);
   });
 
   test("a field changed elsewhere in the meantime shows both values: keep mine or take theirs", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30, "svc.domain": "a.test" } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
+    await using window = await openShop({ "svc.timeout": 30, "svc.domain": "a.test" });
+    const { screen, page } = window;
     const domain = page.getByRole("textbox", { name: "Domain", exact: true });
-    await timeout.fill("40");
+    await window.timeout.fill("40");
     await domain.fill("mine.test");
     await screen.set("shop", { "svc.timeout": 50, "svc.domain": "theirs.test", "svc.provider": "elsewhere" });
     const choice = window.field("Timeout").getByRole("alert");
@@ -182,10 +161,10 @@ describeScreen("edits", () => {
     const sides = choice.getByRole("row", { name: /svc\.timeout/ });
     await reads(sides.first(), /from\s+30 seconds\s+to\s+50 seconds/);
     await reads(sides.last(), /from\s+30 seconds\s+to\s+40 seconds/);
-    expect(await timeout.inputValue()).toBe("40");
+    expect(await window.timeout.inputValue()).toBe("40");
     // Nothing is saved until one is chosen.
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(page.getByRole("log", { name: "Messages" }), "Choose which values to keep");
+    await window.startSaving();
+    await reads(window.messages, "Choose which values to keep");
     expect(await screen.stored("shop", "svc.timeout")).toBe(50);
     await choice.getByRole("button", { name: "Keep mine" }).press("Enter");
     await poll(window.focused).not.toBe("body");

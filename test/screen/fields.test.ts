@@ -5,6 +5,8 @@ import {
   describeScreen,
   inPage,
   isCovered,
+  openScreen,
+  openShop,
   poll,
   press,
   reads,
@@ -28,13 +30,8 @@ async function chooseOption({ page, field }: ScreenPage, title: string, option: 
 describeScreen("fields of the scope svc", () => {
   test("each field shows its title, description, default, limits and who changed it last", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
-    const { result } = await screen.t.owner.call("key/create", {
-      name: "deploy tool",
-      grants: [{ repos: "*", fields: ["*"], right: "write" }],
-    });
-    const tool = await screen.t.connect(result.key);
-    const { errors } = await tool.call("config/set", { repo: "shop", "svc.timeout": 77, reason: "slow disk" });
-    expect(errors).toEqual([]);
+    const tool = await screen.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "deploy tool");
+    await tool.call("config/set", { repo: "shop", "svc.timeout": 77, reason: "slow disk" });
     await using window = await screen.open();
     await window.choose("shop");
     const timeout = window.field("Timeout");
@@ -63,23 +60,20 @@ describeScreen("fields of the scope svc", () => {
   });
 
   test("a boolean, a number, strings, a path and enums are set with the controls that fit them", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page } = window;
+    await using window = await openShop({ "svc.services": services });
+    const { screen, page } = window;
     const https = page.getByRole("switch", { name: "Proxy HTTPS", exact: true });
     await https.press("Space");
     expect(await https.isChecked()).toBe(true);
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
-    await timeout.fill("120");
-    await timeout.press("ArrowUp");
-    await timeout.press("PageDown");
+    await window.timeout.fill("120");
+    await window.timeout.press("ArrowUp");
+    await window.timeout.press("PageDown");
     await page.getByRole("textbox", { name: "Application path" }).fill("/srv/shop");
     await page.getByRole("textbox", { name: "Default port" }).fill("4000");
-    await page.getByRole("textbox", { name: "Provider" }).fill("häuschen ✓");
+    await window.provider.fill("häuschen ✓");
     await chooseOption(window, "Refresh day", "Friday");
     await chooseOption(window, "Default service", "database");
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "7 edits, not saved");
+    await reads(window.edits, "7 edits, not saved");
     await window.save();
     expect((await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["svc"]).toEqual({
       services,
@@ -94,10 +88,8 @@ describeScreen("fields of the scope svc", () => {
   });
 
   test("the default service is chosen from the existing ones, including unsaved ones", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page } = window;
+    await using window = await openShop({ "svc.services": services });
+    const { screen, page } = window;
     const cards = window.field("Services");
     await window.expand("Services");
     await cards.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("cache");
@@ -118,10 +110,8 @@ describeScreen("fields of the scope svc", () => {
   });
 
   test("services are cards that can be added, renamed, changed and removed", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page } = window;
+    await using window = await openShop({ "svc.services": services });
+    const { screen, page } = window;
     const cards = window.field("Services");
     await reads(cards, "2 entries: web, database");
     await window.expand("Services");
@@ -145,10 +135,8 @@ describeScreen("fields of the scope svc", () => {
   });
 
   test("entries of a list are added, reordered and removed, and the focus stays in the list", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": ["a.test", "b.test"] } } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page } = window;
+    await using window = await openShop({ "svc.proxy_aliases": ["a.test", "b.test"] });
+    const { screen, page } = window;
     const list = window.field("Proxy aliases");
     await window.expand("Proxy aliases");
     await list.getByRole("button", { name: "Add an entry to Proxy aliases" }).click();
@@ -164,12 +152,8 @@ describeScreen("fields of the scope svc", () => {
   });
 
   test("environment variables are a table whose values are hidden until shown", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] } },
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page } = window;
+    await using window = await openShop({ "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] });
+    const { screen, page } = window;
     const table = window.field("Environment variables");
     await reads(table, "1 entry: TOKEN");
     await window.expand("Environment variables");
@@ -181,8 +165,7 @@ describeScreen("fields of the scope svc", () => {
     await table.getByLabel("Environment variables, entry 2: Name").fill("LEVEL");
     await table.getByLabel("Environment variables, entry 2: Value").fill("secret2");
     expect(await isCovered(table.getByLabel("Environment variables, entry 2: Value"))).toBe(true);
-    await page.getByRole("button", { name: "Review" }).click();
-    const review = page.getByRole("dialog", { name: "Review edits" });
+    const review = await window.review();
     await reads(review, "LEVEL");
     expect(await review.innerText()).not.toMatch(/hunter2|secret2/);
     await press(page, "Escape");
@@ -200,21 +183,18 @@ describeScreen("fields of the scope svc", () => {
   });
 
   test("a value that violates the schema is reported at its field while typing", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page, field } = window;
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
-    await timeout.fill("86401");
+    await using window = await openShop();
+    const { screen, page, field } = window;
+    await window.timeout.fill("86401");
     await reads(field("Timeout").getByRole("alert"), "This must be at most 86400.");
-    expect(await timeout.getAttribute("aria-invalid")).toBe("true");
-    await timeout.fill("1.5");
+    expect(await window.timeout.getAttribute("aria-invalid")).toBe("true");
+    await window.timeout.fill("1.5");
     await reads(field("Timeout").getByRole("alert"), "This must be an integer, not a number.");
-    await timeout.fill("soon");
+    await window.timeout.fill("soon");
     await reads(field("Timeout").getByRole("alert"), "Expected a number.");
-    await timeout.fill("15");
+    await window.timeout.fill("15");
     await field("Timeout").getByRole("alert").waitFor({ state: "detached" });
-    expect(await timeout.getAttribute("aria-invalid")).toBe("false");
+    expect(await window.timeout.getAttribute("aria-invalid")).toBe("false");
     await page.getByRole("textbox", { name: "Default port" }).fill("65536");
     await reads(field("Default port").getByRole("alert"), "This does not have the right form: ");
     const aliases = field("Proxy aliases");
@@ -229,42 +209,21 @@ describeScreen("fields of the scope svc", () => {
     await table.getByLabel("Environment variables, entry 1: Name").fill("1A");
     await reads(table.getByRole("alert"), "This does not have the right form: ");
     // Nothing is sent to the daemon while a value is invalid.
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
+    await window.startSaving();
+    await reads(window.messages, "Nothing was saved.");
     expect(await screen.revision("shop")).toBe(1);
   });
 
-  test("text that is not a number is never silently saved as another number", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page, field } = window;
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
-    await timeout.fill("12");
-    await timeout.fill("12 minutes");
-    await reads(field("Timeout").getByRole("alert"), "Expected a number.");
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
-    expect(await timeout.inputValue()).toBe("12 minutes");
-    expect(await screen.stored("shop", "svc.timeout")).toBeUndefined();
-    await page.getByRole("button", { name: "Discard all" }).click();
-    await poll(() => timeout.inputValue()).toBe("900");
-  });
-
   test("an error that only the daemon can detect also appears at the field, and the edit stays", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.services": services, "svc.default": "web" } },
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page, field } = window;
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("10");
+    await using window = await openShop({ "svc.services": services, "svc.default": "web" });
+    const { screen, page, field } = window;
+    await window.timeout.fill("10");
     await window.expand("Services");
     await field("Services").getByRole("button", { name: "Remove web" }).click();
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
+    await window.startSaving();
+    await reads(window.messages, "Nothing was saved.");
     await reads(page.getByRole("article").getByRole("alert"), /default/);
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
+    await reads(window.edits, "2 edits, not saved");
     expect(await screen.stored("shop", "svc.timeout")).toBeUndefined();
     await chooseOption(window, "Default service", "none");
     await window.save();
@@ -272,15 +231,10 @@ describeScreen("fields of the scope svc", () => {
   });
 
   test("a field and a whole repository are reset to their defaults", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.timeout": 5, "svc.domain": "shop.test", "svc.proxy_https": true } },
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page } = window;
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
+    await using window = await openShop({ "svc.timeout": 5, "svc.domain": "shop.test", "svc.proxy_https": true });
+    const { screen, page } = window;
     await page.getByRole("button", { name: /^Reset to default.*Timeout$/ }).click();
-    await poll(() => timeout.inputValue()).toBe("900");
+    await poll(() => window.timeout.inputValue()).toBe("900");
     await poll(window.focused).not.toBe("body");
     await window.save();
     await poll(() => screen.stored("shop", "svc.timeout")).toBeUndefined();
@@ -294,70 +248,38 @@ describeScreen("fields of the scope svc", () => {
 });
 
 describeScreen("adding repositories", () => {
-  test("adds the first one by the path of its folder", async () => {
-    await using screen = await startScreen();
+  test("takes the path of a folder, and its values from its .repoconf.json unless they are to be kept in the home", async () => {
     await using folder = await temporaryFolder();
-    await mkdir(join(folder.path, "shop"));
-    await using window = await screen.open();
-    const { page } = window;
+    for (const name of ["shop", "clone", "other"]) {
+      await mkdir(join(folder.path, name));
+      if (name === "shop") continue;
+      await writeFile(join(folder.path, name, ".repoconf.json"), '{ "config": { "svc": { "timeout": 41 } } }');
+    }
+    await using window = await openScreen({});
+    const { screen, page } = window;
     await page.getByRole("heading", { name: "No repository yet" }).waitFor();
     await reads(page.getByRole("navigation", { name: "Repositories and fields" }), "Add one to get started.");
     await page.getByRole("main").getByRole("button", { name: "Add a repository" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a repository" });
-    await dialog.getByRole("textbox", { name: /^Folder/ }).fill("not/absolute");
-    await dialog.getByRole("button", { name: "Add", exact: true }).click();
-    await reads(dialog.getByRole("alert"), /absolute/);
-    await dialog.getByRole("textbox", { name: /^Folder/ }).fill(join(folder.path, "shop"));
-    await dialog.getByRole("button", { name: "Add", exact: true }).click();
-    await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
-    const { result } = await screen.t.owner.call("repo/list");
-    expect(result).toMatchObject([{ name: "shop", path: join(folder.path, "shop"), inTree: false }]);
-    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
-  });
-
-  test("a folder that has a .repoconf.json is added with its values, unless they are to be kept in the home", async () => {
-    await using screen = await startScreen();
-    await using folder = await temporaryFolder();
-    const text = '{ "config": { "svc": { "timeout": 41 } } }';
-    for (const name of ["clone", "other"]) {
-      await mkdir(join(folder.path, name));
-      await writeFile(join(folder.path, name, ".repoconf.json"), text);
-    }
-    await using window = await screen.open();
-    const { page } = window;
-    const add = async (name: string, place?: string) => {
-      await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
-      const dialog = page.getByRole("dialog", { name: "Add a repository" });
-      await dialog.getByRole("textbox", { name: /^Folder/ }).fill(join(folder.path, name));
+    const add = async (path: string, place?: string) => {
+      await dialog.getByRole("textbox", { name: /^Folder/ }).fill(path);
       if (place !== undefined) await dialog.getByRole("combobox", { name: /^Values/ }).selectOption(place);
       await dialog.getByRole("button", { name: "Add", exact: true }).click();
-      await page.getByRole("heading", { level: 1, name }).waitFor();
     };
-    await add("clone");
-    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("41");
-    await add("other", "In the home, even if the folder has a .repoconf.json");
+    await add("not/absolute");
+    await reads(dialog.getByRole("alert"), /absolute/);
+    for (const name of ["shop", "clone", "other"]) {
+      const inHome = "In the home, even if the folder has a .repoconf.json";
+      await add(join(folder.path, name), name === "other" ? inHome : undefined);
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await poll(() => window.timeout.inputValue()).toBe(name === "clone" ? "41" : "900");
+      await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
+    }
     const { result } = await screen.t.owner.call("repo/list");
-    expect(Object.fromEntries(result.map(({ name, inTree }) => [name, inTree]))).toEqual({ clone: true, other: false });
-  });
-
-  test("adds several at once by a scan of their parent folder", async () => {
-    await using screen = await startScreen();
-    await using folder = await temporaryFolder();
-    for (const name of ["one", "two", "three"]) await mkdir(join(folder.path, name, ".git"), { recursive: true });
-    await screen.t.owner.call("repo/add", { name: "one", path: join(folder.path, "one") });
-    await using window = await screen.open();
-    const { page } = window;
-    await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
-    const dialog = page.getByRole("dialog", { name: "Add a repository" });
-    await poll(window.focused).toMatch(/^(input|section|dialog)/);
-    await dialog.getByRole("textbox", { name: /^Folder/ }).fill(folder.path);
-    await dialog.getByRole("button", { name: "Scan this folder" }).click();
-    await reads(dialog, "3 found");
-    await reads(dialog, "already added");
-    await dialog.getByRole("checkbox", { name: /three/ }).uncheck();
-    await dialog.getByRole("button", { name: "Add 1 of them" }).click();
-    await window.row("two").waitFor();
-    await dialog.waitFor({ state: "detached" });
-    expect((await screen.t.owner.call("repo/list")).result.map(({ name }) => name).sort()).toEqual(["one", "two"]);
+    expect(result).toMatchObject([
+      { name: "clone", inTree: true },
+      { name: "other", inTree: false },
+      { name: "shop", path: join(folder.path, "shop"), inTree: false },
+    ]);
   });
 });

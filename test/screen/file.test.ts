@@ -2,7 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { replaceFile } from "../helpers/broken-file.ts";
-import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const editorName = "Text of the file";
 
@@ -35,8 +35,7 @@ describeScreen("the file as text", () => {
     await press(page, "End", "Backspace");
     await page.keyboard.type("5, // fixed");
     await page.getByRole("button", { name: "Save file" }).click();
-    const messages = page.getByRole("log", { name: "Messages" });
-    await reads(messages, /Saved the file, but some values are invalid: line \d+, column \d+: /);
+    await reads(window.messages, /Saved the file, but some values are invalid: line \d+, column \d+: /);
     // The trailing comma makes the file invalid, which is reported.
     await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
     // A comment offers no completions.
@@ -47,12 +46,12 @@ describeScreen("the file as text", () => {
     await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
     // The earlier message has been replaced.
-    await reads(messages, /^Saved the file\./);
+    await reads(window.messages, /^Saved the file\./);
     const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
     expect(result[0]).toMatchObject({ source: "file" });
     expect(await readFile(file, "utf8")).toContain("// half a minute");
     await window.view("Fields");
-    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("35");
+    await poll(() => window.timeout.inputValue()).toBe("35");
   });
 
   test("hides masked values and values without a schema until they are shown; hides everything if the text is not valid JSON", async () => {
@@ -102,9 +101,8 @@ describeScreen("the file as text", () => {
   });
 
   test("completion offers field names and valid values", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({ shop: { "svc.timeout": 30 } });
+    const { screen, page } = window;
     await openText(window);
     await toEndOfLine(window, `"timeout"`);
     await page.keyboard.type(`,\n"refresh`);
@@ -126,8 +124,7 @@ describeScreen("the file as text", () => {
   });
 
   test("an invalid value is marked in place, with the reason", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: { "svc.timeout": 30 } });
     const { page } = window;
     await openText(window);
     await toEndOfLine(window, `"timeout"`);
@@ -162,7 +159,7 @@ describeScreen("the file as text", () => {
     // The keyboard shortcut does not overwrite it either.
     await editor.focus();
     await press(page, "Control+s");
-    await reads(page.getByRole("log", { name: "Messages" }), /changed in the meantime/);
+    await reads(window.messages, /changed in the meantime/);
     expect(await readFile(file, "utf8")).toContain("// theirs");
     await conflict.getByRole("button", { name: "Discard my changes" }).click();
     await reads(editor, "// theirs");
@@ -176,8 +173,7 @@ describeScreen("the file as text", () => {
   });
 
   test("unsaved changes to the text survive a visit to other views", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: { "svc.timeout": 30 }, store: {} });
     const { page } = window;
     await openText(window);
     await toEndOfLine(window, `"timeout"`);

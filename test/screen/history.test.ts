@@ -1,23 +1,17 @@
 import { expect, test } from "vitest";
-import { describeScreen, poll, reads, startScreen, type TestScreen } from "../helpers/screen.ts";
+import { describeScreen, openShop, poll, reads } from "../helpers/screen.ts";
 
 /** Revisions 2 to 4 of the repository shop. */
-async function startWithHistory(): Promise<TestScreen> {
-  const screen = await startScreen({ repositories: { shop: {} } });
-  const steps = [
-    { "svc.timeout": 10, "svc.domain": "one.test", reason: "first" },
-    { "svc.timeout": 20, reason: "second" },
-    { "svc.timeout": 30, "svc.domain": "three.test", "svc.provider": "here", reason: "third" },
-  ];
-  for (const step of steps) await screen.t.owner.call("config/set", { repo: "shop", ...step });
-  return screen;
-}
+const sets = [
+  { "svc.timeout": 10, "svc.domain": "one.test", reason: "first" },
+  { "svc.timeout": 20, reason: "second" },
+  { "svc.timeout": 30, "svc.domain": "three.test", "svc.provider": "here", reason: "third" },
+];
 
 describeScreen("history", () => {
   test("is a timeline of what changed, by whom and why, and updates live", async () => {
-    await using screen = await startWithHistory();
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop(sets);
+    const { screen } = window;
     await window.view("History");
     const entries = window.page.getByRole("region", { name: "History" }).getByRole("listitem");
     await poll(() => entries.getByRole("heading", { level: 2 }).allInnerTexts()).toEqual([
@@ -34,10 +28,8 @@ describeScreen("history", () => {
   });
 
   test("shows one field, opened from the field itself or chosen from the list", async () => {
-    await using screen = await startWithHistory();
-    await using window = await screen.open();
+    await using window = await openShop(sets);
     const { page } = window;
-    await window.choose("shop");
     await window.field("Domain").getByRole("textbox").focus();
     await window.inspector.getByRole("link", { name: "All changes of svc.domain" }).click();
     const headings = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
@@ -51,16 +43,14 @@ describeScreen("history", () => {
   });
 
   test("compares any two revisions", async () => {
-    await using screen = await startWithHistory();
-    await using window = await screen.open();
+    await using window = await openShop(sets);
     const { page } = window;
-    await window.choose("shop");
     await window.view("History");
     await page.getByRole("button", { name: "Compare revision 4" }).click();
     await reads(page.getByRole("region", { name: "History" }).getByRole("status"), "Choose a second revision");
     await page.getByRole("button", { name: "Compare revision 2" }).click();
     await page.getByRole("heading", { level: 1, name: "Compare" }).waitFor();
-    expect(new URL(page.url()).hash).toBe("#/compare/shop@2/shop@4");
+    expect(window.hash()).toBe("#/compare/shop@2/shop@4");
     await page.getByRole("row", { name: /svc\.timeout .*revision 2: 10 seconds .*revision 4: 30 seconds/ }).waitFor();
     await page.getByRole("row", { name: /svc\.provider .*: empty default .*: here/ }).waitFor();
     expect(await page.getByRole("row").count()).toBe(4);
@@ -69,10 +59,8 @@ describeScreen("history", () => {
   });
 
   test("a restore first shows what it would change, skips excluded fields, and can be undone", async () => {
-    await using screen = await startWithHistory();
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop(sets);
+    const { screen, page } = window;
     await window.view("History");
     await page.getByRole("button", { name: "Restore… revision 2" }).waitFor();
     expect(await page.getByRole("button", { name: "Restore… revision 4" }).count()).toBe(0);

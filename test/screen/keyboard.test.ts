@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads } from "../helpers/screen.ts";
 
 describeScreen("the keyboard alone", () => {
   test("finds a field, changes it and others, reviews, saves with a reason, undoes, and resolves a conflict", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.services": { web: { ready: "true", image: "node:24" } } }, store: {} },
+    await using window = await openScreen({
+      shop: { "svc.services": { web: { ready: "true", image: "node:24" } } },
+      store: {},
     });
-    await using window = await screen.open();
-    const { page, focused } = window;
+    const { screen, page, focused } = window;
     const stored = (path: string) => screen.stored("shop", path);
     await window.row("shop").waitFor();
 
@@ -83,7 +83,7 @@ describeScreen("the keyboard alone", () => {
     await window.field("Timeout").getByRole("button", { name: "Take theirs" }).waitFor();
     await tabTo(/^button Take theirs/);
     await press(page, "Enter");
-    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("7");
+    await poll(() => window.timeout.inputValue()).toBe("7");
     await poll(focused).not.toBe("body");
 
     /** Presses F6 until the focus is on the wanted element. */

@@ -11,7 +11,7 @@ import { describeGrants } from "../../renderer/keys/grant-words.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { countActions } from "../helpers/actions.ts";
 import type { TestDaemon } from "../helpers/daemon.ts";
-import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const services = { web: { ready: "true", image: "node:24" } };
 
@@ -25,8 +25,7 @@ const nameInput = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "N
 const patternInput = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "As patterns" });
 
 async function newKey(window: ScreenPage): Promise<void> {
-  await window.row("shop").waitFor();
-  await window.page.evaluate(`location.hash = "#/keys/new"`);
+  await window.goTo("#/keys/new");
   await nameInput(window).waitFor();
 }
 
@@ -66,9 +65,11 @@ async function readableFields(t: TestDaemon, key: string): Promise<{ [repo: stri
 
 describeScreen("keys", () => {
   test("a key to read svc.services of one repository takes 6 clicks and its name; it reads that and is refused the rest", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.services": services }, store: {} } });
-    await using window = await screen.open({ initialScript: countActions });
-    const { page } = window;
+    await using window = await openScreen(
+      { shop: { "svc.services": services }, store: {} },
+      { page: { initialScript: countActions } },
+    );
+    const { screen, page } = window;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await window.row("shop").waitFor();
     await pages(window).getByRole("link", { name: "Keys" }).click();
@@ -98,8 +99,8 @@ describeScreen("keys", () => {
   });
 
   test("the preview lists exactly what a client can read, however the fields were chosen", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: {}, store: {}, web: {} });
+    const { screen } = window;
     const ways: { readonly [name: string]: () => Promise<void> } = {
       "a pattern in two": async () => {
         await box(window, "shop").check();
@@ -131,8 +132,8 @@ describeScreen("keys", () => {
 
   test("the preview is live: what the key would see, what is masked, what it could run, what matches nothing", async () => {
     const names = ["shop", ...Array.from({ length: 11 }, (_, index) => `web${index}`)];
-    await using screen = await startScreen({ repositories: Object.fromEntries(names.map(name => [name, {}])) });
-    await using window = await screen.open();
+    await using window = await openScreen(Object.fromEntries(names.map(name => [name, {}])));
+    const { screen } = window;
     await newKey(window);
     await reads(preview(window), "Nothing yet");
     await box(window, "shop").check();
@@ -159,8 +160,7 @@ describeScreen("keys", () => {
   });
 
   test("checkboxes and patterns stay in sync", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: {} });
     await newKey(window);
     await patternInput(window).fill("svc.proxy_*");
     await poll(() => box(window, "svc.proxy_https").isChecked()).toBe(true);
@@ -213,9 +213,8 @@ describeScreen("keys", () => {
   });
 
   test("a key's text is shown only once: it is not in the address, the browser's storage or the log, and not on the page again", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({ shop: {} });
+    const { screen, page } = window;
     await newKey(window);
     await nameInput(window).fill("ci");
     await box(window, "shop").check();
@@ -271,9 +270,8 @@ describeScreen("keys", () => {
   });
 
   test("are created and revoked by keyboard alone", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({ shop: {}, store: {} });
+    const { screen, page } = window;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await window.row("shop").waitFor();
     await pages(window).getByRole("link", { name: "Keys" }).focus();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { countActions } from "../helpers/actions.ts";
 import { launchBrowser } from "../helpers/browser.ts";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, openShop, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("the page of a repository", () => {
   test("fits 26 fields into 1,400 pixels at 1440 x 900", async () => {
@@ -11,12 +11,13 @@ describeScreen("the page of a repository", () => {
       `field_${index}`,
       { title: `Field ${index}`, description: "One more.", type: "string", default: "" },
     ]);
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.timeout": 30, "svc.services": { web: { ready: "true", image: "node:24" } } } },
-      scopes: { more: { type: "object", properties: Object.fromEntries(fields) } },
-    });
-    await using window = await screen.open({ width: 1440, height: 900 });
-    await window.choose("shop");
+    await using window = await openShop(
+      { "svc.timeout": 30, "svc.services": { web: { ready: "true", image: "node:24" } } },
+      {
+        scopes: { more: { type: "object", properties: Object.fromEntries(fields) } },
+        page: { width: 1440, height: 900 },
+      },
+    );
     await window.field(`Field ${missing - 1}`).waitFor();
     const sections = window.page.locator(".field");
     expect(await sections.count()).toBe(26);
@@ -25,9 +26,7 @@ describeScreen("the page of a repository", () => {
   });
 
   test("shows only the fields that match the filter, by path, title or value", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.domain": "shop.example" } } });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop({ "svc.domain": "shop.example" });
     const { page } = window;
     const filter = page.getByRole("searchbox", { name: "Filter fields" });
     const titles = () => page.getByRole("main").getByRole("heading", { level: 3 }).allInnerTexts();
@@ -43,24 +42,12 @@ describeScreen("the page of a repository", () => {
     await poll(async () => (await titles()).length).toBe(20);
   });
 
-  test("lists each repository with its folder, its edits and its number of modified fields", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await screen.t.owner.call("repo/add", { id: "store", name: "store", path: "/tmp" });
-    await using window = await screen.open();
-    await reads(window.row("store"), "/tmp");
-    await window.choose("shop");
-    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("40");
-    await window.page.getByRole("textbox", { name: "Provider" }).fill("here");
-    await reads(window.row("shop"), /2 edits\s+1\s+modified/);
-  });
-
   test("shows a field's value in other repositories, with links", async () => {
     const many = Array.from({ length: 12 }, (_, index) => [`web-${index + 10}`, { "svc.timeout": 100 + index }]);
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.timeout": 30 }, store: {}, blog: {}, ...Object.fromEntries(many) },
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop(
+      { "svc.timeout": 30 },
+      { others: { store: {}, blog: {}, ...Object.fromEntries(many) } },
+    );
     await window.field("Timeout").getByRole("spinbutton").focus();
     await window.inspector.getByRole("button", { name: "Show its value in other repositories" }).click();
     const others = window.inspector.getByRole("region", { name: "In other repositories" });
@@ -73,9 +60,8 @@ describeScreen("the page of a repository", () => {
   });
 
   test("stacks in a narrow window, with the repositories in a drawer and the details below each field", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    await screen.set("shop", { "svc.timeout": 30 });
-    await using window = await screen.open({ width: 600, height: 900 });
+    const repositories = { shop: { "svc.timeout": 30 }, store: {} };
+    await using window = await openScreen(repositories, { page: { width: 600, height: 900 } });
     const { page } = window;
     const drawer = page.getByRole("button", { name: "Repositories" });
     await drawer.waitFor();
@@ -102,7 +88,7 @@ describeScreen("the page of a repository", () => {
     await using window = await screen.open({ width: 1440, height: 900, browser });
     const { page } = window;
     await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    await window.timeout.waitFor();
     // Nothing is cut off, and nothing overlaps.
     expect(await page.evaluate(overlaps)).toEqual([]);
     expect(await page.getByRole("main").evaluate(element => element.scrollWidth <= element.clientWidth)).toBe(true);
@@ -122,10 +108,12 @@ const overlaps = `[...document.querySelectorAll(".field")].flatMap(field => {
 
 describeScreen("the number of clicks and keys", () => {
   test("is 4 clicks to find out who changed svc.timeout and to revert it", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await screen.set("shop", { "svc.timeout": 60 });
-    await using window = await screen.open({ width: 1440, height: 900, initialScript: countActions });
-    const { page } = window;
+    const shop = [{ "svc.timeout": 30 }, { "svc.timeout": 60 }];
+    await using window = await openScreen(
+      { shop },
+      { page: { width: 1440, height: 900, initialScript: countActions } },
+    );
+    const { screen, page } = window;
     await window.row("shop").click();
     await window.field("Timeout").click();
     await reads(window.inspector, /60 seconds\s+just now by owner/);
@@ -136,9 +124,11 @@ describeScreen("the number of clicks and keys", () => {
   });
 
   test("is 3 clicks and at most 30 keys to add a service", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open({ width: 1440, height: 900, initialScript: countActions });
-    const { page } = window;
+    await using window = await openScreen(
+      { shop: {} },
+      { page: { width: 1440, height: 900, initialScript: countActions } },
+    );
+    const { screen, page } = window;
     await window.row("shop").click();
     await window
       .field("Services")

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { withLineFeeds, withOwnLineEnds } from "../../renderer/fields/line-ends.ts";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 
 const text = { type: "string", default: "" };
 const scopes = {
@@ -24,12 +24,10 @@ const scopes = {
 
 describeScreen("a text of several lines", () => {
   test("keeps its control, focus and caret when its last line break is deleted", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "app.note": "one\ntwo" } }, scopes });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop({ "app.note": "one\ntwo" }, { scopes });
+    const { screen, page } = window;
     // Something that an undo outside of the text would revert.
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("5");
+    await window.timeout.fill("5");
     await window.save();
     const note = page.getByRole("textbox", { name: "Note" });
     await note.focus();
@@ -46,15 +44,11 @@ describeScreen("a text of several lines", () => {
   });
 
   test("can be typed and pasted in every control of a text, also where it is covered, and is stored as it is", async () => {
-    await using screen = await startScreen({
-      repositories: {
-        shop: { "app.list": [""], "app.map": { one: "" }, "app.table": [{ a: "" }], "app.secret": "old\nsecret" },
-      },
-      scopes,
-    });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop(
+      { "app.list": [""], "app.map": { one: "" }, "app.table": [{ a: "" }], "app.secret": "old\nsecret" },
+      { scopes },
+    );
+    const { screen, page } = window;
     for (const title of ["List", "Map", "Table"]) await window.expand(title);
     const names = ["Note", "Secret", "Perhaps", "List, entry 1", "Map: one", "Table, entry 1: A"];
     for (const name of names) {
@@ -87,10 +81,8 @@ describeScreen("a text of several lines", () => {
   });
 
   test("keeps the line ends that were not edited", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "app.note": "one\r\ntwo\nthree" } }, scopes });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop({ "app.note": "one\r\ntwo\nthree" }, { scopes });
+    const { screen, page } = window;
     const note = page.getByRole("textbox", { name: "Note" });
     await note.focus();
     await press(page, "ControlOrMeta+Home", "End");
@@ -102,10 +94,9 @@ describeScreen("a text of several lines", () => {
   });
 
   test("is applied to cells of the matrix by Enter, and gets a line by Shift Enter", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} }, scopes });
-    await using window = await screen.open();
-    const { page } = window;
-    await page.evaluate(`location.hash = "#/matrix?q=field:app.note"`);
+    await using window = await openScreen({ shop: {} }, { scopes });
+    const { screen, page } = window;
+    await window.goTo("#/matrix?q=field:app.note");
     await page.getByRole("gridcell").click();
     const bar = page.getByRole("region", { name: "Set the selected cells" });
     await reads(bar, "Set 1 cell of app.note to");
@@ -114,8 +105,8 @@ describeScreen("a text of several lines", () => {
     await press(page, "Shift+Enter");
     await page.keyboard.type("b");
     await press(page, "Enter");
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "1 edit, not saved");
-    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await reads(window.edits, "1 edit, not saved");
+    await window.startSaving();
     await poll(() => screen.stored("shop", "app.note")).toBe("a\nb");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeScreen, inPage, isCovered, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, inPage, isCovered, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 
 const text = { type: "string" };
 const masked = { "x-masked": true };
@@ -30,10 +30,14 @@ const fields = {
   types: [{ type: ["integer", "string"] }, "hush types", ""],
   anything: [{}, { deep: ["hush anything"] }, null],
 } as const;
-/** Fields of which only a part is masked. */
+const $defs = { secret: { ...text, ...masked }, login };
+/** Fields of which only a part is masked, or which are masked by a reference. */
 const parts = {
   logins: [{ type: "array", items: login }, [{ user: "shown", password: "hush logins" }], []],
   words: [{ type: "array", items: { ...text, ...masked } }, ["hush words"], []],
+  reference: [{ $ref: "#/$defs/secret" }, "hush reference", ""],
+  selection: [{ anyOf: [{ $ref: "#/$defs/secret" }, { type: "null" }] }, "hush selection", null],
+  members: [{ type: "array", items: { $ref: "#/$defs/login" } }, [{ user: "shown", password: "hush members" }], []],
   perhaps: [{ ...login, type: ["object", "null"] }, { user: "x", password: "hush perhaps" }, null],
 } as const;
 const secret = /hush|4711/;
@@ -48,17 +52,15 @@ const properties = Object.fromEntries([
     { ...schema, title: `The ${name}`, default: byDefault },
   ]),
 ]);
-const scopes = { app: { type: "object", properties } };
+const scopes = { app: { type: "object", $defs, properties } };
 const all = { ...fields, ...parts };
 const stored = Object.fromEntries(Object.entries(all).map(([name, [, value]]) => [`app.${name}`, value]));
 const titles = Object.keys(all).map(name => `The ${name}`);
 
 describeScreen("masked values", () => {
   test("are in no control and nowhere else in the page before they are shown, and hidden again after", async () => {
-    await using screen = await startScreen({ repositories: { shop: stored }, scopes });
-    await using window = await screen.open();
+    await using window = await openShop(stored, { scopes });
     const { page } = window;
-    await window.choose("shop");
     for (const title of titles) {
       const field = window.field(title);
       const summary = field.getByRole("button", { name: new RegExp(`^${title}:`), expanded: false });
@@ -86,14 +88,12 @@ describeScreen("masked values", () => {
   });
 
   test("are hidden in edits, reviews, the tree, the matrix and a comparison, whatever the control", async () => {
-    await using screen = await startScreen({ repositories: { shop: stored, other: {} }, scopes });
-    await using window = await screen.open();
-    const { page } = window;
-    await page.goto(`${page.url().split("#")[0]}#/compare/shop/other`);
+    await using window = await openScreen({ shop: stored, other: {} }, { scopes });
+    const { screen, page } = window;
+    await window.goTo("#/compare/shop/other");
     await reads(page.getByRole("main"), `${titles.length} of`);
     await page.getByRole("button", { name: "Copy all to the right" }).click();
-    await page.getByRole("button", { name: "Review", exact: true }).click();
-    const review = page.getByRole("dialog", { name: "Review edits" });
+    const review = await window.review();
     await reads(review, /app\.types/);
     expect(await inPage(page)).not.toMatch(secret);
     await press(page, "Escape");
@@ -104,17 +104,22 @@ describeScreen("masked values", () => {
     }
     await window.row("The types").waitFor();
     expect(await inPage(page)).not.toMatch(secret);
-    await page.goto(`${page.url().split("#")[0]}#/matrix?q=field:app`);
+    await window.goTo("#/matrix?q=field:app");
     await page.getByRole("gridcell").first().waitFor();
-    await poll(() => page.getByRole("gridcell", { name: /edited/ }).count()).toBeGreaterThan(0);
+    await page.getByRole("gridcell", { name: "masked, stored, edited" }).first().waitFor();
     expect(await inPage(page)).not.toMatch(secret);
+    await page.getByRole("columnheader", { name: /app\.plain/ }).click();
+    const input = page.getByRole("region", { name: "Set the selected cells" }).getByLabel("The plain");
+    await input.fill("another");
+    expect(await isCovered(input)).toBe(true);
+    await press(page, "Enter");
+    await window.save();
+    expect(await screen.stored("other", "app.plain")).toBe("another");
   });
 
   test("typed while covered replace the stored one; what was typed is covered, also where the text is not a value", async () => {
-    await using screen = await startScreen({ repositories: { shop: stored }, scopes });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop(stored, { scopes });
+    const { screen, page } = window;
     const plain = page.getByRole("textbox", { name: "The plain", exact: true });
     expect([await plain.inputValue(), await plain.getAttribute("placeholder")]).toEqual(["", "•••• type to replace"]);
     await plain.focus();
@@ -128,7 +133,7 @@ describeScreen("masked values", () => {
     await window.field("The perhaps").getByRole("button", { name: "Show values" }).click();
     await window.field("The perhaps").getByRole("textbox").fill(`{ "password": "hush`);
     await window.field("The perhaps").getByRole("button", { name: "Hide values" }).click();
-    await page.getByRole("button", { name: "Review", exact: true }).click();
+    await window.review();
     await reads(page.getByRole("dialog", { name: "Review edits" }), "not a value yet");
     expect(await inPage(page)).not.toMatch(secret);
     await press(page, "Escape");

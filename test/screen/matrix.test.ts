@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { choose, extendTo, moveTo, SelectedCells } from "../../renderer/matrix/selection.ts";
 import { countActions } from "../helpers/actions.ts";
-import { describeScreen, isCovered, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 /** Records what the page sends. */
 const keepSent = `window.sent = [];
@@ -13,7 +13,6 @@ WebSocket.prototype.send = function (data) {
 
 const grid = ({ page }: ScreenPage) => page.getByRole("grid", { name: "Matrix" });
 const bar = ({ page }: ScreenPage) => page.getByRole("region", { name: "Set the selected cells" });
-const messages = ({ page }: ScreenPage) => page.getByRole("log", { name: "Messages" });
 const queryBox = ({ page }: ScreenPage) => page.getByRole("searchbox", { name: "Query" });
 /** The header of a column, with the most common value. */
 const header = (window: ScreenPage, path: string) => grid(window).getByRole("columnheader").filter({ hasText: path });
@@ -35,11 +34,11 @@ async function openMatrix(window: ScreenPage, query: string): Promise<void> {
 describeScreen("the matrix", () => {
   test("turns proxy_https on in three repositories with at most 5 clicks and 25 keys", async () => {
     const on = { "svc.proxy_https": true };
-    await using screen = await startScreen({
-      repositories: { blog: on, mail: on, shop: {}, store: {}, web: {}, wiki: on },
-    });
-    await using window = await screen.open({ initialScript: countActions });
-    const { page } = window;
+    await using window = await openScreen(
+      { blog: on, mail: on, shop: {}, store: {}, web: {}, wiki: on },
+      { page: { initialScript: countActions } },
+    );
+    const { screen, page } = window;
     const stored = () => Promise.all(["shop", "store", "web"].map(repo => screen.stored(repo, "svc.proxy_https")));
     await window.row("shop").waitFor();
     await page.getByRole("link", { name: "Matrix" }).click();
@@ -51,9 +50,9 @@ describeScreen("the matrix", () => {
     await poll(() => bar(window).getByRole("switch").isChecked()).toBe(false);
     await bar(window).locator(".switch").click();
     await bar(window).getByRole("button", { name: "Apply" }).click();
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "3 edits in 3 repositories, not saved");
+    await reads(window.edits, "3 edits in 3 repositories, not saved");
     expect(await stored()).toEqual([undefined, undefined, undefined]);
-    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await window.startSaving();
     await poll(stored).toEqual([true, true, true]);
     const { clicks, keys } = await page.evaluate<{ clicks: number; keys: number }>("window.actions");
     expect(clicks).toBeLessThanOrEqual(5);
@@ -70,11 +69,8 @@ describeScreen("the matrix", () => {
   });
 
   test("works by keyboard alone: select cells, set, save, undo, redo, and reset to the default", async () => {
-    await using screen = await startScreen({
-      repositories: { blog: { "svc.timeout": 30 }, shop: {}, store: {}, web: {}, wiki: {} },
-    });
-    await using window = await screen.open();
-    const { page, focused } = window;
+    await using window = await openScreen({ blog: { "svc.timeout": 30 }, shop: {}, store: {}, web: {}, wiki: {} });
+    const { screen, page, focused } = window;
     const stored = () =>
       Promise.all(["blog", "shop", "store", "web", "wiki"].map(repo => screen.stored(repo, "svc.timeout")));
     await window.row("shop").waitFor();
@@ -123,13 +119,13 @@ describeScreen("the matrix", () => {
     await poll(() => announced(window, "shop")).toBe("45 seconds, stored, differs from most");
     await press(page, "Control+z");
     await poll(stored).toEqual([30, undefined, undefined, undefined, undefined]);
-    await reads(messages(window), "2 fields: undone.");
+    await reads(window.messages, "2 fields: undone.");
     await press(page, "Control+Shift+Z");
     await poll(stored).toEqual([45, 45, undefined, undefined, undefined]);
     // Back in the grid: reset both to the default.
     await poll(focused).toMatch(/^grid Matrix/);
     await press(page, "Control+Home", "Shift+ArrowDown", "Enter", "Tab", "Tab", "Enter");
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits in 2 repositories, not saved");
+    await reads(window.edits, "2 edits in 2 repositories, not saved");
     await poll(focused).toMatch(/^grid Matrix/);
     await press(page, "Control+s");
     await poll(stored).toEqual([undefined, undefined, undefined, undefined, undefined]);
@@ -138,42 +134,40 @@ describeScreen("the matrix", () => {
   test("reports what was refused where; one undo reverts the cells that still have the saved value and lists the rest", async () => {
     const services = { web: { ready: "true", image: "node:24" } };
     const both = { "svc.services": services };
-    await using screen = await startScreen({ repositories: { blog: both, shop: both, store: {} } });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({ blog: both, shop: both, store: {} });
+    const { screen, page } = window;
     const stored = () => Promise.all(["blog", "shop", "store"].map(repo => screen.stored(repo, "svc.default")));
     await openMatrix(window, "field:svc.default");
     await reads(page.getByRole("main"), "3 repositories, 1 field");
     await header(window, "svc.default").click();
     await bar(window).getByRole("textbox", { name: "Default service" }).fill("web");
     await press(page, "Enter");
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "3 edits in 3 repositories");
+    await reads(window.edits, "3 edits in 3 repositories");
     // These are ordinary edits: the review shows them.
-    await page.getByRole("button", { name: "Review" }).click();
+    await window.review();
     await reads(page.getByRole("dialog").getByRole("region", { name: "store" }), /svc\.default.*web/s);
     await press(page, "Escape");
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(messages(window), /Saved in blog and shop\. Not saved in store: /);
+    await window.startSaving();
+    await reads(window.messages, /Saved in blog and shop\. Not saved in store: /);
     expect(await stored()).toEqual(["web", "web", undefined]);
     await poll(() => announced(window, "store")).toMatch(/^web, .*edited, refused: /);
     await screen.set("shop", { "svc.default": "" });
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(stored).toEqual([undefined, "", undefined]);
-    await reads(messages(window), "svc.default: undone. svc.default has been changed in shop since");
+    await reads(window.messages, "svc.default: undone. svc.default has been changed in shop since");
   });
 
   test("keeps its query in the address, and reports the position of an error in it and what to write instead", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: { "svc.timeout": 30 }, store: {} });
     const { page } = window;
     const main = page.getByRole("main");
     await window.row("shop").waitFor();
-    await page.evaluate(`location.hash = "#/matrix?q=modified"`);
+    await window.goTo("#/matrix?q=modified");
     await reads(main, "1 repository, 1 field");
     await poll(() => queryBox(window).inputValue()).toBe("modified");
     await queryBox(window).fill("field:timeout since:yesterday");
     await reads(main.getByRole("alert"), /at character 15 \(since:yesterday\).*Write since:7d/);
-    await poll(() => new URL(page.url()).hash).toBe("#/matrix?q=field%3Atimeout%20since%3Ayesterday");
+    await poll(() => window.hash()).toBe("#/matrix?q=field%3Atimeout%20since%3Ayesterday");
     expect(await queryBox(window).getAttribute("aria-invalid")).toBe("true");
     await queryBox(window).fill("field:timeout");
     await reads(main, "2 repositories, 1 field");
@@ -200,14 +194,14 @@ describeScreen("the matrix", () => {
     await screen.set("blog", { "svc.provider": "there" });
     await poll(() => announced(other, "blog")).toBe("there, stored, differs from most");
     await reads(header(other, "svc.provider"), "empty: 2 of 3");
-    await mine.page.getByRole("button", { name: "Save", exact: true }).click();
+    await mine.startSaving();
     await poll(() => announced(other, "shop")).toBe("here, stored");
     await reads(header(other, "svc.provider"), "here: 2 of 3");
   });
 
   test("clears the selection when repositories are added or removed, and keeps the active cell", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: {}, store: {}, web: {} });
+    const { screen } = window;
     await openMatrix(window, "field:svc.provider");
     await reads(window.page.getByRole("main"), "3 repositories, 1 field");
     await cellsOf(window, "store").click();
@@ -233,31 +227,9 @@ describeScreen("the matrix", () => {
     expect(await bar(window).getByRole("button", { name: "Apply" }).count()).toBe(0);
   });
 
-  test("shows neither stored nor edited values of a masked field", async () => {
-    const token = { type: "string", default: "", "x-masked": true, title: "Token" };
-    await using screen = await startScreen({
-      repositories: { shop: { "deploy.token": "hush" }, store: {} },
-      scopes: { deploy: { type: "object", properties: { token } } },
-    });
-    await using window = await screen.open();
-    await openMatrix(window, "field:deploy.token");
-    await reads(window.page.getByRole("main"), "2 repositories, 1 field");
-    await poll(() => announced(window, "shop")).toBe("masked, stored");
-    await header(window, "deploy.token").click();
-    const input = bar(window).getByLabel("Token");
-    await input.fill("mine-12");
-    expect(await isCovered(input)).toBe(true);
-    await press(window.page, "Enter");
-    await poll(() => announced(window, "store")).toBe("masked, stored, edited");
-    expect(await window.page.locator("body").innerText()).not.toMatch(/hush|mine-12/);
-    await window.page.getByRole("button", { name: "Save", exact: true }).click();
-    await poll(() => screen.stored("store", "deploy.token")).toBe("mine-12");
-  });
-
   test("with very many repositories, renders and requests only what is visible, and respects the limits of a save", async () => {
     const files = Array.from({ length: 1_010 }, (_, index) => `r${String(index).padStart(4, "0")}`);
-    await using screen = await startScreen({ files });
-    await using window = await screen.open({ initialScript: keepSent });
+    await using window = await openScreen({}, { files, page: { initialScript: keepSent } });
     const { page } = window;
     await window.row("r0000").waitFor();
     await page.getByRole("link", { name: "Matrix" }).click();
@@ -285,7 +257,7 @@ describeScreen("the matrix", () => {
     await press(page, "Enter", "Control+a");
     await page.keyboard.type("45");
     await press(page, "Enter");
-    expect(await page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
+    expect(await window.edits.count()).toBe(0);
     await press(page, "Escape", "Escape", "Shift+PageDown");
     await reads(bar(window), /Set \d\d cells/);
     expect(await bar(window).getByRole("button", { name: "Apply" }).getAttribute("aria-disabled")).toBe("false");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads } from "../helpers/screen.ts";
 
 const scopes = {
   app: {
@@ -19,9 +19,8 @@ const repositories = {
 
 describeScreen("a stored null", () => {
   test("is null in its row, in the tree, in a review, in a merge and in the history", async () => {
-    await using screen = await startScreen({ repositories, scopes });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen(repositories, { scopes });
+    const { screen, page } = window;
     await window.choose("shop");
     await reads(window.field("Retries").getByRole("button", { name: /^Retries:/ }), "null");
     expect(await page.getByRole("checkbox", { name: "Note: none" }).isChecked()).toBe(true);
@@ -37,7 +36,7 @@ describeScreen("a stored null", () => {
     const retries = window.field("Retries").getByRole("textbox");
     expect(await retries.inputValue()).toBe("null");
     await retries.fill("3");
-    await page.getByRole("button", { name: "Review", exact: true }).click();
+    await window.review();
     await page.getByRole("row", { name: "app.retries from null to 3 Discard app.retries" }).waitFor();
     await press(page, "Escape");
     // The default is no edit only where nothing is stored.
@@ -52,8 +51,8 @@ describeScreen("a stored null", () => {
   });
 
   test("stays null when it arrives from elsewhere and in an edit, and conflicts as null", async () => {
-    await using screen = await startScreen({ repositories, scopes });
-    await using window = await screen.open();
+    await using window = await openScreen(repositories, { scopes });
+    const { screen } = window;
     await window.choose("other");
     await screen.set("other", { "app.retries": null });
     const summary = window.field("Retries").getByRole("button", { name: /^Retries:/ });
@@ -73,10 +72,9 @@ describeScreen("a stored null", () => {
   });
 
   test("is null in the matrix, in a comparison and in what is copied from it", async () => {
-    await using screen = await startScreen({ repositories, scopes });
-    await using window = await screen.open();
-    const { page } = window;
-    await page.goto(`${page.url().split("#")[0]}#/matrix?q=field:app.retries`);
+    await using window = await openScreen(repositories, { scopes });
+    const { screen, page } = window;
+    await window.goTo("#/matrix?q=field:app.retries");
     const cell = (name: string) => page.getByRole("row", { name: new RegExp(`^${name}`) }).getByRole("gridcell");
     await poll(() => cell("shop").getAttribute("aria-label")).toMatch(/^null, stored/);
     await poll(() => cell("plain").getAttribute("aria-label")).toMatch(/^3/);
@@ -86,7 +84,7 @@ describeScreen("a stored null", () => {
     await bar.getByRole("button", { name: "Apply" }).click();
     await poll(() => cell("plain").getAttribute("aria-label")).toMatch(/^null, stored.*edited/);
     await page.getByRole("button", { name: "Discard all" }).click();
-    await page.goto(`${page.url().split("#")[0]}#/compare/shop/plain`);
+    await window.goTo("#/compare/shop/plain");
     await reads(page.getByRole("main"), "3 of 23 fields differ.");
     await page.getByRole("row", { name: /^app\.retries shop: null plain: 3 default/ }).waitFor();
     await page
@@ -94,14 +92,13 @@ describeScreen("a stored null", () => {
       .getByRole("button", { name: "Copy to the right" })
       .click();
     await page.getByRole("row", { name: /^app\.retries shop: null plain: null edited/ }).waitFor();
-    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await window.startSaving();
     await poll(() => screen.stored("plain", "app.retries")).toBeNull();
   });
 
   test("is told apart in a choice from a text that reads like it, as are truths and numbers, also in diffs", async () => {
-    await using screen = await startScreen({ repositories, scopes });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen(repositories, { scopes });
+    const { screen, page } = window;
     await window.choose("shop");
     const mode = window.field("Mode").locator("[aria-haspopup='listbox']");
     await reads(mode, "null");
@@ -109,7 +106,7 @@ describeScreen("a stored null", () => {
     const options = page.getByRole("option");
     await poll(() => options.allInnerTexts()).toEqual(["null", `"null"`, "on", `"true"`, "1", `"1"`, "none", `"none"`]);
     await options.nth(1).click();
-    await page.getByRole("button", { name: "Review", exact: true }).click();
+    await window.review();
     await page.getByRole("row", { name: `app.mode from null to "null" Discard app.mode` }).waitFor();
     await press(page, "Escape");
     await window.save();

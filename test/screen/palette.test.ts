@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { entriesIn, mostEntries } from "../../renderer/palette/entries.ts";
 import { placeAt } from "../../renderer/state/place.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const repositories = { shop: { "svc.timeout": 30 }, store: {} };
 
@@ -30,24 +30,21 @@ function paletteOf({ page }: ScreenPage) {
   };
 }
 
-const hashOf = ({ page }: ScreenPage) => new URL(page.url()).hash;
-
 describeScreen("the palette", () => {
   test("finds fields, also by the names of repository and field, and goes there; lists recent places first", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open();
+    await using window = await openScreen(repositories);
     const { page, focused } = window;
     const palette = paletteOf(window);
     await window.choose("shop");
     await palette.choose("Timeout");
     await poll(focused).toBe("spinbutton Timeout");
-    expect(hashOf(window)).toBe("#/repo/shop/svc.timeout");
+    expect(window.hash()).toBe("#/repo/shop/svc.timeout");
     // While the focus is in a text field.
     await palette.open();
     await page.keyboard.type("store refr day");
     await reads(palette.selected, "store · svc.refresh_day");
     await press(page, "Enter");
-    await poll(() => hashOf(window)).toBe("#/repo/store/svc.refresh_day");
+    await poll(() => window.hash()).toBe("#/repo/store/svc.refresh_day");
     await poll(focused).toMatch(/^button .*Refresh day$/);
     await palette.open();
     await reads(palette.selected, /shop\s+svc\.timeout/);
@@ -58,17 +55,16 @@ describeScreen("the palette", () => {
     await page.keyboard.type("store");
     await reads(palette.selected, "Repository");
     await press(page, "Enter");
-    await poll(() => hashOf(window)).toBe("#/repo/store");
+    await poll(() => window.hash()).toBe("#/repo/store");
     await poll(focused).toMatch(/^main/);
   });
 
   test("returns the focus when closed; arrow keys choose, and the last entry searches", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open();
+    await using window = await openScreen(repositories);
     const { page, focused } = window;
     const palette = paletteOf(window);
     await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).focus();
+    await window.timeout.focus();
     await palette.open();
     await press(page, "Escape");
     await palette.input.waitFor({ state: "detached" });
@@ -91,9 +87,8 @@ describeScreen("the palette", () => {
   });
 
   test("lists every action that applies, and each one does what it says", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open();
-    const { page, focused } = window;
+    await using window = await openScreen(repositories);
+    const { screen, page, focused } = window;
     const palette = paletteOf(window);
     const dialog = (name: string) => page.getByRole("dialog", { name });
     const close = async (name: string) => {
@@ -102,7 +97,6 @@ describeScreen("the palette", () => {
       await dialog(name).waitFor({ state: "detached" });
     };
     const stored = () => screen.stored("shop", "svc.timeout");
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
     await window.row("shop").waitFor();
     await palette.open();
     await poll(palette.titles).toEqual([
@@ -140,23 +134,23 @@ describeScreen("the palette", () => {
       ["Start page", "#/", /^main/],
     ] as const) {
       await palette.choose(title);
-      await poll(() => hashOf(window)).toBe(address);
+      await poll(() => window.hash()).toBe(address);
       await poll(focused).toMatch(place);
     }
 
     await window.choose("shop");
     await palette.choose("Next view of the repository");
-    await poll(() => hashOf(window)).toBe("#/repo/shop/history");
+    await poll(() => window.hash()).toBe("#/repo/shop/history");
     await palette.choose("Previous view of the repository");
-    await poll(() => hashOf(window)).toBe("#/repo/shop");
+    await poll(() => window.hash()).toBe("#/repo/shop");
     await palette.choose("JSON of shop");
-    await poll(() => hashOf(window)).toBe("#/repo/shop/json");
+    await poll(() => window.hash()).toBe("#/repo/shop/json");
     await palette.choose("Filter fields");
     await poll(focused).toBe("input Filter fields");
-    await timeout.fill("40");
+    await window.timeout.fill("40");
     await palette.choose("Discard all edits");
-    await poll(() => timeout.inputValue()).toBe("30");
-    await timeout.fill("50");
+    await poll(() => window.timeout.inputValue()).toBe("30");
+    await window.timeout.fill("50");
     await palette.choose("Review edits");
     await close("Review edits");
     await palette.choose("Save edits");
@@ -172,14 +166,13 @@ describeScreen("the palette", () => {
 
 describeScreen("keyboard shortcuts", () => {
   test("are all listed by ?, except while typing text, and the palette shows the same ones", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open();
+    await using window = await openScreen(repositories);
     const { page, focused } = window;
     const palette = paletteOf(window);
     await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("");
+    await window.provider.fill("");
     await page.keyboard.type("who?");
-    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("who?");
+    expect(await window.provider.inputValue()).toBe("who?");
     expect(await page.getByRole("dialog").count()).toBe(0);
     await palette.open();
     const shortcuts = await palette.options.evaluateAll(options =>
@@ -207,13 +200,11 @@ describeScreen("keyboard shortcuts", () => {
   });
 
   test("F6 cycles through the parts of the screen and returns to the original element", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open({ width: 1440, height: 900 });
+    await using window = await openScreen(repositories, { page: { width: 1440, height: 900 } });
     const { page, focused } = window;
     await window.choose("shop");
-    const provider = page.getByRole("textbox", { name: "Provider" });
-    await provider.fill("here");
-    await page.getByRole("spinbutton", { name: "Timeout" }).focus();
+    await window.provider.fill("here");
+    await window.timeout.focus();
     await window.inspector.getByRole("link").waitFor();
     const round = ["spinbutton Timeout", /^(a|button) /, "button Discard all", "a Repoconf", /^treeitem shop/] as const;
     for (const key of ["F6", "Shift+F6"])
@@ -233,16 +224,14 @@ describeScreen("keyboard shortcuts", () => {
   });
 
   test("Ctrl Enter opens the review from any control, and the focus returns there", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open();
+    await using window = await openScreen(repositories);
     const { page, focused } = window;
     const review = page.getByRole("dialog", { name: "Review edits" });
     await window.choose("shop");
-    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
-    await timeout.focus();
+    await window.timeout.focus();
     await press(page, "Control+Enter");
     expect(await review.count()).toBe(0);
-    await timeout.fill("77");
+    await window.timeout.fill("77");
     await press(page, "Control+Enter");
     await review.getByRole("row", { name: /svc\.timeout/ }).waitFor();
     await press(page, "Escape");
@@ -260,11 +249,12 @@ describeScreen("keyboard shortcuts", () => {
   });
 
   test("do nothing behind a dialog", async () => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open();
-    const { page, focused } = window;
+    await using window = await openScreen(repositories);
+    const { screen, page, focused } = window;
     await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("77");
+    await window.provider.fill("here");
+    await window.save();
+    await window.timeout.fill("77");
     const add = page.getByRole("dialog", { name: "Add a repository" });
     await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     await add.getByRole("button", { name: "Cancel" }).focus();
@@ -280,9 +270,10 @@ describeScreen("keyboard shortcuts", () => {
     await press(page, "Escape");
     await add.waitFor({ state: "detached" });
     await poll(focused).toBe("button Add a repository");
-    expect(hashOf(window)).toBe("#/repo/shop/svc.timeout");
+    expect(window.hash()).toBe("#/repo/shop/svc.timeout");
     expect(await page.getByRole("main").innerText()).toBe(before);
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
+    expect(await screen.stored("shop", "svc.provider")).toBe("here");
   });
 
   test("use the Mac's keys on a Mac", async () => {
@@ -299,38 +290,36 @@ describeScreen("keyboard shortcuts", () => {
 });
 
 describeScreen("the header", () => {
-  test.each([1_440, 1_250, 900, 600])("shows all its items, or has them in its menu, at %i pixels", async width => {
-    await using screen = await startScreen({ repositories });
-    await using window = await screen.open({ width, height: 800 });
+  test("shows all its items, or has them in its menu, however wide the window is", async () => {
+    await using window = await openScreen(repositories);
     const { page, focused } = window;
     const header = page.getByRole("banner");
     await header.getByText("Connected").waitFor();
-    const parts = header.locator("a:visible, button:visible, p");
-    for (const part of await parts.all()) {
-      const box = await part.boundingBox();
-      expect(box?.x).toBeGreaterThanOrEqual(0);
-      expect((box?.x ?? width) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
-      expect(await part.evaluate(element => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
+    for (const width of [1_440, 1_250, 900, 600]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const part of await header.locator("a:visible, button:visible, p").all()) {
+        const { x, width: own } = (await part.boundingBox()) ?? { x: 0, width: 0 };
+        expect([width, x >= 0, x + own <= width]).toEqual([width, true, true]);
+        expect(await part.evaluate(element => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
+      }
+      const more = header.getByRole("button", { name: "More" });
+      if ((await more.count()) === 0) {
+        await header.getByRole("button", { name: "Sign out" }).waitFor();
+        continue;
+      }
+      await more.press("Enter");
+      const items = ["Undo", "Redo", "Add a repository", "Sign out"];
+      await poll(() => page.getByRole("menuitem").locator(".menu-text").allInnerTexts()).toEqual(items);
+      await page.getByRole("menuitem", { name: "Add a repository" }).press("Enter");
+      await page.getByRole("dialog", { name: "Add a repository" }).waitFor();
+      await press(page, "Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await poll(focused).toBe("button More");
+      await header.getByRole("button", { name: /^Commands/ }).click();
+      await paletteOf(window).input.waitFor();
+      await press(page, "Escape");
+      await paletteOf(window).input.waitFor({ state: "detached" });
     }
-    const more = header.getByRole("button", { name: "More" });
-    if ((await more.count()) === 0) {
-      await header.getByRole("button", { name: "Sign out" }).waitFor();
-      return;
-    }
-    await more.press("Enter");
-    await poll(() => page.getByRole("menuitem").locator(".menu-text").allInnerTexts()).toEqual([
-      "Undo",
-      "Redo",
-      "Add a repository",
-      "Sign out",
-    ]);
-    await page.getByRole("menuitem", { name: "Add a repository" }).press("Enter");
-    await page.getByRole("dialog", { name: "Add a repository" }).waitFor();
-    await press(page, "Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    await poll(focused).toBe("button More");
-    await header.getByRole("button", { name: /^Commands/ }).click();
-    await paletteOf(window).input.waitFor();
   });
 });
 

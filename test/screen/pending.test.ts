@@ -1,8 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { holdRequests } from "../helpers/held-requests.ts";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /** Resolves after two frames and the work in them. */
@@ -10,14 +9,10 @@ const twoFrames = "new Promise(done => requestAnimationFrame(() => requestAnimat
 
 describeScreen("while a response is pending", () => {
   test("the review keeps the focus on its button, ignores a second Enter, and says that it is saving", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    const requests = await holdRequests(page, "config/set");
-    await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
-    await page.getByRole("button", { name: "Review" }).click();
-    const dialog = page.getByRole("dialog");
+    await using window = await openShop({}, { page: { hold: ["config/set"] } });
+    const { screen, page, requests } = window;
+    await window.provider.fill("here");
+    const dialog = await window.review();
     await dialog.getByRole("button", { name: "Save this edit" }).focus();
     await press(page, "Enter");
     expect(await window.focused()).toBe("button Saving…");
@@ -39,14 +34,10 @@ describeScreen("while a response is pending", () => {
   });
 
   test("a refused save keeps the focus on its button: Escape closes the review, Enter retries", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    const requests = await holdRequests(page, "config/set");
-    await window.choose("shop");
+    await using window = await openShop({}, { page: { hold: ["config/set"] } });
+    const { page, requests } = window;
     await page.getByRole("textbox", { name: "Default port" }).fill("99999");
-    await page.getByRole("button", { name: "Review" }).click();
-    const dialog = page.getByRole("dialog");
+    const dialog = await window.review();
     await dialog.getByRole("button", { name: "Save this edit" }).press("Enter");
     await requests.untilHeld();
     requests.release();
@@ -62,34 +53,26 @@ describeScreen("while a response is pending", () => {
   });
 
   test("the bar keeps the focus on its button and saves once", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    const requests = await holdRequests(page, "config/set");
-    await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
-    const bar = page.getByRole("region", { name: "Edits", exact: true });
-    await bar.getByRole("button", { name: "Save", exact: true }).press("Enter");
+    await using window = await openShop({}, { page: { hold: ["config/set"] } });
+    const { page, requests } = window;
+    await window.provider.fill("here");
+    await window.edits.getByRole("button", { name: "Save", exact: true }).press("Enter");
     expect(await window.focused()).toBe("button Saving…");
     await requests.untilHeld();
     await press(page, "Enter", "Control+s");
     await page.evaluate(twoFrames);
     expect(await window.focused()).toBe("button Saving…");
-    expect(await bar.getByRole("status").allInnerTexts()).toContain("Saving…");
+    expect(await window.edits.getByRole("status").allInnerTexts()).toContain("Saving…");
     requests.release();
-    await bar.waitFor({ state: "detached" });
+    await window.edits.waitFor({ state: "detached" });
     expect(requests.asked("config/set")).toBe(1);
     expect(await window.focused()).not.toBe("body");
   });
 
   test("a restore is requested once, and its button keeps the focus", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await screen.set("shop", { "svc.timeout": 10 });
-    await screen.set("shop", { "svc.timeout": 20 });
-    await using window = await screen.open();
-    const { page } = window;
-    const requests = await holdRequests(page, "history/restore");
-    await window.choose("shop");
+    const sets = [{ "svc.timeout": 10 }, { "svc.timeout": 20 }];
+    await using window = await openShop(sets, { page: { hold: ["history/restore"] } });
+    const { screen, page, requests } = window;
     await window.view("History");
     await page.getByRole("button", { name: "Restore… revision 2" }).click();
     const dialog = page.getByRole("dialog");
@@ -105,11 +88,8 @@ describeScreen("while a response is pending", () => {
   });
 
   test("a file's text is saved once, and its button keeps the focus even when there is nothing left to save", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
-    const { page } = window;
-    const requests = await holdRequests(page, "file/write");
-    await window.choose("shop");
+    await using window = await openShop({ "svc.timeout": 30 }, { page: { hold: ["file/write"] } });
+    const { screen, page, requests } = window;
     await window.view("JSON");
     await page.getByRole("textbox", { name: "Text of the file" }).getByText(`"timeout"`).click();
     await press(page, "End", "Backspace");
@@ -125,16 +105,14 @@ describeScreen("while a response is pending", () => {
     expect(await window.focused()).toBe("button Save file");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
     expect(requests.asked("file/write")).toBe(1);
-    expect(await page.getByRole("log", { name: "Messages" }).innerText()).not.toContain("changed");
+    expect(await window.messages.innerText()).not.toContain("changed");
   });
 
   test("a repository is added once, and a scan keeps the focus on its button", async () => {
-    await using screen = await startScreen();
     await using folder = await temporaryFolder();
     await mkdir(join(folder.path, "shop", ".git"), { recursive: true });
-    await using window = await screen.open();
-    const { page } = window;
-    const requests = await holdRequests(page, "repo/add", "repo/scan");
+    await using window = await openScreen({}, { page: { hold: ["repo/add", "repo/scan"] } });
+    const { page, requests } = window;
     await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: /^Folder/ }).fill(folder.path);
@@ -157,12 +135,9 @@ describeScreen("while a response is pending", () => {
   });
 
   test("older history entries are requested once", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    for (let timeout = 1; timeout <= 60; timeout += 1) await screen.set("shop", { "svc.timeout": timeout });
-    await using window = await screen.open();
-    const { page } = window;
-    const requests = await holdRequests(page, "history/list");
-    await window.choose("shop");
+    const sets = Array.from({ length: 60 }, (_, at) => ({ "svc.timeout": at }));
+    await using window = await openShop(sets, { page: { hold: ["history/list"] } });
+    const { page, requests } = window;
     await window.view("History");
     await requests.untilHeld();
     requests.release();
@@ -181,11 +156,9 @@ describeScreen("while a response is pending", () => {
 });
 
 describeScreen("when the focused element is removed or disabled", () => {
-  test("the nearest element gets the focus immediately, so that no key press is lost", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": ["a.test", "b.test"] } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+  test("the nearest element gets the focus immediately, so that no key press is lost; a disabled button keeps it", async () => {
+    await using window = await openShop({ "svc.proxy_aliases": ["a.test", "b.test"] });
+    const { screen, page } = window;
     await window.expand("Proxy aliases");
     await window.field("Proxy aliases").getByRole("button", { name: "Remove entry 2 of Proxy aliases" }).focus();
     // In the same task as the click, before the next frame.
@@ -198,14 +171,8 @@ describeScreen("when the focused element is removed or disabled", () => {
         })()`,
       ),
     ).toBe("Proxy aliases, entry 1");
-  });
 
-  test("a button that is disabled for now keeps the focus", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": ["a.test", "b.test"] } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await window.expand("Proxy aliases");
+    await page.getByRole("button", { name: "Discard all" }).click();
     const down = page.getByRole("button", { name: "Move entry 1 of Proxy aliases down" });
     await down.focus();
     await screen.set("shop", { "svc.proxy_aliases": ["a.test"] });
@@ -213,6 +180,6 @@ describeScreen("when the focused element is removed or disabled", () => {
     expect(await down.isDisabled()).toBe(true);
     await press(page, "Enter");
     expect(await window.focused()).toBe("button Move entry 1 of Proxy aliases down");
-    expect(await page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
+    expect(await window.edits.count()).toBe(0);
   });
 });

@@ -1,13 +1,12 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 describeScreen("going back", () => {
   test("restores the scroll position; another repository starts at the top", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: {}, store: {} });
     const { page } = window;
     const main = page.getByRole("main");
     const top = () => main.evaluate(element => element.scrollTop);
@@ -19,12 +18,12 @@ describeScreen("going back", () => {
         return heard.then(() => {});
       }, to);
     await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    await window.timeout.waitFor();
     await scroll(300);
     await poll(top).toBe(300);
     await window.choose("store");
     await poll(top).toBe(0);
-    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    await window.timeout.waitFor();
     await scroll(150);
     await poll(top).toBe(150);
     // Not by mouse: Playwright would first scroll up to the links.
@@ -39,28 +38,23 @@ describeScreen("going back", () => {
   });
 
   test("brings back discarded edits without replacing later ones", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
+    await using window = await openShop({ "svc.timeout": 30 });
     const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await window.timeout.fill("60");
+    await window.provider.fill("here");
     await page.getByRole("button", { name: "Discard all" }).click();
-    await page.getByRole("region", { name: "Edits", exact: true }).waitFor({ state: "detached" });
-    await page.getByRole("textbox", { name: "Provider" }).fill("there");
-    const messages = page.getByRole("log", { name: "Messages" });
-    await reads(messages, "2 edits were discarded.");
-    await messages.getByRole("button", { name: "Bring back" }).click();
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
-    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("60");
-    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("there");
+    await window.edits.waitFor({ state: "detached" });
+    await window.provider.fill("there");
+    await reads(window.messages, "2 edits were discarded.");
+    await window.messages.getByRole("button", { name: "Bring back" }).click();
+    await reads(window.edits, "2 edits, not saved");
+    await poll(() => window.timeout.inputValue()).toBe("60");
+    expect(await window.provider.inputValue()).toBe("there");
   });
 
   test("leads to a file with unsaved text, which the footer names everywhere else", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
-    await using window = await screen.open();
+    await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
     const { page } = window;
-    await window.choose("shop");
     await window.view("JSON");
     const editor = page.getByRole("textbox", { name: "Text of the file" });
     await editor.getByText(`"timeout"`).click();
@@ -77,12 +71,8 @@ describeScreen("going back", () => {
 
 describeScreen("the history of a repository", () => {
   test("reverts even the first change of a field, back to its default", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await screen.set("shop", { "svc.timeout": 30 });
-    await screen.set("shop", { "svc.provider": "here" });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
+    await using window = await openShop([{ "svc.timeout": 30 }, { "svc.provider": "here" }]);
+    const { screen, page } = window;
     await window.view("History");
     await page.getByRole("button", { name: "Revert… revision 2" }).click();
     const dialog = page.getByRole("dialog", { name: "Revert revision 2" });
@@ -97,18 +87,19 @@ describeScreen("the history of a repository", () => {
 });
 
 describeScreen("adding repositories", () => {
-  test("keeps the values of scanned repositories in their work trees if requested", async () => {
+  test("adds those that a scan has found and that are chosen, with their values in their work trees if requested", async () => {
     await using folder = await temporaryFolder();
-    for (const name of ["one", "two"]) await mkdir(join(folder.path, name, ".git"), { recursive: true });
-    await using screen = await startScreen();
-    await using window = await screen.open();
-    const { page } = window;
-    await page.getByRole("button", { name: "Add a repository" }).first().click();
+    for (const name of ["one", "two", "three"]) await mkdir(join(folder.path, name, ".git"), { recursive: true });
+    await using window = await openScreen({});
+    const { screen, page } = window;
+    await screen.t.owner.call("repo/add", { name: "one", path: join(folder.path, "one") });
+    await window.row("one").waitFor();
+    await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     const dialog = page.getByRole("dialog");
     const place = dialog.getByRole("textbox", { name: /Folder/ });
     await place.fill(folder.path);
     await dialog.getByRole("button", { name: "Scan this folder" }).click();
-    await dialog.getByRole("group", { name: "2 found" }).waitFor();
+    await dialog.getByRole("group", { name: "3 found" }).waitFor();
     // Another folder has not been scanned yet.
     await place.fill(join(folder.path, "none"));
     await dialog.getByRole("group").waitFor({ state: "detached" });
@@ -118,16 +109,13 @@ describeScreen("adding repositories", () => {
     await dialog.getByRole("alert").waitFor({ state: "detached" });
     await dialog.getByRole("combobox", { name: /^Values/ }).selectOption("tree");
     await dialog.getByRole("button", { name: "Scan this folder" }).click();
-    await dialog.getByRole("button", { name: "Add 2 of them" }).click();
+    await reads(dialog, "already added");
+    await dialog.getByRole("checkbox", { name: /three/ }).uncheck();
+    await dialog.getByRole("button", { name: "Add 1 of them" }).click();
     await dialog.waitFor({ state: "detached" });
     const { result } = await screen.t.owner.call("repo/list");
-    expect(new Map(result.map(({ name, inTree }) => [name, inTree]))).toEqual(
-      new Map([
-        ["one", true],
-        ["two", true],
-      ]),
-    );
-    await screen.set(result.find(({ name }) => name === "one")?.id ?? "", { "svc.timeout": 30 });
-    expect(await readFile(join(folder.path, "one/.repoconf.json"), "utf8")).toContain("30");
+    expect(Object.fromEntries(result.map(({ name, inTree }) => [name, inTree]))).toEqual({ one: false, two: true });
+    await screen.set(result.find(({ name }) => name === "two")?.id ?? "", { "svc.timeout": 30 });
+    expect(await readFile(join(folder.path, "two/.repoconf.json"), "utf8")).toContain("30");
   });
 });

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, isCovered, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, isCovered, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 
 /** What a third-party scope might contain: nested objects, enums, optional members, nested arrays. */
 const deploy = {
@@ -55,33 +55,48 @@ const deploy = {
       additionalProperties: { type: "array", items: { type: "integer", minimum: 1 } },
       default: {},
     },
+    ratio: {
+      title: "Ratio",
+      type: "number",
+      exclusiveMinimum: 0,
+      exclusiveMaximum: 2,
+      multipleOf: 0.5,
+      default: 1,
+    },
+    size: {
+      title: "Size",
+      type: "object",
+      properties: { low: { type: "integer" }, high: { type: "integer" } },
+      minProperties: 2,
+      default: { low: 1, high: 2 },
+    },
     anything: { title: "Anything", description: "No tool knows its form.", default: null },
     token: { title: "Token", type: "string", "x-masked": true, default: "" },
   },
 };
 
-const options = { repositories: { shop: {} }, scopes: { deploy } };
+const scopes = { deploy };
 
 describeScreen("fields of a custom scope", () => {
-  test("appear in the tree under their scope", async () => {
-    await using screen = await startScreen(options);
-    await using window = await screen.open();
+  test("appear in the tree under their scope, also if it is added while the screen is open", async () => {
+    await using window = await openScreen({ shop: {} });
+    const { screen, page } = window;
     await window.row("shop").focus();
-    await press(window.page, "ArrowRight");
+    await press(page, "ArrowRight");
+    await window.row("Timeout").waitFor();
+    await writeFile(join(screen.t.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(deploy));
     await window.row("Deploy").waitFor();
     expect(await window.row("Waves").count()).toBe(0);
     await window.row("Deploy").focus();
-    await press(window.page, "ArrowRight");
+    await press(page, "ArrowRight");
     await window.row("Waves").click();
-    await window.page.getByRole("heading", { level: 2, name: "Deploy" }).waitFor();
-    await reads(window.page.getByRole("region", { name: "Deploy", exact: true }), "Where a repository goes.");
+    await page.getByRole("heading", { level: 2, name: "Deploy" }).waitFor();
+    await reads(window.field("Deploy"), "Where a repository goes.");
   });
 
   test("edit nested members, an enum, a decimal number, and optional members that are added and removed", async () => {
-    await using screen = await startScreen(options);
-    await using window = await screen.open();
-    const { page, field } = window;
-    await window.choose("shop");
+    await using window = await openShop({}, { scopes });
+    const { screen, page, field } = window;
     const strategy = field("Strategy");
     await window.expand("Strategy");
     await strategy.getByRole("button", { name: "Strategy: Kind" }).click();
@@ -106,10 +121,8 @@ describeScreen("fields of a custom scope", () => {
   });
 
   test("show an array of objects as a table, an array of arrays as nested lists, and an object of arrays as cards with lists", async () => {
-    await using screen = await startScreen(options);
-    await using window = await screen.open();
-    const { page, field } = window;
-    await window.choose("shop");
+    await using window = await openShop({}, { scopes });
+    const { screen, page, field } = window;
     const hosts = field("Hosts");
     await window.expand("Hosts");
     await hosts.getByRole("button", { name: "Add an entry to Hosts" }).click();
@@ -140,10 +153,8 @@ describeScreen("fields of a custom scope", () => {
   });
 
   test("are edited as JSON without a form and hidden if masked; one scope is reset separately", async () => {
-    await using screen = await startScreen({ ...options, repositories: { shop: { "svc.timeout": 5 } } });
-    await using window = await screen.open();
-    const { page, field } = window;
-    await window.choose("shop");
+    await using window = await openShop({ "svc.timeout": 5 }, { scopes });
+    const { screen, page, field } = window;
     await window.expand("Anything");
     const anything = page.getByRole("textbox", { name: "Anything" });
     await anything.fill(`{ "any": [1, `);
@@ -155,58 +166,25 @@ describeScreen("fields of a custom scope", () => {
     await window.save();
     expect(await screen.stored("shop", "deploy.anything")).toEqual({ any: [1, 2] });
     expect(await page.locator("body").innerText()).not.toContain("hunter2");
-    await page
-      .getByRole("region", { name: "Deploy", exact: true })
-      .getByRole("button", { name: "Reset this scope" })
-      .click();
+    await field("Deploy").getByRole("button", { name: "Reset this scope" }).click();
     await window.save();
     await poll(() => screen.stored("shop", "deploy.token")).toBeUndefined();
     expect(await screen.stored("shop", "svc.timeout")).toBe(5);
   });
 
-  test("appear when their scope is added while the screen is open", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const schema = { ...deploy, properties: { wait: { title: "Wait", type: "integer", default: 3 } } };
-    await writeFile(join(screen.t.homeFolder, "scopes/later.schema.json"), JSON.stringify(schema));
-    await window.field("Wait").getByRole("spinbutton", { name: "Wait" }).waitFor();
-  });
-
   test("report violated bounds, and what is wrong with an object as a whole", async () => {
-    const share = {
-      type: "number",
-      exclusiveMinimum: 0,
-      exclusiveMaximum: 2,
-      multipleOf: 0.5,
-      default: 1,
-      title: "Share",
-    };
-    const member = { type: "integer" };
-    const size = {
-      type: "object",
-      properties: { low: member, high: member },
-      minProperties: 2,
-      default: { low: 1, high: 2 },
-      title: "Size",
-    };
-    await using screen = await startScreen({
-      repositories: { shop: {} },
-      scopes: { deploy: { type: "object", properties: { share, size } } },
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const input = window.page.getByRole("spinbutton", { name: "Share" });
-    for (const [text, problem] of [
+    await using window = await openShop({}, { scopes });
+    const problem = (title: string) => window.field(title).getByRole("alert");
+    for (const [text, message] of [
       ["0", "This must be more than 0."],
       ["2", "This must be less than 2."],
       ["0.7", "This must be a multiple of 0.5."],
     ] as const) {
-      await input.fill(text);
-      await reads(window.field("Share").getByRole("alert"), problem);
+      await window.page.getByRole("spinbutton", { name: "Ratio" }).fill(text);
+      await reads(problem("Ratio"), message);
     }
     await window.expand("Size");
     await window.field("Size").getByRole("button", { name: "Remove high of Size" }).click();
-    await reads(window.field("Size").getByRole("alert"), "This must have at least 2 members.");
+    await reads(problem("Size"), "This must have at least 2 members.");
   });
 });

@@ -1,52 +1,50 @@
 import { expect, test } from "vitest";
-import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, openShop, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("a save", () => {
   test("to several repositories says where it was refused, and one undo reverts all of it", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 }, web: { "svc.timeout": 30 } },
+    await using window = await openScreen({
+      shop: { "svc.timeout": 30 },
+      store: { "svc.timeout": 30 },
+      web: { "svc.timeout": 30 },
     });
-    await using window = await screen.open();
-    const { page } = window;
-    const messages = page.getByRole("log", { name: "Messages" });
+    const { screen, page } = window;
     for (const repo of ["shop", "store", "web"]) {
       await window.choose(repo);
-      await page.getByRole("spinbutton", { name: "Timeout" }).fill(repo === "store" ? "-5" : "60");
+      await window.timeout.fill(repo === "store" ? "-5" : "60");
     }
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(messages, /Saved in shop and web\. Not saved in store: /);
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "1 edit, not saved");
+    await window.startSaving();
+    await reads(window.messages, /Saved in shop and web\. Not saved in store: /);
+    await reads(window.edits, "1 edit, not saved");
     const stored = () => Promise.all(["shop", "store", "web"].map(repo => screen.stored(repo, "svc.timeout")));
     expect(await stored()).toEqual([60, 30, 60]);
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(stored).toEqual([30, 30, 30]);
-    await reads(messages, "2 fields: undone.");
+    await reads(window.messages, "2 fields: undone.");
     // The message stays, because an edit is still refused.
-    await reads(messages, "Not saved in store");
+    await reads(window.messages, "Not saved in store");
     await page.getByRole("button", { name: "Redo" }).click();
     await poll(stored).toEqual([60, 30, 60]);
     // The message disappears once the edit is saved.
     await window.choose("store");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("50");
+    await window.timeout.fill("50");
     await window.save();
-    await poll(() => messages.innerText()).not.toContain("Not saved");
+    await poll(() => window.messages.innerText()).not.toContain("Not saved");
   });
 
   test("is undone except in repositories that someone has changed since, and the save before it is undone next", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
+    const { screen, page } = window;
+    await window.provider.fill("here");
     await window.save();
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
+    await window.timeout.fill("60");
     await window.choose("store");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
+    await window.timeout.fill("60");
     await window.save();
     await screen.set("store", { "svc.timeout": 70 });
     await page.getByRole("button", { name: "Undo" }).click();
     await reads(
-      page.getByRole("log", { name: "Messages" }),
+      window.messages,
       "svc.timeout: undone. svc.timeout has been changed in store since and was not touched.",
     );
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
@@ -56,11 +54,9 @@ describeScreen("a save", () => {
   });
 
   test("of a file's text is undone before earlier saves", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await using window = await openShop({ "svc.timeout": 30 });
+    const { screen, page } = window;
+    await window.provider.fill("here");
     await window.save();
     await window.view("JSON");
     const editor = page.getByRole("textbox", { name: "Text of the file" });
@@ -69,7 +65,7 @@ describeScreen("a save", () => {
     await page.keyboard.type("5");
     await page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(305);
-    await reads(page.getByRole("log", { name: "Messages" }), "Saved the file.");
+    await reads(window.messages, "Saved the file.");
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
@@ -77,66 +73,34 @@ describeScreen("a save", () => {
 });
 
 describeScreen("an edit", () => {
-  test("back to the default is no edit if nothing is stored", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const map = window.page.getByRole("switch", { name: "Map subpaths" });
-    await map.press("Space");
-    await reads(window.page.getByRole("region", { name: "Edits", exact: true }), "1 edit, not saved");
-    await map.press("Space");
-    await window.page.getByRole("region", { name: "Edits", exact: true }).waitFor({ state: "detached" });
-  });
-
   test("is reviewed against the value stored now, not the value stored when it began", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
+    await using window = await openShop({ "svc.timeout": 30 });
+    const { screen } = window;
+    await window.timeout.fill("60");
     await screen.set("shop", { "svc.timeout": 45 });
     await window.field("Timeout").getByRole("alert").waitFor();
-    await window.page.getByRole("button", { name: "Review" }).click();
+    await window.review();
     const row = window.page.getByRole("dialog").getByRole("row", { name: /svc\.timeout/ });
     await reads(row, /from\s+45 seconds\s+to\s+60 seconds/);
   });
 
-  test("of a masked value says that it changes the value, in the review and in a conflict", async () => {
-    const token = { type: "string", default: "", "x-masked": true, title: "Token" };
-    await using screen = await startScreen({
-      repositories: { shop: { "deploy.token": "hush" } },
-      scopes: { deploy: { type: "object", properties: { token } } },
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
-    const { page } = window;
+  test("of a masked value says whether it changes the value: in the review, for an equal default, and in a conflict", async () => {
+    const token = { type: "string", default: "hush", "x-masked": true, title: "Token" };
+    const scopes = { deploy: { type: "object", properties: { token } } };
+    await using window = await openShop({ "deploy.token": "hush" }, { scopes });
+    const { screen, page } = window;
+    const reset = window.field("Token").getByRole("button", { name: /^Reset to default/ });
+    await reset.click();
+    const row = (await window.review()).getByRole("row", { name: /deploy\.token/ });
+    await reads(row, /•••• Show\s+deploy\.token after\s+default\s+not changed/);
+    await press(page, "Escape");
     await page.getByRole("textbox", { name: "Token" }).fill("mine-12");
-    await page.getByRole("button", { name: "Review" }).click();
-    const row = page.getByRole("dialog").getByRole("row", { name: /deploy\.token/ });
+    await window.review();
     await reads(row, /•••• Show\s+deploy\.token after\s+changed/);
     await press(page, "Escape");
     await screen.set("shop", { "deploy.token": "theirs-1" });
     await reads(window.field("Token").getByRole("alert").first(), /•••• Show\s+deploy\.token after\s+changed/);
     expect(await page.locator("body").innerText()).not.toMatch(/hush|mine-12|theirs-1/);
-  });
-
-  test("is neither saved nor undone by shortcuts behind an unrelated dialog", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
-    await window.save();
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
-    await page.getByRole("button", { name: "Add a repository" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.waitFor();
-    await dialog.getByRole("button").first().focus();
-    await press(page, "Control+s", "Control+z");
-    await press(page, "Escape");
-    await dialog.waitFor({ state: "detached" });
-    await reads(page.getByRole("region", { name: "Edits", exact: true }), "1 edit, not saved");
-    expect(await screen.stored("shop", "svc.provider")).toBe("here");
-    expect(await screen.stored("shop", "svc.timeout")).toBeUndefined();
   });
 
   test("survives a control that crashes, and the rest of the page keeps working", async () => {
@@ -149,16 +113,16 @@ describeScreen("an edit", () => {
     await using window = await screen.open({ initialScript, expected: /put in on purpose|error boundary/i });
     const { page } = window;
     await window.choose("shop");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
+    await window.timeout.fill("60");
     await page.evaluate("window.isFailing = true");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("61");
+    await window.timeout.fill("61");
     const failed = window.field("Timeout").getByRole("alert");
     await reads(failed, "The editor for svc.timeout cannot be shown: put in on purpose");
     await reads(failed, "Your edits are kept.");
-    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await window.provider.fill("here");
     await page.evaluate("window.isFailing = false");
     await failed.getByRole("button", { name: "Try again" }).click();
-    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("61");
+    await poll(() => window.timeout.inputValue()).toBe("61");
     await window.save();
     expect(await screen.stored("shop", "svc.timeout")).toBe(61);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");

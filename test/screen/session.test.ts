@@ -1,7 +1,24 @@
 import { expect, test } from "vitest";
 import { freePort } from "../helpers/free-port.ts";
-import { describeScreen, fillDrafts, openPage, poll, reads, startScreen } from "../helpers/screen.ts";
+import {
+  connectionLost,
+  describeScreen,
+  fillDrafts,
+  type OpenScreen,
+  openPage,
+  openScreen,
+  openShop,
+  poll,
+  reads,
+  startScreen,
+} from "../helpers/screen.ts";
 import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
+
+async function endSessions({ screen, page }: OpenScreen): Promise<void> {
+  const { result } = await screen.t.owner.call("key/list");
+  for (const { id, kind } of result) if (kind === "session") await screen.t.owner.call("key/revoke", { id });
+  await reads(page.getByRole("alert"), "This session has ended.");
+}
 
 describeScreen("session and frame", () => {
   test("a link opens the screen once; the second time, the page says how to get another", async () => {
@@ -17,16 +34,9 @@ describeScreen("session and frame", () => {
     expect(await second.page.getByRole("tree").count()).toBe(0);
   });
 
-  test("a page without a session says how to get one", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using visitor = await openPage(`http://${screen.t.screenHost}`);
-    await visitor.page.getByText("repoconf ui", { exact: true }).waitFor();
-    expect(await visitor.page.content()).not.toContain("shop");
-  });
-
-  test("the session survives a reload, and belongs only to its window", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
+  test("the session survives a reload, and belongs only to its window; another says how to get one", async () => {
+    await using window = await openScreen({ shop: {} });
+    const { screen } = window;
     await window.row("shop").waitFor();
     await window.page.reload();
     await window.row("shop").waitFor();
@@ -34,30 +44,20 @@ describeScreen("session and frame", () => {
     const another = await window.page.context().newPage();
     await another.goto(`http://${screen.t.screenHost}`);
     await another.getByText("repoconf ui", { exact: true }).waitFor();
-  });
-
-  test("a revoked session ends immediately, and the page says so", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    await window.row("shop").waitFor();
-    const { result } = await screen.t.owner.call("key/list");
-    for (const { id, kind } of result) if (kind === "session") await screen.t.owner.call("key/revoke", { id });
-    await reads(window.page.getByRole("alert"), "This session has ended.");
-    await window.page.getByText("repoconf ui", { exact: true }).waitFor();
+    expect(await another.content()).not.toContain("shop");
   });
 
   test("signing out ends the session in the daemon too, which keeps the edits, and leaves nothing in the window", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop();
+    const { screen } = window;
     const sessions = async () =>
       (await screen.t.owner.call("key/list")).result.filter(({ kind }) => kind === "session").length;
     await poll(sessions).toBe(1);
-    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
+    await window.timeout.fill("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
     await reads(window.page.getByRole("alert"), "This session has ended.");
     await poll(sessions).toBe(0);
-    expect(await window.page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
+    expect(await window.edits.count()).toBe(0);
     expect(await window.page.evaluate<number>("sessionStorage.length")).toBe(0);
     await window.page.reload();
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
@@ -65,64 +65,50 @@ describeScreen("session and frame", () => {
   });
 
   test("signing out asks first if the daemon does not keep the edits", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    await fillDrafts(screen.t, "store");
-    await using window = await screen.open();
-    await window.choose("shop");
-    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
+    await using window = await openShop({}, { others: { store: {} } });
+    await fillDrafts(window.screen.t, "store");
+    await window.timeout.fill("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
     const question = window.page.getByRole("dialog", { name: "Sign out?" });
     await question.getByRole("button", { name: "Cancel" }).click();
-    expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
+    expect(await window.timeout.inputValue()).toBe("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
     await question.getByRole("button", { name: "Sign out and discard them" }).click();
     await reads(window.page.getByRole("alert"), "This session has ended.");
-    expect(await window.page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
+    expect(await window.edits.count()).toBe(0);
   });
 
   test("a new link in a tab whose session has ended continues there, with its edits", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    await window.choose("shop");
-    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
-    const { result } = await screen.t.owner.call("key/list");
-    for (const { id, kind } of result) if (kind === "session") await screen.t.owner.call("key/revoke", { id });
-    await reads(window.page.getByRole("alert"), "This session has ended.");
-    await window.page.getByRole("region", { name: "Edits", exact: true }).getByText("svc.timeout").first().waitFor();
+    await using window = await openShop();
+    const { screen } = window;
+    await window.timeout.fill("55");
+    await endSessions(window);
+    await window.edits.getByText("svc.timeout").first().waitFor();
     const { hash } = new URL(screen.t.daemon.createLink(60_000));
     await window.page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     await reads(window.page.getByRole("banner").getByRole("status"), "Connected");
     expect(window.page.url()).not.toContain("code");
-    await window.page.getByRole("button", { name: "Save", exact: true }).click();
-    await poll(
-      async () => (await screen.t.owner.call("config/list", { repo: "shop", field: "svc.timeout" })).result,
-    ).toEqual({ svc: { timeout: 55 } });
+    await window.startSaving();
+    await poll(() => screen.stored("shop", "svc.timeout")).toBe(55);
   });
 
   test("a text that was being edited when the session ended can be copied", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
-    await using window = await screen.open();
+    await using window = await openShop({ "svc.timeout": 30 });
     await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await window.choose("shop");
     await window.view("JSON");
     const editor = window.page.getByRole("textbox", { name: "Text of the file" });
     await editor.getByText(`"timeout"`).click();
     await window.page.keyboard.press("End");
     await window.page.keyboard.type(" // half a minute");
     await reads(editor, "// half a minute");
-    const { result } = await screen.t.owner.call("key/list");
-    for (const { id, kind } of result) if (kind === "session") await screen.t.owner.call("key/revoke", { id });
-    await reads(window.page.getByRole("alert"), "This session has ended.");
-    await window.page
-      .getByRole("region", { name: "Edited text" })
-      .getByRole("button", { name: "Copy the text" })
-      .click();
+    await endSessions(window);
+    await window.field("Edited text").getByRole("button", { name: "Copy the text" }).click();
     await poll(() => window.page.evaluate<string>("navigator.clipboard.readText()")).toContain("// half a minute");
   });
 
   test("activity in a window renews its session", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: {} });
+    const { screen } = window;
     await window.row("shop").waitFor();
     const session = async () => (await screen.t.owner.call("key/list")).result.find(({ kind }) => kind === "session");
     const { createdAt, usedAt } = (await session()) ?? {};
@@ -136,29 +122,28 @@ describeScreen("session and frame", () => {
     await using first = await spawnDaemon(["--port", port]);
     await runRepoconf(["repo", "add", first.homeFolder, "--name", "shop", "--home", first.homeFolder]);
     const { output } = await runRepoconf(["ui", "--print", "--home", first.homeFolder]);
-    await using window = await openPage(output.trim(), { expected: /WebSocket|ERR_CONNECTION|Failed to load/ });
+    await using window = await openPage(output.trim(), { expected: connectionLost });
     await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const connection = window.page.getByRole("banner").getByRole("status");
     await reads(connection, "Connected");
     await window.choose("shop");
-    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
-    await window.page.getByRole("textbox", { name: "Provider" }).fill("it's $HOME");
-    const bar = window.page.getByRole("region", { name: "Edits", exact: true });
-    expect(await bar.getByRole("button", { name: "Copy edits" }).count()).toBe(0);
+    await window.timeout.fill("55");
+    await window.provider.fill("it's $HOME");
+    expect(await window.edits.getByRole("button", { name: "Copy edits" }).count()).toBe(0);
     await first.end("SIGKILL");
     await reads(
       connection,
       "The daemon is not responding. Reconnecting… If it was restarted, run repoconf ui: the new tab has your edits",
     );
-    await reads(bar, "2 edits, not saved; kept in this window");
-    expect(await bar.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
+    await reads(window.edits, "2 edits, not saved; kept in this window");
+    expect(await window.edits.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
     const repo = (await runRepoconf(["repo", "list", "--json", "--home", first.homeFolder])).output;
     const { id }: { id: string } = JSON.parse(repo)[0];
     const commands = [
       `repoconf set --repo ${id} svc.timeout=55`,
       `repoconf set --repo ${id} 'svc.provider=it'\\''s $HOME'`,
     ];
-    await bar.getByRole("button", { name: "Copy edits" }).click();
+    await window.edits.getByRole("button", { name: "Copy edits" }).click();
     await poll(() => window.page.evaluate<string>("navigator.clipboard.readText()")).toBe(`${commands.join("\n")}\n`);
     await runRepoconf(["stop", "--home", first.homeFolder]);
 
@@ -169,12 +154,11 @@ describeScreen("session and frame", () => {
       return JSON.parse(status).refusals?.page ?? 0;
     }).toBeGreaterThan(0);
     await reads(connection, "is not responding");
-    expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
+    expect(await window.timeout.inputValue()).toBe("55");
   });
 
   test("light and dark follow the system, immediately when it changes", async () => {
-    await using screen = await startScreen();
-    await using window = await screen.open();
+    await using window = await openScreen({});
     const background = () => window.page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
     const light = await background();
     await window.page.emulateMedia({ colorScheme: "dark" });

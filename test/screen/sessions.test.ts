@@ -30,6 +30,7 @@ describeScreen("sessions", () => {
     await window.page.getByRole("button", { name: "End…" }).click();
     await dialog.getByRole("button", { name: "End session" }).click();
     await reads(other.page.getByRole("alert"), "This session has ended.");
+    await other.page.getByText("repoconf ui", { exact: true }).waitFor();
     await poll(() => rows(window).count()).toBe(1);
     const { result } = await screen.t.owner.call("key/list");
     expect(result.filter(({ kind }) => kind === "session").map(({ connections }) => connections)).toEqual([1]);

@@ -28,7 +28,7 @@ describeScreen("the screen", () => {
       const entries = page.getByRole("region", { name: "History" }).getByRole("listitem");
       await reads(entries.first(), "by owner on desk");
       await reads(entries.nth(1), "by owner on laptop");
-      await page.evaluate(`location.hash = "#/activity"`);
+      await window.goTo("#/activity");
       const changes = page.getByRole("list", { name: "Changes" }).locator("> li");
       await reads(changes.first(), "by owner on desk");
       await reads(changes.nth(1), "by owner on laptop");

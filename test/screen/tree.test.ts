@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { breakFile, replaceFile } from "../helpers/broken-file.ts";
-import { holdRequests } from "../helpers/held-requests.ts";
 import {
   describeScreen,
+  openScreen,
+  openShop,
   poll,
   press,
   reads,
   type ScreenPage,
   startScreen,
-  type TestScreen,
 } from "../helpers/screen.ts";
 
 const fields = Object.keys(svcSchema.properties);
@@ -21,12 +21,7 @@ const store = {
   "svc.envvars": [{ name: "TOKEN", value: "hunter2" }],
 };
 
-async function startMany(count: number): Promise<TestScreen> {
-  const names = Array.from({ length: count }, (_, index) => `service ${String(index).padStart(3, "0")}`);
-  const screen = await startScreen({ repositories: { shop, store, quiet: {} } });
-  for (const [index, name] of names.entries()) await screen.t.owner.call("repo/add", { id: `service-${index}`, name });
-  return screen;
-}
+const many = (count: number) => Array.from({ length: count }, (_, at) => `service-${String(at).padStart(3, "0")}`);
 
 /** What a screen reader announces about a row's position. */
 async function placeOf(row: ReturnType<ScreenPage["row"]>): Promise<readonly (string | null)[]> {
@@ -36,8 +31,7 @@ async function placeOf(row: ReturnType<ScreenPage["row"]>): Promise<readonly (st
 
 describeScreen("the tree", () => {
   test("exposes each row's level, its position among its siblings, and whether it is expanded and selected", async () => {
-    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
-    await using window = await screen.open();
+    await using window = await openScreen({ quiet: {}, shop, store });
     await window.row("quiet").waitFor();
     expect(await placeOf(window.row("quiet"))).toEqual(["1", "1", "3", "false", "false"]);
     expect(await placeOf(window.row("store"))).toEqual(["1", "3", "3", "false", "false"]);
@@ -59,8 +53,7 @@ describeScreen("the tree", () => {
   });
 
   test("arrow keys, Home, End and Enter reach every row, and the focus never leaves the tree by accident", async () => {
-    await using screen = await startMany(150);
-    await using window = await screen.open();
+    await using window = await openScreen({ shop, store, quiet: {} }, { files: many(150) });
     const { page } = window;
     // The first rows are there before the others.
     await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("153");
@@ -74,9 +67,9 @@ describeScreen("the tree", () => {
     await press(page, "Home");
     await poll(window.focused).toBe("treeitem quiet");
     await press(page, "PageDown", "PageDown");
-    await poll(window.focused).toMatch(/^treeitem service 0[2-9]/);
+    await poll(window.focused).toMatch(/^treeitem service-0[2-9]/);
     await press(page, "PageUp", "PageUp", "ArrowDown");
-    await poll(window.focused).toBe("treeitem service 000");
+    await poll(window.focused).toBe("treeitem service-000");
     await press(page, "ArrowRight");
     await window.row("Timeout").waitFor();
     await press(page, "ArrowRight");
@@ -84,7 +77,7 @@ describeScreen("the tree", () => {
     await press(page, "ArrowRight");
     await poll(window.focused).toMatch(/^treeitem Timeout/);
     await press(page, "Enter");
-    await page.getByRole("heading", { level: 1, name: "service 000" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "service-000" }).waitFor();
     await window.row("Timeout").and(page.locator("[aria-selected='true']")).waitFor();
     await poll(window.focused).toBe("spinbutton Timeout");
     await press(page, "Shift+F6");
@@ -94,10 +87,10 @@ describeScreen("the tree", () => {
     await press(page, "ArrowLeft");
     await window.row("Timeout").waitFor({ state: "detached" });
     await press(page, "ArrowLeft");
-    await poll(window.focused).toBe("treeitem service 000");
+    await poll(window.focused).toBe("treeitem service-000");
     await press(page, "ArrowLeft");
     await window.row("Service").waitFor({ state: "detached" });
-    await poll(window.focused).toBe("treeitem service 000");
+    await poll(window.focused).toBe("treeitem service-000");
     // The focused row stays in the page when it is scrolled out of view.
     await press(page, "Home");
     await window.tree.hover();
@@ -105,12 +98,12 @@ describeScreen("the tree", () => {
     await window.row("store").waitFor();
     await poll(window.focused).toBe("treeitem quiet");
     await press(page, "ArrowDown");
-    await poll(window.focused).toBe("treeitem service 000");
+    await poll(window.focused).toBe("treeitem service-000");
   });
 
   test("a focused row that someone else removes passes its focus to another row", async () => {
-    await using screen = await startScreen({ repositories: { alpha: {}, beta: {}, gamma: {} } });
-    await using window = await screen.open();
+    await using window = await openScreen({ alpha: {}, beta: {}, gamma: {} });
+    const { screen } = window;
     await window.row("beta").focus();
     await screen.t.owner.call("repo/remove", { repo: "beta" });
     await window.row("beta").waitFor({ state: "detached" });
@@ -120,8 +113,7 @@ describeScreen("the tree", () => {
   });
 
   test("a slash focuses the search, except in a text field; Escape clears it, and the down arrow moves to the rows", async () => {
-    await using screen = await startScreen({ repositories: { shop, store } });
-    await using window = await screen.open();
+    await using window = await openScreen({ shop, store });
     const { page } = window;
     const search = page.getByRole("searchbox", { name: /^Search/ });
     await window.row("shop").focus();
@@ -140,8 +132,7 @@ describeScreen("the tree", () => {
   });
 
   test("a search shows the value of every result, and fetches more results on request", async () => {
-    await using screen = await startMany(310);
-    await using window = await screen.open();
+    await using window = await openScreen({ shop, store, quiet: {} }, { files: many(310) });
     const { page } = window;
     await page.getByRole("searchbox", { name: /^Search/ }).fill("svc.timeout");
     const first = window.tree.getByRole("treeitem").first();
@@ -158,8 +149,7 @@ describeScreen("the tree", () => {
   });
 
   test("a search finds names, fields, titles and values, but no masked values", async () => {
-    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
-    await using window = await screen.open();
+    await using window = await openScreen({ quiet: {}, shop, store });
     const search = window.page.getByRole("searchbox", { name: "Search repositories, fields and values" });
     await window.row("shop").waitFor();
     await search.fill("SHO");
@@ -181,9 +171,8 @@ describeScreen("the tree", () => {
   });
 
   test("nothing is reported as missing before the daemon has responded", async () => {
-    await using screen = await startScreen({ repositories: { shop, store } });
-    await using window = await screen.open();
-    const requests = await holdRequests(window.page, "config/search");
+    await using window = await openScreen({ shop, store }, { page: { hold: ["config/search"] } });
+    const { requests } = window;
     const tree = window.page.getByRole("navigation", { name: "Repositories and fields" });
     await window.row("shop").waitFor();
     await window.page.getByRole("searchbox", { name: /^Search/ }).fill("postgres:17");
@@ -195,9 +184,8 @@ describeScreen("the tree", () => {
   });
 
   test("with very many repositories, the first ones appear before the others have loaded", async () => {
-    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
-    await using window = await screen.open();
-    const requests = await holdRequests(window.page, "repo/list");
+    await using window = await openScreen({ quiet: {}, shop, store }, { page: { hold: ["repo/list"] } });
+    const { requests } = window;
     await requests.untilHeld();
     expect(await window.tree.count()).toBe(0);
     // Pretends that a page holds only one repository.
@@ -235,31 +223,31 @@ describeScreen("the tree", () => {
     await window.row("shop").waitFor();
   });
 
-  test("rows show the number of modified fields and the health, and stay up to date", async () => {
-    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
-    await using window = await screen.open();
+  test("rows show the folder, the number of edits and of modified fields, and the health, and stay up to date", async () => {
+    await using window = await openShop(shop, { others: { quiet: {}, store } });
+    const { screen } = window;
+    const { owner } = screen.t;
     await reads(window.row("shop"), /2\s*modified/);
+    await window.timeout.fill("40");
+    await window.provider.fill("here");
+    await reads(window.row("shop"), /2 edits\s+2\s+modified/);
     expect(await window.row("quiet").innerText()).toBe("quiet");
     await screen.set("quiet", { "svc.timeout": 1 });
     await reads(window.row("quiet"), /1\s*modified/);
-    await screen.t.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout", "svc.refresh_day"] });
-    await poll(() => window.row("shop").innerText()).toBe("shop");
+    await owner.call("config/unset", { repo: "quiet", fields: ["svc.timeout"] });
+    await poll(() => window.row("quiet").innerText()).toBe("quiet");
     const text = await screen.t.readRepository("store");
     await breakFile(screen.t, "store");
     await reads(window.row("store"), "has problems");
     await replaceFile(screen.t.repositoryFile("store"), text);
     await poll(() => window.row("store").innerText()).not.toContain("has problems");
-  });
-
-  test("repositories added, renamed or removed elsewhere are updated here", async () => {
-    await using screen = await startScreen({ repositories: { alpha: {}, gamma: {} } });
-    await using window = await screen.open();
-    await window.row("alpha").waitFor();
-    await screen.t.owner.call("repo/add", { id: "beta", name: "beta" });
-    await poll(() => placeOf(window.row("beta"))).toEqual(["1", "2", "3", "false", "false"]);
-    await screen.t.owner.call("repo/update", { repo: "gamma", name: "aardvark" });
+    // Repositories that are added, renamed or removed elsewhere.
+    await owner.call("repo/add", { id: "alpha", name: "alpha", path: screen.t.homeFolder });
+    await reads(window.row("alpha"), screen.t.homeFolder);
+    expect(await placeOf(window.row("alpha"))).toEqual(["1", "1", "4", "false", "false"]);
+    await owner.call("repo/update", { repo: "store", name: "aardvark" });
     await poll(async () => (await placeOf(window.row("aardvark")))[1]).toBe("1");
-    await screen.t.owner.call("repo/remove", { repo: "alpha" });
+    await owner.call("repo/remove", { repo: "alpha" });
     await window.row("alpha").waitFor({ state: "detached" });
   });
 });

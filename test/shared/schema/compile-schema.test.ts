@@ -14,6 +14,8 @@ const tree = {
   $defs: { tree: { type: "object", properties: { a: { $ref: "#/$defs/tree" } }, additionalProperties: false } },
   $ref: "#/$defs/tree",
 };
+const sides = { a: 1, b: 2 };
+const reversed = { b: 2, a: 1 };
 const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonValue[]][] = [
   ["types", { type: ["integer", "null"] }, [1, 1.0, null], [1.5, "1", true, []]],
   ["bounds", { minimum: 1, exclusiveMaximum: 3 }, [1, 2.9, "x"], [0, 3]],
@@ -55,26 +57,12 @@ const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonVal
     [[null, null]],
     [[null], [null, null, null]],
   ],
-  [
-    "unique items",
-    { uniqueItems: true },
-    [[1, "1", [1], { a: 1 }]],
-    [
-      [1, 1],
-      [
-        { a: 1, b: 2 },
-        { b: 2, a: 1 },
-      ],
-    ],
-  ],
+  ["unique items", { uniqueItems: true }, [[1, "1", [1], { a: 1 }]], [Array(2).fill(1), [sides, reversed]]],
   [
     "items with unique names",
     { uniqueItemProperties: ["n"] },
     [[{ n: 1 }, { n: "1" }, {}, 5, 5]],
-    [
-      [{ n: 1 }, { n: 1 }],
-      [{}, {}],
-    ],
+    [Array(2).fill({ n: 1 }), Array(2).fill({})],
   ],
   ["counts of members", { minProperties: 1, maxProperties: 1 }, [{ a: 1 }, []], [{}, { a: 1, b: 2 }]],
   ["required members", { required: ["toString"] }, [{ toString: 1 }], [{}]],
