@@ -1,26 +1,25 @@
 import { describe, expect, test } from "vitest";
 import { addressOf, placeAt } from "../../renderer/state/place.ts";
-import { describeScreen, openScreen, openShop, poll, reads } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, reads } from "../helpers/screen.ts";
 
 describeScreen("every place has an address", () => {
   test("Back, Forward and a reload restore the place", async () => {
     await using window = await openScreen({ shop: { "svc.timeout": 30 }, store: {} });
     const { page, row } = window;
-    const hash = () => window.hash();
     const title = (name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
     await row("shop").waitFor();
     // The link's code has been removed.
-    expect(hash()).toBe("#/");
+    expect(window.hash()).toBe("#/");
     await window.choose("shop");
-    expect(hash()).toBe("#/repo/shop");
+    expect(window.hash()).toBe("#/repo/shop");
     await window.view("History");
-    await poll(hash).toBe("#/repo/shop/history");
+    await poll(window.hash).toBe("#/repo/shop/history");
     // Another repository shows the same view.
     await window.choose("store");
-    expect(hash()).toBe("#/repo/store/history");
+    expect(window.hash()).toBe("#/repo/store/history");
     await window.view("JSON");
     await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
-    expect(hash()).toBe("#/repo/store/json");
+    expect(window.hash()).toBe("#/repo/store/json");
     await page.goBack();
     await page.goBack();
     await title("shop");
@@ -30,7 +29,7 @@ describeScreen("every place has an address", () => {
     await page.reload();
     await title("store");
     await page.getByRole("region", { name: "History" }).waitFor();
-    expect(hash()).toBe("#/repo/store/history");
+    expect(window.hash()).toBe("#/repo/store/history");
   });
 
   test("a field's address shows the field, and its history has its own address", async () => {
@@ -53,7 +52,7 @@ describeScreen("every place has an address", () => {
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
   });
 
-  test("an unknown address says so, and shows what is added there later", async () => {
+  test("an unknown address says so, and shows what is added there later; a new link in an open tab keeps the place", async () => {
     await using window = await openScreen({ shop: {} });
     const { screen, page } = window;
     const main = page.getByRole("main");
@@ -68,11 +67,7 @@ describeScreen("every place has an address", () => {
     await reads(main, "There is no page at");
     await main.getByRole("link", { name: "Go to the start page" }).click();
     await page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
-  });
-
-  test("a new link in an open tab keeps the place", async () => {
-    await using window = await openShop();
-    const { screen, page } = window;
+    await window.choose("shop");
     await window.view("History");
     await page.getByRole("region", { name: "History" }).waitFor();
     const { hash } = new URL(screen.t.daemon.createLink(60_000));

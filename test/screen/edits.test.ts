@@ -162,6 +162,10 @@ describeScreen("edits", () => {
     await reads(sides.first(), /from\s+30 seconds\s+to\s+50 seconds/);
     await reads(sides.last(), /from\s+30 seconds\s+to\s+40 seconds/);
     expect(await window.timeout.inputValue()).toBe("40");
+    // The review compares with the value stored now.
+    const review = await window.review();
+    await reads(review.getByRole("row", { name: /svc\.timeout/ }), /from\s+50 seconds\s+to\s+40 seconds/);
+    await press(page, "Escape");
     // Nothing is saved until one is chosen.
     await window.startSaving();
     await reads(window.messages, "Choose which values to keep");

@@ -87,29 +87,7 @@ describeScreen("fields of the scope svc", () => {
     });
   });
 
-  test("the default service is chosen from the existing ones, including unsaved ones", async () => {
-    await using window = await openShop({ "svc.services": services });
-    const { screen, page } = window;
-    const cards = window.field("Services");
-    await window.expand("Services");
-    await cards.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("cache");
-    await page.keyboard.press("Enter");
-    await cards
-      .getByRole("region", { name: "Services: cache" })
-      .getByRole("textbox", { name: "Services: cache: Image" })
-      .fill("redis:8");
-    await window.field("Default service").getByRole("button", { name: "Default service" }).click();
-    await poll(() => page.getByRole("option").allInnerTexts()).toEqual(["none", "web", "database", "cache"]);
-    await page.getByRole("option", { name: "cache" }).click();
-    await window.save();
-    expect(await screen.stored("shop", "svc.default")).toBe("cache");
-    expect(await screen.stored("shop", "svc.services")).toEqual({
-      ...services,
-      cache: { ready: "", image: "redis:8" },
-    });
-  });
-
-  test("services are cards that can be added, renamed, changed and removed", async () => {
+  test("services are cards that can be added, renamed, changed and removed; the default service is one of them, also if it is not saved", async () => {
     await using window = await openShop({ "svc.services": services });
     const { screen, page } = window;
     const cards = window.field("Services");
@@ -132,6 +110,15 @@ describeScreen("fields of the scope svc", () => {
     await poll(window.focused).not.toBe("body");
     await window.save();
     expect(await screen.stored("shop", "svc.services")).toEqual({ database2: { ready: "true", image: "node:24" } });
+    await cards.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("cache");
+    await page.keyboard.press("Enter");
+    await cards.getByRole("textbox", { name: "Services: cache: Image" }).fill("redis:8");
+    await window.field("Default service").getByRole("button", { name: "Default service" }).click();
+    await poll(() => page.getByRole("option").allInnerTexts()).toEqual(["none", "database2", "cache"]);
+    await page.getByRole("option", { name: "cache" }).click();
+    await window.save();
+    expect(await screen.stored("shop", "svc.default")).toBe("cache");
+    expect(Object.keys(Object(await screen.stored("shop", "svc.services")))).toEqual(["database2", "cache"]);
   });
 
   test("entries of a list are added, reordered and removed, and the focus stays in the list", async () => {
