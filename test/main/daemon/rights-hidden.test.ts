@@ -182,7 +182,7 @@ test("an unexpected error is logged with its message and stack", async () => {
   expect((await t.owner.call("repo/list")).errors[0]).toMatchObject({ code: 1500 });
   const line = JSON.parse(t.log.find(one => one.includes("internal error in an operation")) ?? "{}");
   expect(line).toMatchObject({ operation: "repo/list", err: { message: "a surprise" } });
-  expect(line.err.stack).toContain("rights-review.test.ts");
+  expect(line.err.stack).toContain("rights-hidden.test.ts");
 });
 
 test("a grant on svc* covers the scope svc, not a later scope with the same prefix; a new key cannot have one", async () => {
