@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "./json.ts";
-import { namesOf } from "./named-list.ts";
+import { namesOf } from "./value-diff.ts";
 
 /** A value, or undefined if there is none. */
 type Part = JsonValue | undefined;

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "./json.ts";
 import { limits } from "./limits.ts";
-import { namesOf } from "./named-list.ts";
 
 /** A step into a value: the name of a member, or a list entry's index with its `name` if it identifies the entry. */
 export type ValueStep = string | { readonly at: number; readonly name?: string };
@@ -210,4 +209,14 @@ function pairBetween(before: List, after: List, { sources, staying }: Alignment)
 
 function isContainer(value: JsonValue | undefined): boolean {
   return typeof value === "object" && value !== null;
+}
+
+/** The names of a list's entries in order, if all are objects with a unique text as `name`; otherwise undefined. */
+export function namesOf(list: readonly JsonValue[]): readonly string[] | undefined {
+  const names: string[] = [];
+  for (const entry of list) {
+    if (!isJsonObject(entry) || !Object.hasOwn(entry, "name") || typeof entry["name"] !== "string") return undefined;
+    names.push(entry["name"]);
+  }
+  return new Set(names).size === names.length ? names : undefined;
 }

@@ -4,8 +4,7 @@ import { limits } from "../../shared/limits.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import type { Home } from "../home/home.ts";
-import { readTextFile } from "./read-text-file.ts";
-import { readWorkTreeScopes, type SchemaFile } from "./work-tree-scopes.ts";
+import { readTextFile, readWorkTreeScopes, type SchemaFile } from "./work-tree-scopes.ts";
 
 /** A scope in a work tree that the home does not have, or has with another schema. */
 export interface OfferedScope extends SchemaFile {

@@ -4,8 +4,7 @@ import { limits } from "../../shared/limits.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
 import { findWorkTree } from "../git/git.ts";
 import { inTreeFileName } from "../git/work-tree.ts";
-import { readTextFile } from "./read-text-file.ts";
-import { scopesFolder } from "./work-tree-scopes.ts";
+import { readTextFile, scopesFolder } from "./work-tree-scopes.ts";
 
 /** A values file that is read without a daemon. */
 export interface WorkTreeFile {

@@ -7,10 +7,9 @@ import {
   refuseEmptyOptions,
   startFolderOption,
 } from "./command-options.ts";
-import { exitCodeOf, exitCodes } from "./output/exit-codes.ts";
-import { exitProcess } from "./output/exit-process.ts";
+import { exitCodeOf, exitCodes, exitProcess } from "./output/exit-codes.ts";
 import { describeError } from "./output/messages.ts";
-import { commanderOutput, flushOutput, printFailure } from "./output/terminal.ts";
+import { commanderOutput, flushOutput, printFailure, printNote } from "./output/terminal.ts";
 
 type AddCommand = (program: Command) => void;
 
@@ -98,7 +97,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     if ("code" in error && error.code === "EPIPE") process.exit(exitCodes.done);
     throw error;
   });
-  if (process.env["NODE_OPTIONS"]) (await import("./system/unwanted-debugger.ts")).closeUnwantedDebugger();
+  if (process.env["NODE_OPTIONS"]) closeUnwantedDebugger();
   try {
     const program = await createProgram(neededCommands(argv.slice(2)));
     await program.parseAsync(argv);
@@ -113,4 +112,18 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   // Everything is done once the output is written; there is no need to wait for connections to close.
   await flushOutput();
   exitProcess();
+}
+
+/**
+ * Closes the debugger that NODE_OPTIONS opened in this process, for example in a terminal of an editor that debugs everything: any user
+ * of the machine can connect to it and gets the owner's key. One that was asked for as an argument of Node stays open.
+ */
+function closeUnwantedDebugger(): void {
+  if (!process.features.inspector || process.execArgv.some(argument => argument.startsWith("--inspect"))) return;
+  const inspector = process.getBuiltinModule("node:inspector");
+  if (inspector.url() === undefined) return;
+  inspector.close();
+  printNote(
+    "Closed the debugger that NODE_OPTIONS opened: every user of this machine could have connected to it. To debug this process, run: node --inspect",
+  );
 }

@@ -2,9 +2,8 @@ import type { RefObject } from "react";
 import type { JsonValue } from "../../shared/json.ts";
 import { maskedWithin } from "../../shared/scopes/masks.ts";
 import { Button } from "../button.tsx";
-import { AddEntry } from "./add-entry.tsx";
+import { AddEntry, useFocusAdded } from "./add-entry.tsx";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
-import { useFocusAdded } from "./focus-added.ts";
 import { Problems } from "./problems.tsx";
 
 /** An ordered list of values: add, move, remove. */

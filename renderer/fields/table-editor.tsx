@@ -1,9 +1,8 @@
 import type { RefObject } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskedWithin, schemaOf } from "../../shared/scopes/masks.ts";
-import { AddEntry } from "./add-entry.tsx";
+import { AddEntry, useFocusAdded } from "./add-entry.tsx";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
-import { useFocusAdded } from "./focus-added.ts";
 import { Problems } from "./problems.tsx";
 
 /** A table of entries with the same few members. If it is masked, names are shown but the other members are hidden. */

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { mask } from "../page/show-json.ts";
 import { textOfUnread } from "../state/unread-text.ts";
 import { Choice } from "./choice.tsx";
 import { EditorOfValues, type EditorProps, itemSchema } from "./editor.tsx";
-import { HiddenValue } from "./hidden-value.tsx";
 import { JsonText } from "./json-text.tsx";
 import { ListEditor } from "./list-editor.tsx";
 import { MapEditor } from "./map-editor.tsx";
@@ -70,4 +70,14 @@ function isSimple(schema: unknown): boolean {
   if (!isJsonObject(schema)) return false;
   const { type } = schema;
   return type === "string" || type === "integer" || type === "number" || type === "boolean";
+}
+
+/** In place of a control whose value is masked, until the person shows it. */
+function HiddenValue({ label }: EditorProps) {
+  return (
+    <p className="hidden-value">
+      <span className="visually-hidden">{label}: </span>
+      {mask} <span className="hint">hidden until you show the values</span>
+    </p>
+  );
 }

@@ -7,7 +7,7 @@ import { shownKeys } from "../actions/keys.ts";
 import { shell } from "../shell.ts";
 import { addressOf } from "../state/place.ts";
 import { type ScreenState, screenStore, useScreen } from "../state/store.ts";
-import { PageLinks } from "./page-links.tsx";
+import { isWithin, pages } from "./pages.ts";
 
 const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended">, string>> = {
   connecting: "Connecting…",
@@ -113,4 +113,23 @@ function ToolMenu() {
 function onRoomChange(listener: () => void): () => void {
   roomy.addEventListener("change", listener);
   return () => roomy.removeEventListener("change", listener);
+}
+
+/** The pages beside the repositories. */
+function PageLinks() {
+  const current = useScreen(state => state.place);
+  return (
+    <nav aria-label="Pages" className="page-links">
+      {pages.map(({ title, place }) => (
+        <a
+          key={title}
+          className="link"
+          href={addressOf(place)}
+          aria-current={isWithin(current, place) ? "page" : undefined}
+        >
+          {title}
+        </a>
+      ))}
+    </nav>
+  );
 }

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef } from "react";
+import { lazy, type RefObject, Suspense, useEffect, useLayoutEffect, useRef } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { HistoryView } from "../history/history-view.tsx";
 import { open } from "../state/navigation.ts";
@@ -7,7 +7,6 @@ import { findRepository, useScreen } from "../state/store.ts";
 import { FieldsView } from "./fields-view.tsx";
 import { HealthNote } from "./health-note.tsx";
 import { Nothing } from "./nothing.tsx";
-import { useScrollPlace } from "./scroll-place.ts";
 
 const loadFileView = () => import("../file/file-view.tsx");
 /** With its editor it is a third of the screen's code, so it is loaded separately. */
@@ -80,4 +79,19 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
       )}
     </article>
   );
+}
+
+/** How far each page is scrolled down, by its key, in pixels. */
+const places = new Map<string, number>();
+
+/** Restores a page's scroll position on return; a new page starts at the top. */
+function useScrollPlace(container: RefObject<HTMLElement | null>, key: string): void {
+  useLayoutEffect(() => {
+    const scroller = container.current?.closest("main");
+    if (!scroller) return;
+    scroller.scrollTop = places.get(key) ?? 0;
+    const remember = () => places.set(key, scroller.scrollTop);
+    scroller.addEventListener("scroll", remember, { passive: true });
+    return () => scroller.removeEventListener("scroll", remember);
+  }, [container, key]);
 }

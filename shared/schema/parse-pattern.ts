@@ -12,7 +12,7 @@ export class UnsupportedPatternError extends Error {
 export type Assertion = "^" | "$" | "\\b" | "\\B";
 
 /** `next` and `targets` are indexes of instructions. */
-export type Instruction =
+type Instruction =
   | { readonly kind: "character"; readonly set: number; readonly next: number }
   | { readonly kind: "branch"; readonly targets: number[] }
   | { readonly kind: "assertion"; readonly assertion: Assertion; readonly next: number }
@@ -38,7 +38,7 @@ interface Part {
 const maxDepth = 100;
 const maxRepeats = 1_000;
 /** The largest program. Nested repeats multiply, and running a million instructions for each character takes too long. */
-export const maxInstructions = 10_000;
+const maxInstructions = 10_000;
 
 /** Escapes, classes, the beginnings of groups, quantifiers, and single characters. */
 const token =

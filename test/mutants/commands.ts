@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     removed: "the confirmation before edit replaces someone else's change",
-    file: "main/cli/edit/edited-text.ts",
+    file: "main/cli/change/edited-text.ts",
     find: "const how = { flush: true, revision, ",
     replace: "const how = { flush: true, revision: revision < 0 ? 0 : null, ",
     test: "test/e2e/edit.test.ts",

@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...env,
     removed: "the escaping of an apostrophe for shells",
-    file: "main/cli/environment/shell-quoted.ts",
+    file: "main/cli/output/messages.ts",
     find: `text.replaceAll("'", "'\\\\''")`,
     replace: "text",
     name: "reads back as it was",

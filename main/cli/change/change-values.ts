@@ -16,6 +16,7 @@ import {
 } from "../command-options.ts";
 import { type Fields, showValue } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
+import { warnOfPlainSecrets } from "../environment/secret-references.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printableResult } from "../output/masking.ts";
 import { print, printJson } from "../output/terminal.ts";
@@ -27,7 +28,6 @@ import {
   type WriteOptions,
   warnOfMirrorProblem,
 } from "./change.ts";
-import { warnOfPlainSecrets } from "./plain-secrets.ts";
 import { confirmChange, labels, type Preview, previewChanges } from "./preview-changes.ts";
 import { describeEdit } from "./value-place.ts";
 

@@ -1,12 +1,11 @@
+import { basename, dirname, join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHomeOption } from "../command-options.ts";
-import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { exitProcess } from "../output/exit-process.ts";
+import { CommandError, exitCodes, exitProcess } from "../output/exit-codes.ts";
 import { isTerminal, print, visibleLines } from "../output/terminal.ts";
 import { closeInheritedDescriptors } from "../system/inherited-descriptors.ts";
-import { mayResolveLocalhostOverNetwork } from "../system/localhost-names.ts";
-import { screenFolder } from "../system/screen-folder.ts";
+import { mayResolveLocalhostOverNetwork } from "../system/open-page.ts";
 
 interface DaemonCommandOptions {
   readonly home?: string;
@@ -139,3 +138,8 @@ function greeting(daemon: StartedDaemon, version: string, isDefaultHome: boolean
     "",
   ];
 }
+
+const here = import.meta.dirname;
+
+/** The built screen is next to the built command; this code may be in a chunk, one folder deeper. */
+const screenFolder = join(basename(here) === "chunks" ? dirname(here) : here, "screen");

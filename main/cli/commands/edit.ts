@@ -28,8 +28,8 @@ export function addEditCommand(program: Command): void {
 async function edit(field: string | undefined, options: EditOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
-  const { editFile, editValue } = await import("../edit/edited-text.ts");
-  const { editUntilValid } = await import("../edit/edit-until-valid.ts");
+  const { editFile, editValue } = await import("../change/edited-text.ts");
+  const { editUntilValid } = await import("../change/edit-until-valid.ts");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const edited =

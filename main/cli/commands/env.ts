@@ -5,7 +5,7 @@ import {
   type RepositoryOptions,
   type SessionOptions,
 } from "../command-options.ts";
-import { type EnvironmentFormat, environmentFormats } from "../environment/environment-text.ts";
+import { type EnvironmentFormat, environmentFormats } from "../environment/formats.ts";
 
 interface EnvOptions extends SessionOptions, RepositoryOptions {
   readonly format: EnvironmentFormat;
@@ -35,7 +35,7 @@ async function env(options: EnvOptions): Promise<void> {
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { readVariables } = await import("../environment/environment.ts");
   const { resolveVariables } = await import("../environment/secrets.ts");
-  const { environmentText } = await import("../environment/environment-text.ts");
+  const { environmentText } = await import("../environment/formats.ts");
   await withSession(options, async ({ client, home }) => {
     const variables = await readVariables(client, await chooseRepository(client, options.repo));
     const text = environmentText(await resolveVariables(variables, home), options.format);

@@ -73,7 +73,7 @@ async function exportValues(options: ExportOptions): Promise<void> {
     }
 
     async function environmentText(): Promise<string> {
-      const { formatEnvironment } = await import("../environment/env-format.ts");
+      const { formatEnvironment } = await import("../environment/formats.ts");
       const { CommandError, exitCodes } = await import("../output/exit-codes.ts");
       const { text: lines, problems } = formatEnvironment(values, await listFields(client));
       if (problems.length === 0) return lines;

@@ -90,7 +90,7 @@ async function readValues(
   names: readonly string[],
   reveal: boolean,
 ): Promise<ReadValues> {
-  const { readConfig } = await import("../connect/read-config.ts");
+  const { readConfig } = await import("../connect/fields.ts");
   const { listFields } = await import("../connect/fields.ts");
   const { pathsIn, refuseMasked } = await import("../output/masking.ts");
   const [only = "", ...more] = names;

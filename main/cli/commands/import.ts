@@ -7,7 +7,6 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { readNamedFile } from "../change/named-file.ts";
-import { warnOfPlainSecrets } from "../change/plain-secrets.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -18,7 +17,8 @@ import {
 } from "../command-options.ts";
 import { type Fields, listFields, showValue } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
-import type { ReadValues } from "../environment/env-format.ts";
+import type { ReadValues } from "../environment/formats.ts";
+import { warnOfPlainSecrets } from "../environment/secret-references.ts";
 import { CommandError, exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
 import { confirm, print, printJson, visible } from "../output/terminal.ts";
@@ -56,11 +56,8 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const repository = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
     const format = options.format ?? formatOfFile(file);
-    const read =
-      format === "env"
-        ? (await import("../environment/env-format.ts")).readEnvironment
-        : (await import("../environment/json-format.ts")).readJson;
-    const wanted = read(content, fields, options.ignoreUnknown === true);
+    const { readEnvironment, readJson } = await import("../environment/formats.ts");
+    const wanted = (format === "env" ? readEnvironment : readJson)(content, fields, options.ignoreUnknown === true);
     const stored = await client.request("config/list", { repo: repository.id, stored: true });
     failOnError(stored);
     const { revision = repository.revision } = stored;

@@ -42,7 +42,7 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { listFields, showValue } = await import("../connect/fields.ts");
   const { printableConfig } = await import("../output/masking.ts");
-  const { readConfig } = await import("../connect/read-config.ts");
+  const { readConfig } = await import("../connect/fields.ts");
   const { forgottenMark } = await import("../change/describe-change.ts");
   const { isTerminal, print, printJson, printTable, style } = await import("../output/terminal.ts");
   await withSession(options, async ({ client }) => {

@@ -9,9 +9,8 @@ import { findWorkTree } from "../../git/git.ts";
 import type { Home } from "../../home/home.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
 import { chooseRepository } from "../connect/repositories.ts";
-import { shellQuoted } from "../environment/shell-quoted.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { describeError } from "../output/messages.ts";
+import { describeError, shellQuoted } from "../output/messages.ts";
 import { confirm, print, printJson, printNote, printTable, showProgress, visible } from "../output/terminal.ts";
 
 interface AddOptions extends SessionOptions, OutputOptions {

@@ -12,7 +12,7 @@ export function addStatusCommand(program: Command): void {
 const maximumNamed = 5;
 
 async function status(options: Omit<SessionOptions, "start"> & OutputOptions): Promise<void> {
-  const { describeRefusals } = await import("../output/refusals.ts");
+  const { describeRefusals } = await import("../output/messages.ts");
   const { withSession } = await import("../connect/session.ts");
   const { print, printJson } = await import("../output/terminal.ts");
   await withSession({ ...options, start: false }, async ({ client }) => {

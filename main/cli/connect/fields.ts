@@ -1,12 +1,14 @@
+import { distance } from "fastest-levenshtein";
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
+import type { Config } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { InexactNumberError, parseExactJson } from "../../../shared/exact-number.ts";
 import type { JsonValue } from "../../../shared/json.ts";
+import type { OperationArguments } from "../../../shared/protocol.ts";
 import { masksAnything, withMasks } from "../../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { maskValue } from "../../../shared/scopes/value-text.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { nearest } from "../output/suggestion.ts";
 
 /** Every field that the key may read, by `<scope>.<field>`. */
 export type Fields = ReadonlyMap<string, FieldSchema>;
@@ -126,4 +128,30 @@ function sameFieldElsewhere(typed: string, fields: Fields): string | undefined {
   const wanted = splitConfigPath(typed)?.field ?? typed;
   for (const path of fields.keys()) if (splitConfigPath(path)?.field === wanted) return path;
   return undefined;
+}
+
+/** The candidate that is most similar to the typed text; undefined if none is similar enough. */
+export function nearest(typed: string, candidates: Iterable<string>): string | undefined {
+  // In a short word, a second difference usually makes it another word.
+  const limit = typed.length < 4 ? 1 : Math.max(2, Math.floor(typed.length / 3));
+  let best: { readonly candidate: string; readonly away: number } | undefined;
+  for (const candidate of candidates) {
+    const away = distance(typed.toLowerCase(), candidate.toLowerCase());
+    if (away <= limit && away < (best?.away ?? Number.POSITIVE_INFINITY)) best = { candidate, away };
+  }
+  return best?.candidate;
+}
+
+/** Values and their revision, so that a caller can refuse to overwrite changes made in between. */
+export interface ReadConfig {
+  readonly config: Config;
+  readonly revision: number;
+}
+
+/** Reads values. Throws RequestError, or CommandError with a suggestion for an unknown field. */
+export async function readConfig(client: RepoconfClient, args: OperationArguments<"config/list">): Promise<ReadConfig> {
+  const reply = await client.request("config/list", args);
+  const [first] = reply.errors;
+  if (first !== undefined) throw await withSuggestion(client, new RequestError(first, reply));
+  return { config: reply.result, revision: reply.revision ?? 0 };
 }

@@ -3,7 +3,7 @@ import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { findWorkTree } from "../../git/git.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { nearest } from "../output/suggestion.ts";
+import { nearest } from "./fields.ts";
 
 /** The repository with this id or name; without one, the repository that contains the current folder. Throws CommandError. */
 export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
@@ -17,7 +17,7 @@ export async function chooseRepository(client: RepoconfClient, named: string | u
 async function unknownFolder(): Promise<CommandError> {
   const { findInTreeFile } = await import("../../check/work-tree-file.ts");
   const { stampOf } = await import("../../files/durable-text-file.ts");
-  const { shellQuoted } = await import("../environment/shell-quoted.ts");
+  const { shellQuoted } = await import("../output/messages.ts");
   const { path, folder } = await findInTreeFile(process.cwd());
   const hasFile = (await stampOf(path)) !== undefined;
   const isRoot = (await findWorkTree(process.cwd()))?.folder === folder;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { describeHolder, waitForLockState } from "../connect/lock-holder.ts";
-import { describeRefusals } from "../output/refusals.ts";
+import { describeRefusals } from "../output/messages.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 export interface DaemonCheck {

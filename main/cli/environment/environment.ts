@@ -4,8 +4,7 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject, type JsonValue } from "../../../shared/json.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
-import { type Fields, listFields, rawValue } from "../connect/fields.ts";
-import { readConfig } from "../connect/read-config.ts";
+import { type Fields, listFields, rawValue, readConfig } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 /** A variable in a repository's environment. */

@@ -11,14 +11,12 @@ import type { Home } from "../../home/home.ts";
 import { type Fields, listFields } from "../connect/fields.ts";
 import { currentRepository } from "../connect/repositories.ts";
 import { homeOf, openSession } from "../connect/session.ts";
-import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { exitProcess } from "../output/exit-process.ts";
-import { describeError } from "../output/messages.ts";
+import { CommandError, exitCodes, exitProcess } from "../output/exit-codes.ts";
+import { describeError, shellQuoted } from "../output/messages.ts";
 import { flushOutput, printValue, visible } from "../output/terminal.ts";
 import { environmentFields, readVariables, UntrustedEnvironmentError } from "./environment.ts";
 import { type HookShell, largestFile } from "./hook-scripts.ts";
 import { resolveVariables } from "./secrets.ts";
-import { shellQuoted } from "./shell-quoted.ts";
 
 /** The environment to load into the shell. */
 interface Loaded {

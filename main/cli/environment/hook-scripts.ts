@@ -6,7 +6,7 @@
  * local variables: a function cannot export a variable that is one of its locals.
  */
 
-import { shellQuoted } from "./shell-quoted.ts";
+import { shellQuoted } from "../output/messages.ts";
 
 /** Bytes of a file that a script compares at each prompt. Comparing larger ones would slow down each prompt noticeably. */
 export const largestFile = 262_144;

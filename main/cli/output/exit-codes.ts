@@ -1,4 +1,5 @@
 import { RepoconfError } from "../../../shared/errors.ts";
+import { foreignDisks } from "../../files/foreign-disks.ts";
 
 /** The exit codes of commands, documented in docs/cli.md. */
 export const exitCodes = {
@@ -51,4 +52,14 @@ export function exitCodeOf(error: unknown): ExitCode {
     default:
       return exitCodes.failed;
   }
+}
+
+/**
+ * Ends this process. Call it when everything is written. A normal exit waits for the threads of Node, so it would never come while a disk
+ * of others does not answer.
+ */
+export function exitProcess(code = process.exitCode): never {
+  if (foreignDisks.hung.length > 0) process.kill(process.pid, "SIGKILL");
+  // Not exit(undefined), which would mean success.
+  process.exit(code ?? exitCodes.done);
 }

@@ -21,3 +21,23 @@ const commandWords: readonly (readonly [RegExp, string])[] = [
 function inCommandWords(message: string): string {
   return commandWords.reduce((text, [words, ours]) => text.replace(words, ours), message);
 }
+
+/** Quotes any text as one word of a POSIX shell, bash or zsh. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** The causes of rejected requests, in words. */
+const causes: { readonly [cause: string]: string } = {
+  host: "with another host name",
+  origin: "from web pages of other sites",
+  page: "from browser tabs of an earlier daemon",
+  key: "without a valid key",
+  limit: "over a limit",
+};
+
+/** The counts of `daemon/status` in words: "2 without a valid key, 1 over a limit"; "" if nothing was rejected. */
+export function describeRefusals(refusals: { readonly [cause: string]: number }): string {
+  const counted = Object.entries(refusals).map(([cause, count]) => `${count} ${causes[cause] ?? `for ${cause}`}`);
+  return counted.join(", ");
+}

@@ -1,7 +1,11 @@
 import { parseEnv } from "node:util";
+import { joinConfigPath } from "../../../shared/config-path.ts";
 import { InexactNumberError } from "../../../shared/exact-number.ts";
-import { type JsonValue, sameJson } from "../../../shared/json.ts";
-import { accepts, type Fields, rawValue, readValue } from "../connect/fields.ts";
+import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
+import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
+import { accepts, type Fields, rawValue, readValue, unknownField } from "../connect/fields.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { shellQuoted } from "../output/messages.ts";
 
 /** Values by `<scope>.<field>`, and sentences about those that could not be read. */
 export interface ReadValues {
@@ -15,7 +19,7 @@ export function variableName(path: string): string {
 }
 
 /** The fields of each variable; several if their names result in the same variable. */
-export function fieldsByVariable(fields: Fields): ReadonlyMap<string, readonly string[]> {
+function fieldsByVariable(fields: Fields): ReadonlyMap<string, readonly string[]> {
   return Map.groupBy(fields.keys(), variableName);
 }
 
@@ -100,8 +104,63 @@ function writeValue(path: string, value: JsonValue, fields: Fields): string | un
 const plainBetweenDoubleQuotes = /^(?:[^"$`\\]|\\[^"$`\\\nn])*$/;
 
 /** Quotes a text so that POSIX shells and parseEnv both read it unchanged; undefined if that is impossible. */
-export function quote(text: string): string | undefined {
+function quote(text: string): string | undefined {
   if (/[\0\r]/.test(text) || !text.isWellFormed()) return undefined;
   if (!text.includes("'")) return `'${text}'`;
   return plainBetweenDoubleQuotes.test(text) ? `"${text}"` : undefined;
+}
+
+/** The output formats of `repoconf env`. */
+export const environmentFormats = ["dotenv", "sh", "fish", "pwsh", "json"] as const;
+export type EnvironmentFormat = (typeof environmentFormats)[number];
+
+/** An environment as text; ends with a newline unless it is empty. Throws CommandError for values that the format cannot express. */
+export function environmentText(variables: { readonly [name: string]: string }, format: EnvironmentFormat): string {
+  if (format === "json") return `${JSON.stringify(variables, null, 2)}\n`;
+  return Object.entries(variables)
+    .map(([name, value]) => `${writers[format](name, value)}\n`)
+    .join("");
+}
+
+const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name: string, value: string) => string } = {
+  dotenv: (name, value) => {
+    const quoted = quote(value);
+    if (quoted !== undefined) return `${name}=${quoted}`;
+    const message = `${name} cannot be written so that all shells and env files read it the same way: it contains an apostrophe together with ", $, \` or \\, or a carriage return. Use --format json instead.`;
+    throw new CommandError(message, exitCodes.refused);
+  },
+  sh: (name, value) => `export ${name}=${shellQuoted(value)}`,
+  fish: (name, value) => `set -gx ${name} '${value.replace(/['\\]/g, "\\$&")}'`,
+  // PowerShell treats typographic apostrophes like plain ones.
+  pwsh: (name, value) => `\${env:${name}} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,
+};
+
+/**
+ * Reads values in the format of `repoconf export`, `{ "svc": { "timeout": 30 } }`, with comments allowed. Unknown fields are problems,
+ * unless ignored. Throws CommandError if the text is not JSON.
+ */
+export function readJson(content: string, fields: Fields, ignoreUnknown: boolean): ReadValues {
+  const values = new Map<string, JsonValue>();
+  const problems: string[] = [];
+  for (const [scope, scopeValues] of Object.entries(parse(content))) {
+    if (!isJsonObject(scopeValues)) {
+      problems.push(`"${scope}" is not a scope with fields. The expected form is { "svc": { "timeout": 30 } }.`);
+      continue;
+    }
+    for (const [field, value] of Object.entries(scopeValues)) {
+      const path = joinConfigPath(scope, field);
+      if (fields.has(path)) values.set(path, value);
+      else if (!ignoreUnknown) problems.push(unknownField(path, fields).message);
+    }
+  }
+  return { values, problems };
+}
+
+function parse(content: string): JsonObject {
+  try {
+    return parseJsonText(content).value;
+  } catch (error) {
+    if (!(error instanceof JsonTextError)) throw error;
+    throw new CommandError(`This cannot be read as JSON: line ${error.line}, column ${error.column}: ${error.message}`);
+  }
 }

@@ -1,9 +1,9 @@
+import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { confirm, print, printNote } from "../output/terminal.ts";
-import { runEditor } from "./run-editor.ts";
 
 /** A text that the user edits. */
 export interface EditedText {
@@ -53,4 +53,30 @@ export async function editUntilValid({ fileName, text, save }: EditedText): Prom
 
 function keptIn(file: string, why: string): CommandError {
   return new CommandError(`${why} Your text is saved in ${file}`, exitCodes.refused);
+}
+
+/** Opens a file in the user's editor (VISUAL, else EDITOR) and waits until it exits. Throws CommandError. */
+async function runEditor(file: string): Promise<void> {
+  const { VISUAL, EDITOR } = process.env;
+  const isWindows = process.platform === "win32";
+  const editor = VISUAL || EDITOR || (isWindows ? "notepad" : "vi");
+  // The variable may contain arguments, such as "code --wait", so a shell parses it, as in git.
+  const child = isWindows
+    ? spawn(`${editor} "${file}"`, { shell: true, stdio: "inherit" })
+    : spawn("sh", ["-c", `${editor} "$@"`, editor, file], { stdio: "inherit" });
+  // While the editor runs, it handles Ctrl+C.
+  const ignore = () => {};
+  process.on("SIGINT", ignore);
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("exit", resolve);
+    });
+    if (code !== 0)
+      throw new CommandError(
+        `The editor (${editor}) failed with ${code ?? "a signal"}, so nothing was saved. To use another editor, set EDITOR.`,
+      );
+  } finally {
+    process.off("SIGINT", ignore);
+  }
 }

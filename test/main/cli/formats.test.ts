@@ -5,7 +5,7 @@ import { parseEnv } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Fields } from "../../../main/cli/connect/fields.ts";
-import { formatEnvironment, readEnvironment, variableName } from "../../../main/cli/environment/env-format.ts";
+import { formatEnvironment, readEnvironment, variableName } from "../../../main/cli/environment/formats.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
