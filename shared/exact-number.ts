@@ -71,12 +71,12 @@ function* inexactNumbers(json: string, from = 0): Generator<{ readonly start: nu
 }
 
 /** Numbers of up to 15 digits without an exponent are exact. */
-const mostExactDigits = 15;
+const maxExactDigits = 15;
 const mayBeInexact = /[\d.]{16}|\d[eE]/;
 
 /** Like `isExactNumber` of a part of a text, but fast for most numbers. */
 export function isExactNumberIn(text: string, start: number, end: number): boolean {
-  let isShort = end - start <= mostExactDigits;
+  let isShort = end - start <= maxExactDigits;
   for (let at = start; isShort && at < end; at++) isShort = !isExponent(text.charCodeAt(at));
   return isShort || isExactNumber(text.slice(start, end));
 }

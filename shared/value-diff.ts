@@ -16,7 +16,7 @@ export type ValueChange = { readonly path: readonly ValueStep[] } & (
 );
 
 /** Lists without names are aligned up to this many differing entries; longer ones are compared index by index. */
-const mostAligned = 10_000;
+const maxAligned = 10_000;
 
 /**
  * The changes that turn one value into the other, in the order of the later one; undefined stands for no value. Objects are
@@ -75,7 +75,7 @@ function* diffLists(before: List, after: List, path: Path, identities: Identitie
   const { sources, staying } =
     names[0] !== undefined && names[1] !== undefined
       ? keepOrder(matched(inMiddle(names[0]), inMiddle(names[1])))
-      : Math.max(old.length, now.length) > mostAligned
+      : Math.max(old.length, now.length) > maxAligned
         ? inPlace(old, now)
         : aligned(old, now, identities);
   const used = new Set(sources);

@@ -104,12 +104,12 @@ export function applyLeadingOptions(program: Command, command: Command): void {
   }
 }
 
-/** A reason may be empty, and what an empty query means is said where it is used. */
+/** An empty reason is valid. The commands with an empty --where report it themselves. */
 const mayBeEmpty: ReadonlySet<string> = new Set(["reason", "where"]);
 
 /**
- * Refuses an option whose value is empty: in a script, a variable is not set, and no option's default, such as all repositories or the
- * owner's key, was meant then. Throws CommandError.
+ * Refuses an option whose value is empty: probably a variable of a script is not set, and then the option's default, such as all
+ * repositories or the owner's key, would be wrong. Throws CommandError.
  */
 export function refuseEmptyOptions(_: Command, command: Command): void {
   for (let one: Command | null = command; one !== null; one = one.parent)

@@ -116,7 +116,7 @@ export class DurableTextFile implements Adapter<string> {
 
   /**
    * The text, or null if there is no file. Throws UnreadableFileError if it is not readable as text, and the system's error if
-   * the process has no file handles left, which says nothing about the file.
+   * the process has no file handles left: then nothing is known about the file.
    */
   async read(): Promise<string | null> {
     const found = await this.#readContent(this.path);
@@ -283,7 +283,7 @@ export class DurableTextFile implements Adapter<string> {
         await retryBlocked(this.#clock, async () => {
           await before.keep?.();
           const { assertUnchanged = () => {} } = before;
-          // Only a version that was checked can later be found changed.
+          // A later change of the replaced file can only be found if its text was compared here.
           const path = before.assertUnchanged === undefined ? undefined : this.#asidePath;
           this.#hasAside ||= path !== undefined;
           await this.#fileSystem.replace(this.#temporaryPath, this.path, assertUnchanged, path);
@@ -322,7 +322,7 @@ export class DurableTextFile implements Adapter<string> {
       if ((await this.read()) !== written) return;
       const replaced = this.#replaced;
       if (before === null) await this.#fileSystem.unlink(this.path);
-      // The very file, so that it keeps the stamp by which a start recognizes it.
+      // Renaming the old file back keeps its stamp, by which a start recognizes it.
       else if (replaced !== undefined && sameStamp(await stampOf(replaced.path), replaced.stamp))
         await this.#fileSystem.rename(replaced.path, this.path);
       else {
@@ -380,7 +380,7 @@ export class DurableTextFile implements Adapter<string> {
     } catch (error) {
       if (systemErrorCode(error) !== "EEXIST") throw error;
     }
-    // A leftover of a crash, or planted by somebody.
+    // A crash left it behind, or another program put it there.
     await this.#removeTemporary();
     return this.#fileSystem.open(this.#temporaryPath, "wx", mode);
   }
@@ -399,7 +399,7 @@ function temporaryName(path: string): string {
   return `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`;
 }
 
-/** Whether there is no such file, or its folder is none any more: `.git` becomes a file when git's folder is moved. */
+/** Whether there is no such file, or its folder is now a file, as `.git` becomes when git's folder is moved. */
 function isAbsent(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(systemErrorCode(error) ?? "");
 }
@@ -437,9 +437,9 @@ export async function moveFile(
 }
 
 /** Bytes of a file that is copied before it is replaced. */
-const mostKeptBytes = 64 * 1024 * 1024;
+const maxKeptBytes = 64 * 1024 * 1024;
 /** How often to copy a file again that changed while it was copied. */
-const mostCopies = 20;
+const maxCopies = 20;
 
 /**
  * Copies a file durably, and again if it changes before the copy is on the disk; never overwrites a file. A link is copied as a
@@ -452,7 +452,7 @@ export async function keepFile(
   fileSystem: FileSystem = realFileSystem,
   clock: Clock = systemClock,
 ): Promise<boolean> {
-  for (let copies = 0; copies < mostCopies; copies++) {
+  for (let copies = 0; copies < maxCopies; copies++) {
     const before = await readAsItIs(from, fileSystem, clock);
     if (before === undefined) return false;
     if (typeof before === "string") await symlink(before, to);
@@ -487,7 +487,7 @@ async function writeCopy(to: string, bytes: Buffer, fileSystem: FileSystem): Pro
 /** A file's content or a link's target; undefined if there is nothing. */
 async function readAsItIs(path: string, fileSystem: FileSystem, clock: Clock): Promise<Buffer | string | undefined> {
   try {
-    const options = { maximumBytes: mostKeptBytes, fileSystem, clock };
+    const options = { maximumBytes: maxKeptBytes, fileSystem, clock };
     return (await readForeignFile(path, options))?.bytes;
   } catch (error) {
     const code = error instanceof UnreadableFileError ? systemErrorCode(error.cause) : undefined;

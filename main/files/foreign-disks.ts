@@ -13,7 +13,7 @@ export class UnreachableDiskError extends UnreadableFileError {
 
 /** Milliseconds after which a disk that has not answered counts as not reachable. */
 export const patience = 2_000;
-/** Milliseconds by which that verdict may be late. If it is later, this process or Node's pool stood still, not only the disk. */
+/** Milliseconds by which the timer may be late. If it is later, this process stood still, and the disk may be fine. */
 const tolerance = 500;
 
 const usePool = promisify(randomBytes);
@@ -27,7 +27,7 @@ interface Disk {
   readonly name: string;
   readonly waiting: WaitingCall[];
   isBusy: boolean;
-  /** Its call has not returned within the time. */
+  /** Its running call has not returned within `patience`. */
   isHung: boolean;
 }
 
@@ -39,7 +39,7 @@ interface Disk {
 export class ForeignDisks {
   readonly #slots: number;
   readonly #diskOf: (folder: string) => string;
-  /** Those with a running or waiting call. */
+  /** The disks with a running or waiting call, by name. */
   readonly #disks = new Map<string, Disk>();
   /** Disks with a waiting call and no running one, in the order in which they get a slot. */
   #ready: Disk[] = [];
@@ -124,7 +124,7 @@ export class ForeignDisks {
     };
   }
 
-  /** No slot is left for the disks that wait for one. */
+  /** Refuses the waiting calls of all disks that wait for a slot, because calls that hang have all of them. */
   #refuseReady(): void {
     for (const { name, waiting } of this.#ready.splice(0)) {
       this.#disks.delete(name);
@@ -171,5 +171,5 @@ function unescapeOctal(point: string): string {
   return point.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
 }
 
-/** Of this process, whose threads they share. */
+/** The only one of this process, because all calls share its threads. */
 export const foreignDisks = new ForeignDisks(Number(process.env["UV_THREADPOOL_SIZE"]) || 4, mountOf);

@@ -15,7 +15,7 @@ export interface ReadOptions {
 
 export interface FileContent {
   readonly bytes: Buffer;
-  /** Of the very file that was read. */
+  /** From the opened file, so they belong to the bytes even if the path has another file by now. */
   readonly stats: Stats;
 }
 
@@ -43,13 +43,13 @@ export async function readForeignText(path: string, options: ReadOptions): Promi
 
 /**
  * Reads a regular file of at most `maximumBytes`, whatever size it reports; null if there is none. Opens nothing that blocks. Throws
- * UnreadableFileError, and the system's error if the process has no file handles left, which says nothing about the file.
+ * UnreadableFileError, and the system's error if the process has no file handles left, because then nothing is known about the file.
  */
 export async function readRegularFile(path: string, options: ReadOptions): Promise<FileContent | null> {
   const { maximumBytes, followsLinks = false, fileSystem = realFileSystem } = options;
   let handle: FileHandle;
   try {
-    // Opening some devices does something.
+    // Opening some devices has an effect, so they are not opened.
     if (followsLinks) assertRegular(await stat(path));
     handle = await fileSystem.open(path, followsLinks ? readFlags & ~noFollow : readFlags);
   } catch (error) {
@@ -104,7 +104,7 @@ function assertRegular(stats: Stats): void {
   if (!stats.isFile()) throw new UnreadableFileError("it is not a regular file");
 }
 
-/** It says nothing about the file. */
+/** Whether the process has no file handles left. Such an error says nothing about the file. */
 function isOutOfHandles(error: unknown): boolean {
   return ["EMFILE", "ENFILE"].includes(systemErrorCode(error) ?? "");
 }

@@ -50,9 +50,9 @@ interface Found {
 }
 
 export interface JsonDocumentOptions extends DurableTextFileOptions {
-  /** Whether the first refresh, too, waits before it believes that the file is missing or broken. */
+  /** Whether the first refresh also reads a missing or broken file again for 250 ms, as later ones do. */
   readonly isExpected?: boolean;
-  /** Asked right before a file is created where none was: whether its folder is still the right one. */
+  /** Called right before a missing file is created. Returns whether its folder is still the right one. */
   mayCreate?(): boolean;
 }
 
@@ -249,7 +249,7 @@ export class JsonDocument {
     try {
       text = await this.#readText();
     } catch (error) {
-      // No file handles left: keep what is known, and a later refresh will find out.
+      // If no file handles are left, keep what is known. A later refresh reads the file.
       if (this.#isRead) return undefined;
       text = new UnreadableFileError(`it cannot be read now (${systemErrorCode(error) ?? String(error)})`);
     }

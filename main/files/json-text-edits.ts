@@ -46,7 +46,7 @@ interface Rewrite {
 const comparedAtOnce = 2_000;
 
 /** How many values to search for the text's indentation: it shows in the first ones or not at all. */
-const mostIndentationSamples = 1_000;
+const maxIndentationSamples = 1_000;
 
 /**
  * The text for `next`, made from the text without its BOM, its root and its current value. `discarded` are the parts of the old
@@ -315,7 +315,7 @@ function spaceBeforeEnd(body: string, object: TextNode): Range {
 
 /** The extra indentation of the first line that is deeper than its parent's line. */
 function detectUnit(body: string, lines: TextLines, root: TextNode): string | undefined {
-  let left = mostIndentationSamples;
+  let left = maxIndentationSamples;
   const detectIn = (node: TextNode): string | undefined => {
     const outer = lines.indentationAt(node.start);
     for (const { start, value } of node.inside()) {

@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** The deepest indentation to copy. It is repeated on every new line, and the result has to fit into a file. */
-const mostBlanks = 1_000;
+const maxBlanks = 1_000;
 
 /** The offsets at which a text's lines begin, found once, because a single line can be as long as the text. */
 export class TextLines {
@@ -31,10 +31,10 @@ export class TextLines {
     return { line: this.#lineOf(offset) + 1, column: offset - this.startOf(offset) + 1 };
   }
 
-  /** The blanks at the start of the line that contains an offset, at most `mostBlanks`. */
+  /** The blanks at the start of the line that contains an offset, at most `maxBlanks`. */
   indentationAt(offset: number): string {
     const start = this.startOf(offset);
-    const line = this.#body.slice(start, start + mostBlanks);
+    const line = this.#body.slice(start, start + maxBlanks);
     return line.slice(0, afterBlanks(line, 0));
   }
 

@@ -42,13 +42,13 @@ function findMemberProblem(body: string): Problem | undefined {
       onObjectProperty: (name, offset) => {
         if (name === "__proto__") report(offset, "a member must not be called __proto__");
         if (names.at(-1)?.has(name))
-          report(offset, `the member ${JSON.stringify(shortened(name, mostOfName))} is a duplicate`);
+          report(offset, `the member ${JSON.stringify(shortened(name, maxOfName))} is a duplicate`);
         names.at(-1)?.add(name);
       },
       onLiteralValue: (value, offset, length, _line, _column, path) => {
         const text = body.slice(offset, offset + length);
         if (typeof value !== "number" || isExactNumber(text)) return;
-        const place = shortened(path().join("."), mostOfName);
+        const place = shortened(path().join("."), maxOfName);
         report(offset, `${place === "" ? "the number" : `the number at ${place}`} ${inexactNumberMessage(text)}`);
       },
     }),
@@ -57,7 +57,7 @@ function findMemberProblem(body: string): Problem | undefined {
 }
 
 /** Characters of a name that a message quotes. */
-const mostOfName = 80;
+const maxOfName = 80;
 
 /** Thrown to stop a walk early. */
 class FoundError extends Error {}

@@ -63,7 +63,7 @@ const markName = /^repoconf-home\.[0-9a-f]{12}$/;
 /** Bytes of a mark, which is one path. */
 const markBytes = 16 * 1024;
 /** Each home leaves one mark. */
-const mostMarks = 100;
+const maxMarks = 100;
 /** Bytes of a repository's file in a home that only points to the work tree. */
 const pointerBytes = 1024 * 1024;
 
@@ -137,7 +137,7 @@ async function readMark(path: string): Promise<string> {
 }
 
 async function readMarks(gitFolder: string): Promise<{ readonly path: string; readonly pointer: string }[]> {
-  const names = (await namesIn(gitFolder, markName)).slice(0, mostMarks);
+  const names = (await namesIn(gitFolder, markName)).slice(0, maxMarks);
   const paths = names.map(name => join(gitFolder, name));
   return Promise.all(paths.map(async path => ({ path, pointer: await readMark(path) })));
 }

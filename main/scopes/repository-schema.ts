@@ -21,7 +21,7 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
   const properties: { [scope: string]: JsonValue } = {};
   for (const { name, schema, renamed } of scopes) {
     const { $schema: _, ...rest } = schema;
-    // An object of JSON, as a scope's file has it.
+    // It was read from a scope's file, so it is a JSON object.
     const whole = rest as JsonObject;
     const resources = await runInParts(SchemaResources.reading(whole));
     await nextTurn();

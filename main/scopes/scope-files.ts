@@ -14,7 +14,7 @@ import { runInParts } from "../time/turns.ts";
 import { repositorySchemaText } from "./repository-schema.ts";
 import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
 
-/** The file name of a scope is its name and this. */
+/** The end of a scope's file name, after the scope's name. */
 export const scopeFileEnding = ".schema.json";
 
 /** The scopes that people add: `scopes/<scope>.schema.json` in the home, applied while the daemon runs. */

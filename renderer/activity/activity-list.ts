@@ -10,11 +10,11 @@ import { messageOf, notify } from "../state/notices.ts";
 import { findField, findRepository, screenStore } from "../state/store.ts";
 
 /** The maximum of consecutive empty pages requested, of up to 2,000 revisions each. */
-const mostPages = 5;
+const maxPages = 5;
 /** Milliseconds during which new changes are collected. */
 const freshDelay = 100;
 /** The maximum of entries shown as new ones arrive; beyond it, the list is loaded again. */
-const mostShown = 500;
+const maxShown = 500;
 
 export interface Activity {
   /** Newest first; undefined: not loaded yet. */
@@ -34,7 +34,7 @@ export function createActivityList(query: string, pageSize: number) {
   const load = async (from?: string) => {
     try {
       let after = from;
-      for (let page = 1; page <= mostPages; page += 1) {
+      for (let page = 1; page <= maxPages; page += 1) {
         const args = { query, limit: pageSize, ...(after !== undefined && { after }) };
         const { result, errors, next } = await daemon().request("history/search", args);
         store.setState(before =>
@@ -60,7 +60,7 @@ export function createActivityList(query: string, pageSize: number) {
     store.setState(({ entries = [], fresh }) => {
       const known = new Set([...fresh, ...entries].map(keyOf));
       const found = foundOf(query, changes).filter(entry => !known.has(keyOf(entry)));
-      return found.length === 0 ? {} : { fresh: [...found.toReversed(), ...fresh].slice(0, mostShown) };
+      return found.length === 0 ? {} : { fresh: [...found.toReversed(), ...fresh].slice(0, maxShown) };
     });
 
   return {
@@ -70,7 +70,7 @@ export function createActivityList(query: string, pageSize: number) {
     /** Shows the new changes. */
     showFresh: () => {
       const { entries = [], fresh } = store.getState();
-      if (fresh.length + entries.length <= mostShown) store.setState({ entries: [...fresh, ...entries], fresh: [] });
+      if (fresh.length + entries.length <= maxShown) store.setState({ entries: [...fresh, ...entries], fresh: [] });
       else {
         store.setState({ fresh: [] });
         void load();

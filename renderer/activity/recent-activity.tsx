@@ -8,15 +8,15 @@ import { useActivity } from "./use-activity.ts";
 const query = "since:24h";
 /** Large enough to contain most batches as a whole. */
 const pageSize = 50;
-const mostShown = 5;
+const maxShown = 5;
 /** The maximum of fields named per change. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** The newest changes of the last day, one line each. */
 export function RecentActivity() {
   const { entries, fresh, next } = useActivity(query, pageSize);
   if (entries === undefined) return <p className="hint">Reading…</p>;
-  const groups = grouped({ entries: [...fresh, ...entries], next }).slice(0, mostShown);
+  const groups = grouped({ entries: [...fresh, ...entries], next }).slice(0, maxShown);
   if (groups.length === 0) return <p className="hint">Nothing has changed since yesterday.</p>;
   return (
     <>
@@ -39,7 +39,7 @@ function Recent({ group }: { readonly group: Group }) {
   const name = useScreen(state => nameOfRepository(state, first.repo));
   const isOfOne = !isOpen && rest.every(({ repo }) => repo === first.repo);
   const fields = [...new Set([first, ...rest].flatMap(fieldsChanged))];
-  const named = fields.slice(0, mostNamed).join(", ");
+  const named = fields.slice(0, maxNamed).join(", ");
   return (
     <li>
       {isOfOne ? (
@@ -51,7 +51,7 @@ function Recent({ group }: { readonly group: Group }) {
           {countRepositories(group)}
         </a>
       )}
-      <code>{fields.length > mostNamed ? `${named} and ${fields.length - mostNamed} more` : named}</code>
+      <code>{fields.length > maxNamed ? `${named} and ${fields.length - maxNamed} more` : named}</code>
       <EntryFacts entry={first} />
     </li>
   );

@@ -13,9 +13,9 @@ import { FirstOnes } from "./first-ones.tsx";
 import { RepositoryLinks } from "./repository-links.tsx";
 
 /** The maximum of different changes, lines per change, and reasons shown. */
-const mostShown = 20;
+const maxShown = 20;
 /** The maximum of reasons in the notice behind the dialog. */
-const mostReasons = 3;
+const maxReasons = 3;
 
 interface RevertBatchDialogProps {
   readonly batch: string;
@@ -61,20 +61,20 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
       <form className="review" onSubmit={event => void revert(event)}>
         {preview === undefined && problem === undefined && <p className="hint">Checking what it would change…</p>}
         {preview !== undefined && count === 0 && <p>Nothing left to revert.</p>}
-        <FirstOnes most={mostShown} what="different changes">
+        <FirstOnes most={maxShown} what="different changes">
           {(preview?.parts ?? []).map(({ repositories: some, changes }) => (
             <section key={some[0]}>
               <h3>
                 <RepositoryLinks repositories={some} />
               </h3>
-              <DiffTable changes={changes} most={mostShown} />
+              <DiffTable changes={changes} most={maxShown} />
             </section>
           ))}
         </FirstOnes>
         {preview !== undefined && preview.left.length > 0 && (
           <section aria-labelledby="batch-left">
             <h3 id="batch-left">Not changed</h3>
-            <FirstOnes most={mostShown} what="fields that are not changed">
+            <FirstOnes most={maxShown} what="fields that are not changed">
               {preview.left.map(one => (
                 <p key={`${one.repo} ${one.field ?? ""}`}>{describeLeft(one, { repositories })}</p>
               ))}
@@ -109,7 +109,7 @@ function notifyUndone({ restored, left }: UndoneBatch, begun: string): void {
   const state = screenStore.getState();
   const count = new Set(restored.map(({ repo }) => repo)).size;
   const done = `Reverted in ${count === 1 ? "1 repository" : `${count} repositories`}.`;
-  const reasons = left.slice(0, mostReasons).map(one => describeLeft(one, state));
+  const reasons = left.slice(0, maxReasons).map(one => describeLeft(one, state));
   const more = left.length > reasons.length ? ` And ${left.length - reasons.length} more.` : "";
   const kept = left.length === 0 ? "" : ` Not changed: ${reasons.join(" ")}${more}`;
   notify(left.length === 0 ? "done" : "problem", `${done}${kept}`, "revert");

@@ -3,7 +3,7 @@ import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover, Text } f
 import { useScreen } from "../state/store.ts";
 
 /** The maximum of repositories listed at once; typing finds the others. */
-const mostListed = 200;
+const maxListed = 200;
 
 interface Option {
   readonly id: string;
@@ -43,7 +43,7 @@ export function RepositoryChoice({ chosen, others, isNext, onChoose }: Repositor
     const searched = `${name}\n${place}\n${id}`.toLowerCase();
     return words.every(word => searched.includes(word));
   });
-  const listed = matching.slice(0, mostListed);
+  const listed = matching.slice(0, maxListed);
   // The chosen one is always listed: the text returns to its name if nothing else is chosen.
   if (current !== undefined && !listed.includes(current)) listed.push(current);
   return (
@@ -81,9 +81,9 @@ export function RepositoryChoice({ chosen, others, isNext, onChoose }: Repositor
               </ListBoxItem>
             )}
           </ListBox>
-          {matching.length > mostListed && (
+          {matching.length > maxListed && (
             <p className="option hint">
-              and {(matching.length - mostListed).toLocaleString("en")} more: type to find one
+              and {(matching.length - maxListed).toLocaleString("en")} more: type to find one
             </p>
           )}
         </section>

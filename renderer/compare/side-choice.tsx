@@ -9,7 +9,7 @@ import { findRepository, useScreen } from "../state/store.ts";
 import { RepositoryChoice } from "./repository-choice.tsx";
 
 /** The maximum of revisions to choose from, newest first; older ones can be chosen in the history. */
-const mostRevisions = 100;
+const maxRevisions = 100;
 
 const defaults = textOfSide({ kind: "defaults" });
 const others = [{ id: defaults, name: "The defaults" }];
@@ -94,7 +94,7 @@ function useRevisions(repo: string, newest: number | undefined): readonly Histor
     if (newest === undefined || !connected) return;
     let isWanted = true;
     daemon()
-      .run("history/list", { repo, limit: mostRevisions })
+      .run("history/list", { repo, limit: maxRevisions })
       .then(
         entries => isWanted && setFound({ repo, entries }),
         // Without revisions the current values can still be compared, and the history shows the problem.

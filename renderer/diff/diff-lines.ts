@@ -56,7 +56,7 @@ export function changesBetween(before: Config, after: Config, scopes: readonly S
 }
 
 /** The maximum of lines counted beyond the shown ones. */
-const mostCounted = 1_000;
+const maxCounted = 1_000;
 
 /** The first `most` lines of a field's change, at least one, and a text with the number of further lines; undefined: none. */
 export function diffLines(
@@ -68,10 +68,10 @@ export function diffLines(
   for (const leaf of leavesOf(change)) {
     if (count === 0 || count < most) lines.push(lineOf(change, leaf, count === 0));
     count += 1;
-    if (count - lines.length > mostCounted) break;
+    if (count - lines.length > maxCounted) break;
   }
   const more = count - lines.length;
-  const said = (more > mostCounted ? "more than " : "") + Math.min(more, mostCounted).toLocaleString("en");
+  const said = (more > maxCounted ? "more than " : "") + Math.min(more, maxCounted).toLocaleString("en");
   return { lines, more: more === 0 ? undefined : `and ${said} more` };
 }
 

@@ -6,7 +6,7 @@ import { mask, showJson } from "../page/show-json.ts";
 import { type DiffLine, isUnchanged } from "./diff-lines.ts";
 
 /** The maximum of shown characters of a value. */
-const mostCharacters = 2_000;
+const maxCharacters = 2_000;
 
 /** The names of two compared sides that are not versions of one thing. */
 export interface SideNames {
@@ -79,7 +79,7 @@ function MaskedValue({
 }
 
 function textOf(value: JsonValue, schema: ValueSchema): string {
-  return shortened(showJson(value, schema), mostCharacters);
+  return shortened(showJson(value, schema), maxCharacters);
 }
 
 /** An empty list or object has nothing to mask. */

@@ -33,14 +33,14 @@ export function limitsText(schema: ValueSchema): string | undefined {
     case "boolean":
       return "On or off";
     case "array":
-      return `A list${mostText(schema["maxItems"])}`;
+      return `A list${maxText(schema["maxItems"])}`;
     case "object":
-      return isJsonObject(schema["properties"]) ? undefined : `Named entries${mostText(schema["maxProperties"])}`;
+      return isJsonObject(schema["properties"]) ? undefined : `Named entries${maxText(schema["maxProperties"])}`;
     default:
       return undefined;
   }
 }
 
-function mostText(most: unknown): string {
+function maxText(most: unknown): string {
   return typeof most === "number" ? ` of at most ${most.toLocaleString("en")} entries` : "";
 }

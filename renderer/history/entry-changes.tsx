@@ -6,7 +6,7 @@ import { unknownSchema } from "../page/show-json.ts";
 import { findField, type ScopeEntry, useScreen } from "../state/store.ts";
 
 /** The maximum of lines per entry, because many entries are listed; "Compare" shows more of each. */
-const mostLines = 20;
+const maxLines = 20;
 
 /** What one revision changed. */
 export function EntryChanges({ entry }: { readonly entry: HistoryEntry }) {
@@ -15,7 +15,7 @@ export function EntryChanges({ entry }: { readonly entry: HistoryEntry }) {
   if (entry.source === "forget")
     return <p className="hint">The older values of {entry.field} were made to be forgotten.</p>;
   if (changes.length === 0) return <p className="hint">No value was stored yet.</p>;
-  return <DiffTable changes={changes} most={mostLines} />;
+  return <DiffTable changes={changes} most={maxLines} />;
 }
 
 function changesOf(entry: HistoryEntry, scopes: readonly ScopeEntry[]): FieldChange[] {

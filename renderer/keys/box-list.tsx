@@ -4,7 +4,7 @@ import { Failure } from "../fields/problems.tsx";
 /** Fewer boxes than this need no filter. */
 const fewBoxes = 10;
 /** The maximum of boxes shown at once; the filter finds more. */
-const mostShown = 200;
+const maxShown = 200;
 
 export interface Box {
   readonly id: string;
@@ -36,7 +36,7 @@ export function BoxList({ legend, ofWhat, boxes, problem, children, onToggle }: 
   const found = boxes.filter(
     ({ level, name, id }) => level === 0 || words.every(word => `${name}\n${id}`.toLowerCase().includes(word)),
   );
-  const shown = found.slice(0, mostShown);
+  const shown = found.slice(0, maxShown);
   const inTabOrder = shown.some(({ id }) => id === active) ? active : shown[0]?.id;
   const move = (event: KeyboardEvent) => {
     const inputs = [...(list.current?.querySelectorAll("input") ?? [])];

@@ -1,10 +1,10 @@
 import type { Grant, Grants } from "../../shared/grants.ts";
 
 /** The maximum of names in a sentence; the rest is counted. */
-const mostNames = 3;
+const maxNames = 3;
 
 /** What a key may do, in a short sentence: "Read svc.timeout in shop and store". */
-export function describeGrants(grants: Grants, nameOf: (repo: string) => string, most = mostNames): string {
+export function describeGrants(grants: Grants, nameOf: (repo: string) => string, most = maxNames): string {
   if (grants.length === 0) return "Nothing";
   const described = grants.slice(0, most).map(grant => describeGrant(grant, nameOf, most));
   return [...described, ...(grants.length > most ? [`and ${grants.length - most} more`] : [])].join("; ");

@@ -6,7 +6,7 @@ import { findField, type ScopeEntry } from "../state/store.ts";
 import { covers, pathsOf } from "./field-patterns.ts";
 
 /** The maximum of repositories whose fields are listed; the others are only counted. */
-const mostListed = 10;
+const maxListed = 10;
 
 export interface SeenField {
   /** `<scope>.<field>` */
@@ -52,7 +52,7 @@ export function seenBy(grants: Grants, covered: readonly RepositoryEntry[], scop
     listed:
       readable.length === 0
         ? []
-        : covered.slice(0, mostListed).map(repository => ({ repository, fields: fieldsIn(repository.id) })),
+        : covered.slice(0, maxListed).map(repository => ({ repository, fields: fieldsIn(repository.id) })),
     idle: grants
       .flatMap(({ fields }) => fields)
       .filter(pattern => pattern !== "*" && !paths.some(path => covers([pattern], path))),

@@ -7,7 +7,7 @@ import { orDefault, type ScreenState } from "../state/store.ts";
 import type { CellOf } from "./use-cells.ts";
 
 /** The maximum of characters of a value in the page, more than fit into its cell. */
-const mostCharacters = 120;
+const maxCharacters = 120;
 
 /** A column. */
 export interface GridField extends MatrixField {
@@ -63,5 +63,5 @@ export function cellView(repo: string, field: GridField, cellOf: CellOf, pending
 
 /** A short form of a value; dots if it is masked. */
 export function textOfValue(value: JsonValue | undefined, schema: ValueSchema): string {
-  return schema["x-masked"] === true ? mask : shortened(showJson(value, schema), mostCharacters);
+  return schema["x-masked"] === true ? mask : shortened(showJson(value, schema), maxCharacters);
 }

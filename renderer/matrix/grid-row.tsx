@@ -34,7 +34,7 @@ export function GridHead({ fields, columns }: ColumnsProps) {
             >
               <strong>{one.schema.title ?? one.name}</strong>
               <code>{one.field}</code>
-              <span className="hint">{mostText(one)}</span>
+              <span className="hint">{maxText(one)}</span>
             </Part>
           )
         );
@@ -43,7 +43,7 @@ export function GridHead({ fields, columns }: ColumnsProps) {
   );
 }
 
-function mostText({ schema, of, count, value, like }: GridField): string {
+function maxText({ schema, of, count, value, like }: GridField): string {
   if (count === undefined) return "masked";
   return `${like === undefined ? textOfValue(value, schema) : "a long value"}: ${count} of ${of}`;
 }

@@ -10,7 +10,7 @@ import { nameOfRepository, useScreen } from "../state/store.ts";
 import { mask, showJson } from "./show-json.ts";
 
 /** The maximum of listed repositories; the matrix shows the rest. */
-const mostListed = 10;
+const maxListed = 10;
 
 interface OtherRepositoriesProps {
   readonly repo: string;
@@ -38,7 +38,7 @@ export function OtherRepositories({ repo, scope, field, schema }: OtherRepositor
     try {
       const matrix = await daemon().matrix(`field:${path} modified`);
       const ids = matrix.repositories.filter(id => id !== repo);
-      const rows = await daemon().cells(ids.slice(0, mostListed), [path]);
+      const rows = await daemon().cells(ids.slice(0, maxListed), [path]);
       setFound({ stored: rows.map(({ repo: id, config }) => ({ id, config })), others: ids.length });
     } catch (error) {
       notify("problem", messageOf(error), path);

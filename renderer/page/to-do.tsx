@@ -9,7 +9,7 @@ import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScre
 import { WaitingValue } from "./waiting-value.tsx";
 
 /** The maximum shown of each kind. */
-const mostShown = 20;
+const maxShown = 20;
 
 /** What needs the person's attention: where each item is, and what can be done about it. */
 export function ToDo({ repositories }: { readonly repositories: readonly RepositoryEntry[] }) {
@@ -116,8 +116,8 @@ function Section({ title, action, children }: SectionProps) {
   return (
     <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
-      <ul className="overview-list">{children.slice(0, mostShown)}</ul>
-      {children.length > mostShown && <p className="hint">And {children.length - mostShown} more.</p>}
+      <ul className="overview-list">{children.slice(0, maxShown)}</ul>
+      {children.length > maxShown && <p className="hint">And {children.length - maxShown} more.</p>}
       {action}
     </section>
   );

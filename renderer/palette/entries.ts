@@ -26,9 +26,9 @@ export interface Entry<Action extends Command> {
 /** An entry that leads to a place or starts a search. */
 type PlaceEntry = Entry<never>;
 
-export const mostEntries = 50;
+export const maxEntries = 50;
 /** The maximum of repositories that match the first word and whose fields are searched for the rest. */
-const mostNamed = 8;
+const maxNamed = 8;
 
 /** The part of the screen's state that is needed. */
 interface EntriesState {
@@ -41,7 +41,7 @@ interface EntriesState {
 /**
  * Prepares what does not depend on the query, such as the names of many repositories.
  * @param actions The applicable actions.
- * @returns The entries for a query, best first, at most `mostEntries`. Without a query: recent places, then commands.
+ * @returns The entries for a query, best first, at most `maxEntries`. Without a query: recent places, then commands.
  */
 export function entriesIn<Action extends Command>(
   state: EntriesState,
@@ -56,17 +56,17 @@ export function entriesIn<Action extends Command>(
     const query = typed.trim();
     const fieldsShown = shown === undefined ? [] : fieldsOf(shown, state.scopes);
     if (query === "")
-      return [...new Set([...recentEntries(state, always), ...always, ...fieldsShown])].slice(0, mostEntries);
+      return [...new Set([...recentEntries(state, always), ...always, ...fieldsShown])].slice(0, maxEntries);
     const [first = "", ...more] = query.split(/\s+/);
-    const named = more.length === 0 ? [] : fuzzysort.go(first, names, { limit: mostNamed }).map(({ obj }) => obj);
+    const named = more.length === 0 ? [] : fuzzysort.go(first, names, { limit: maxNamed }).map(({ obj }) => obj);
     const fields = named.filter(({ id }) => id !== shown?.id).flatMap(repo => fieldsOf(repo, state.scopes));
-    const limit = mostEntries;
+    const limit = maxEntries;
     const found = [
       ...fuzzysort.go(query, [...always, ...fieldsShown, ...fields], { keys: ["title", "detail"], limit }),
       ...fuzzysort.go(query, names, { limit }).map(({ score, obj }) => ({ score, obj: entryOfRepository(obj) })),
     ];
     const ranked = found.toSorted((one, other) => other.score - one.score).map(({ obj }) => obj);
-    return [...ranked.slice(0, mostEntries - 1), searchFor(query)];
+    return [...ranked.slice(0, maxEntries - 1), searchFor(query)];
   };
 }
 

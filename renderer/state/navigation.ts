@@ -7,9 +7,9 @@ import { screenStore } from "./store.ts";
 const searchDelay = 150;
 const searchLimit = 300;
 /** The maximum of repositories whose values are loaded because they contain a match. */
-const mostOpenedBySearch = 50;
+const maxOpenedBySearch = 50;
 /** The maximum of recent places remembered in this window. */
-const mostRecent = 9;
+const maxRecent = 9;
 let searchTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Goes to a place; Back returns. */
@@ -32,7 +32,7 @@ export function followAddress(): void {
   const place = placeAt(location.hash);
   screenStore.setState(({ recent }) => {
     const others = recent.filter(one => pageKeyOf(one) !== pageKeyOf(place) && one.page !== "unknown");
-    return { place, recent: [place, ...others].slice(0, mostRecent) };
+    return { place, recent: [place, ...others].slice(0, maxRecent) };
   });
 }
 
@@ -106,7 +106,7 @@ async function fetchHits(query: string, after?: string): Promise<void> {
     const hits = result ?? [];
     const repositories = new Set(hits.filter(hit => hit.field).map(({ repo }) => repo));
     // For the other repositories, the hits themselves contain the values.
-    await Promise.all([...repositories].slice(0, mostOpenedBySearch).map(repo => openRepository(repo)));
+    await Promise.all([...repositories].slice(0, maxOpenedBySearch).map(repo => openRepository(repo)));
     if (!isWanted()) return;
     screenStore.setState(({ found }) => ({
       found: {

@@ -9,7 +9,7 @@ import { newBatch, rememberSaved, stepTime } from "./undo.ts";
 import { unreadMessage, unreadPlaces } from "./unread-text.ts";
 
 /** How often a save is retried if the repository changed in the meantime. */
-const mostTries = 3;
+const maxTries = 3;
 
 /** The result for one repository's edits: saved, or the reason why not. */
 type Outcome =
@@ -99,7 +99,7 @@ async function saveRepository(
       const isConflict = reply.errors.some(({ code }) => code === 1104);
       if (!isConflict) return { repo, problem: refuse(repo, reply.errors) };
       await openRepository(repo, true);
-      if (tries >= mostTries) return { repo, problem: inConflict };
+      if (tries >= maxTries) return { repo, problem: inConflict };
     }
   } catch (error) {
     return { repo, problem: messageOf(error) };

@@ -72,7 +72,7 @@ export function sinceOfBatch(time: string): string {
 }
 
 /** How often to retry a repository that changed in between. */
-const mostTries = 3;
+const maxTries = 3;
 
 /** The reason given for a field that now has another value. */
 export const changedSince = "It has changed since.";
@@ -176,7 +176,7 @@ async function undoEntry(
     const current = now.revision === undefined ? {} : { revision: now.revision };
     const reply = await client.request("history/restore", { ...options, ...current, repo, to: revision - 1, fields });
     // The repository changed in between: check again.
-    if (reply.errors.some(({ code }) => code === 1104) && tries < mostTries) continue;
+    if (reply.errors.some(({ code }) => code === 1104) && tries < maxTries) continue;
     for (const { field, message } of reply.errors) left.push({ repo, message, ...(field !== undefined && { field }) });
     return { restored: reply.result, left };
   }

@@ -118,6 +118,9 @@ describe("scopes that a work tree brings, on the command line", () => {
     expect((await home.run(["get", "build.jobs"], { folder })).code).toBe(3);
     const shown = await home.run(["trust"], { folder });
     expect(shown).toMatchObject({ code: 1, output: expect.stringContaining('"description": "One."') });
+    expect(shown.output).toMatch(
+      /This scope is not used until you accept it, on a terminal: repoconf trust --repo \S+\n/,
+    );
     const [offered] = await offeredIn(home, folder);
     expect(offered).toMatchObject({ scope: "build", serving: null });
     const file = join(folder, ".repoconf/scopes/build.schema.json");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { entriesIn, mostEntries } from "../../renderer/palette/entries.ts";
+import { entriesIn, maxEntries } from "../../renderer/palette/entries.ts";
 import { placeAt } from "../../renderer/state/place.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
@@ -338,7 +338,7 @@ test("the palette's list stays short with 10,000 repositories, and still finds a
     [],
   );
   for (const query of ["", "s", "service", "service 9", "e"])
-    expect(find(query).length).toBeLessThanOrEqual(mostEntries);
+    expect(find(query).length).toBeLessThanOrEqual(maxEntries);
   expect(find("service").at(-1)?.target).toEqual({ query: "service" });
   expect(find("service-9999 timeout")[0]?.target).toEqual({ place: placeAt("#/repo/r9999/svc.timeout") });
   expect(find("timeout")[0]?.target).toEqual({ place: placeAt("#/repo/r5/svc.timeout") });

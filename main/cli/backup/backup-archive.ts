@@ -212,7 +212,7 @@ async function* filesOf(home: Home, folder: (typeof folders)[number], leftOut: s
  */
 async function* repositoriesWithJournals(home: Home, saved: Set<string>, leftOut: string[]): AsyncGenerator<NamedFile> {
   const journals = await listJournals(home);
-  // Only to add other files to `leftOut`.
+  // Called only because it adds other files to `leftOut`.
   await namesIn(home, "journal", leftOut);
   for (const name of await namesIn(home, "repos", leftOut)) {
     const id = basename(name, ".json");
@@ -315,7 +315,7 @@ function parseManifest(text: string | undefined, file: string): { format: number
     const { format, createdAt } = parseJsonText(text ?? "").value;
     if (typeof format === "number" && typeof createdAt === "string") return { format, createdAt };
   } catch {
-    // Reported below.
+    // The error below reports it.
   }
   throw new CommandError(`${file} is not a Repoconf backup: it has no readable ${manifestName}.`);
 }

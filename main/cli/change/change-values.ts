@@ -75,7 +75,7 @@ export async function changeValues(
       return throwRefusal(client, preview.reply);
     }
     if (preview.count > 1) await confirmChange(preview.lines, `Change these ${preview.count} repositories?`);
-    // Nobody agreed to anything else than what was shown.
+    // The set is refused if a repository has changed since, because the user agreed only to what was shown.
     ({ revisions } = preview);
   }
   const reply = await send(revisions && { revision: revisions });
@@ -128,7 +128,7 @@ async function chooseRepositories(
     return [...new Map(named.map(entry => [entry.id, entry])).values()];
   }
   if (repo !== undefined) throw new CommandError("Use either --repo or --where, not both.", exitCodes.usage);
-  // A query without conditions finds everything, which nobody means who writes --where "$UNSET".
+  // A query without conditions finds everything. It is probably a mistake, such as --where "$UNSET".
   if (parseQuery(where, Date.now()).length === 0)
     throw new CommandError(
       "The query of --where is empty: perhaps a variable is not set. For all repositories: --where 'repo:*'",

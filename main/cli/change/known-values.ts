@@ -47,7 +47,7 @@ export async function knownValues(
   return typed(accepts(at, "null") ? [...flags, null] : flags, at, isJson);
 }
 
-/** Without the values that would be read as others after `=`, or refused. */
+/** As texts to type after `=`. Values that would be read as other values there, or refused, are left out. */
 function typed(values: readonly JsonValue[], schema: PlainSchema | undefined, isJson: boolean): string[] {
   if (isJson) return values.map(value => JSON.stringify(value));
   const isClear = (value: JsonValue) => !isUnclearNull(rawValue(value), schema);

@@ -3,7 +3,7 @@ import { limits } from "../../../shared/limits.ts";
 import { readForeignFile } from "../../files/foreign-file.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
-/** Of this command itself, such as /dev/fd/63 for `<(COMMAND)`, so that a pipe is meant. */
+/** A file that this process has open, such as /dev/fd/63 for `<(COMMAND)`. It may be a pipe, which `readForeignFile` refuses. */
 const ownDescriptor = /^\/(?:dev|proc\/self)\/(?:fd\/\d+|stdin)$/;
 
 /** The text of a file that the user named, perhaps in a work tree that others wrote. Links are followed. Throws CommandError. */

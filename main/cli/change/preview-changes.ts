@@ -30,7 +30,7 @@ export interface PreviewRequest {
   tryOut(revisions: Preview["revisions"]): Promise<Preview["reply"]>;
 }
 
-/** Requests at a time. */
+/** The number of requests that run at once. */
 const readWidth = 16;
 
 /** Compares what is stored now with what would be. Throws RequestError if nothing can be read. */

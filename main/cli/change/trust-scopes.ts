@@ -24,7 +24,7 @@ import { showDifference } from "./show-difference.ts";
 /** An offered scope, and the values that it would make commands or environment variables. */
 export interface ReviewedScope extends OfferedScope {
   readonly effects: readonly PreviewedEffect[];
-  /** Of the parsed schema and these effects: what a person accepts. */
+  /** The hash of what a person accepts: the parsed schema and these effects. */
   readonly hash: string;
 }
 
@@ -42,7 +42,7 @@ export async function reviewScope(client: RepoconfClient, one: OfferedScope): Pr
 
 /** The schema with only the fields that run as commands and those that they refer to: it may be larger than a message. */
 function withCommands(schema: JsonObject): JsonObject {
-  // Compiled before, so it has this shape.
+  // The schema was compiled before, so it has this shape.
   const fields = Object.entries(schema["properties"] as unknown as ScopeSchema["properties"]);
   const commands = fields.filter(([, field]) => runsAsCommand(field));
   const targets = commands.map(([, field]) => field["x-keyOf"]);
@@ -64,17 +64,18 @@ export function scopeAsJson({ scope, file, value, hash, serving, effects }: Revi
   return { scope, file, hash, value, serving, effects: shown };
 }
 
-/** Shows each scope and asks whether to accept it. Returns how many were not accepted. */
+/** Shows each scope of a repository and asks whether to accept it. Returns how many were not accepted. */
 export async function askForScopes(
   client: RepoconfClient,
   home: Home,
   offered: readonly ReviewedScope[],
+  repo: string,
 ): Promise<number> {
   let left = 0;
   for (const one of offered) if (!(await askForScope(client, home, one))) left += 1;
   if (left > 0)
     print(
-      `${left === 1 ? "This scope is" : `${left} scopes are`} not used until you accept ${left === 1 ? "it" : "them"}.`,
+      `${left === 1 ? "This scope is" : `${left} scopes are`} not used until you accept ${left === 1 ? "it" : "them"}, on a terminal: repoconf trust --repo ${repo}`,
     );
   return left;
 }
@@ -98,15 +99,15 @@ async function askForScope(client: RepoconfClient, home: Home, one: ReviewedScop
 }
 
 /** The number of repositories to name for one value. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 /** Shows what a scope would run or put into the environment, in full: nobody should accept a rule without the values that it is for. */
 async function showEffects(client: RepoconfClient, effects: readonly PreviewedEffect[]): Promise<void> {
   if (effects.length === 0) return;
   const names = new Map((await client.repositories()).map(({ id, name }) => [id, name]));
   const listed = (ids: readonly string[]) => {
-    const named = ids.slice(0, mostNamed).map(id => names.get(id) ?? id);
-    const more = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : "";
+    const named = ids.slice(0, maxNamed).map(id => names.get(id) ?? id);
+    const more = ids.length > maxNamed ? ` and ${ids.length - maxNamed} more` : "";
     return ids.length === 0 ? "no repository so far" : `${named.join(", ")}${more}`;
   };
   print(style("bold", "With this scope:"));

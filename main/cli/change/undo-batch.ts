@@ -11,7 +11,7 @@ import { describeAuthor, showDifference } from "./describe-change.ts";
 import { confirmChange, labels } from "./preview-changes.ts";
 
 export interface UndoOptions extends ChangeCommandOptions {
-  /** True without an id. */
+  /** The id; true if --batch was given without one. */
   readonly batch?: string | true;
   readonly yes?: boolean;
 }

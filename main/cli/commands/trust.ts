@@ -66,7 +66,7 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
         takenScopes = taken.map(asJson);
       } else if (options.json) return printAll(scopes.map(asJson), all);
       else {
-        if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
+        if ((await askForScopes(client, home, scopes, id)) > 0) process.exitCode = exitCodes.failed;
         // A new scope may have untrusted values.
         all = await client.run("trust/list", { repo: id });
         if (all.length === 0) return;

@@ -32,7 +32,7 @@ export async function startDaemonInBackground(
       const endpoint = await findDaemon(home);
       if (endpoint !== undefined) return endpoint;
       if (over === undefined && !deadline.hasPassed()) continue;
-      // Another daemon holds the home: it was faster and will answer soon, or it is stopping.
+      // Another daemon holds the home. It started first and will answer soon, or it is stopping.
       const another = over === exitCodes.homeInUse;
       if (another && !deadline.hasPassed() && !(await isEndpointCorrupt(home))) break;
       if (another || over === undefined) {

@@ -103,7 +103,7 @@ export function isProcessThere(pid: number): boolean {
     return systemErrorCode(error) === "EPERM";
   }
   try {
-    // One that nobody has waited for still has its number.
+    // A process that ended (a zombie) keeps its number until its parent has asked for its exit code.
     return !/^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
   } catch {
     // Other systems have no /proc.

@@ -21,7 +21,7 @@ export interface Session extends Disposable {
 
 /**
  * Connects to the home's daemon. Starts one in the background if none is running, unless `options.start` is false. Throws RepoconfError
- * 1100 or 1200.
+ * 1100 (the key is not valid) or 1200 (no daemon).
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const home = homeAt(homeFolder(options.home));
@@ -47,7 +47,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   return { client, home, [Symbol.dispose]: () => client.close() };
 }
 
-/** With fewer files, the daemon is done before anyone could read the message. */
+/** The message is shown from this many files on. With fewer, the daemon is done before anyone could read it. */
 const indexingShownFrom = 100;
 
 /** Shows the progress while the daemon reads a home with many files for the first time. */
