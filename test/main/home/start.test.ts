@@ -106,7 +106,7 @@ describe("a failed start releases everything", () => {
 describe("the home's lock", () => {
   const takeElsewhere = async (path: string): Promise<string> => {
     const code = `
-      import { takeLock } from ${JSON.stringify(resolve(import.meta.dirname, "../../main/home/lock.ts"))};
+      import { takeLock } from ${JSON.stringify(resolve(import.meta.dirname, "../../../main/home/lock.ts"))};
       console.log(takeLock(process.argv[1]) === undefined ? "busy" : "taken");`;
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code, path]);
     return stdout.trim();
