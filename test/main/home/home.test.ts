@@ -90,7 +90,7 @@ describe("a home's format", () => {
     const before = await snapshot(home.path);
     const failure = await start(home.path).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(HomeError);
-    expect(String(failure)).toMatch(/format 2.*up to 1/);
+    expect(String(failure)).toMatch(new RegExp(`format ${homeFormat + 1}.*up to ${homeFormat}\\.`));
     expect(await snapshot(home.path)).toEqual(before);
   });
 
