@@ -133,7 +133,7 @@ export class Roster {
       const repository = this.#options.repositories.require(id);
       return repository.exclusive(async () => {
         // The file that is put aside has every commit, and is not written any more.
-        await repository.follow();
+        await repository.follower.follow();
         return repository.mirror.inTurn(() => this.#removeInTurn(repository));
       });
     });

@@ -13,13 +13,7 @@ import { type CommitLog, formatPosition } from "./log/commit-log.ts";
 import { FileLog } from "./log/file-log.ts";
 import { KeptEntries } from "./log/kept-entries.ts";
 import { MirrorSchedule } from "./mirror/mirror-schedule.ts";
-import {
-  type MissedEntries,
-  missedEntries,
-  nothingMissed,
-  recoverHistories,
-  removedIds,
-} from "./mirror/missed-entries.ts";
+import { type MissedEntries, missedEntries, recoverHistories, removedIds } from "./mirror/missed-entries.ts";
 import { RemovedFiles } from "./repository/removed-files.ts";
 import { type OpenedRepository, Repositories } from "./repository/repositories.ts";
 import { Repository } from "./repository/repository.ts";
@@ -69,16 +63,13 @@ export class Store {
   readonly #kept: KeptEntries;
   readonly #handEdits: HandEdits;
   readonly #shared: SharedStore | undefined;
-  /** For repositories that are opened during the start. */
-  #missed: MissedEntries;
-  /** Whether the start is complete. */
-  #isStarted = false;
+  /** Until the start is complete: what repositories that are opened meanwhile may lack. */
+  #missed: MissedEntries | undefined;
 
-  private constructor(context: StoreContext, options: StoreOptions, journals: Journals, missed: MissedEntries) {
+  private constructor(context: StoreContext, options: StoreOptions, journals: Journals) {
     this.#context = context;
     this.#options = options;
     this.#journals = journals;
-    this.#missed = missed;
     this.log = context.log;
     this.trust = context.trust;
     this.events = new StoreEvents(context);
@@ -123,27 +114,24 @@ export class Store {
     const { paths, scopes, trust, clock, onProblem, assertHeld, shared, fileSystem = realFileSystem } = options;
     const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem };
     const opened = await (shared?.openLog(logOptions) ?? FileLog.open(logOptions));
-    const { log } = opened;
     const removedFiles = new RemovedFiles(paths.removed, fileSystem, clock);
-    const context = { log, scopes, trust, paths, removedFiles, fileSystem, clock, onProblem };
+    const context = { log: opened.log, scopes, trust, paths, removedFiles, fileSystem, clock, onProblem };
     const journals = await Journals.list(context, () => options.retention());
-    const store = new Store(context, options, journals, missedEntries(opened));
-    await store.#start();
+    const store = new Store(context, options, journals);
+    await store.#start(missedEntries(opened));
     return store;
   }
 
-  async #start(): Promise<void> {
-    const { paths } = this.#context;
+  async #start(missed: MissedEntries): Promise<void> {
     const { repositories, forgettings } = this;
-    const there = await listRepositoryFiles(paths.repositories);
-    for (const entry of await repositories.begin(there, removedIds(this.#missed.entries))) {
-      this.#handEdits.follow(entry);
-    }
-    await recoverHistories(this.#context, repositories, this.#kept, forgettings, this.#missed, progress =>
+    this.#missed = missed;
+    const there = await listRepositoryFiles(this.#context.paths.repositories);
+    const indexed = await repositories.begin(there, removedIds(missed.entries));
+    for (const entry of indexed) this.#handEdits.follow(entry);
+    await recoverHistories(this.#context, repositories, this.#kept, forgettings, missed, progress =>
       this.#options.onRecovering?.(progress),
     );
-    this.#missed = nothingMissed;
-    this.#isStarted = true;
+    this.#missed = undefined;
     await this.#shared?.follow(() => {
       for (const repository of repositories.allOpened()) repository.retry();
     });
@@ -217,14 +205,14 @@ export class Store {
   }
 
   #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository): Repository {
-    const { lost, isCopy, commits: all } = this.#missed;
+    const { lost = 0, isCopy = false } = this.#missed ?? {};
     const given = {
       id,
-      files: () => files ?? new RepositoryFiles(id, this.#context, { isExpected: this.#isStarted, indexed }),
+      files: () => files ?? new RepositoryFiles(id, this.#context, { isExpected: this.#missed === undefined, indexed }),
       journal: () => this.#journals.open(id),
       indexed,
       addedBy,
-      missed: { commits: commits ?? all.get(id) ?? [], lost, isCopy },
+      missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost, isCopy },
     };
     const repository: Repository = new Repository(this.#context, given, {
       publish: event => this.events.publish(event),

@@ -27,10 +27,6 @@ export const limits: Limits = {
   fileLines: 300,
   files: {
     "main/cli/backup/backup-archive.ts": { lines: 350, reason: "one format: what is written, checked and extracted" },
-    "main/daemon/config/config-service.ts": {
-      lines: 325,
-      reason: "all reads of configurations, by the rights of the caller",
-    },
     "main/daemon/keys/keys.ts": { lines: 350, reason: "one file of the home, with the owner's key and all named keys" },
     "main/files/durable-text-file.ts": { lines: 575, reason: "one write, with each step that a crash can follow" },
     "main/files/json-text-edits.ts": { lines: 350, reason: "one algorithm: the smallest edits that lead to a value" },

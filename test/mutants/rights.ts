@@ -30,8 +30,8 @@ export const mutants: readonly Mutant[] = [
   {
     ...rights,
     removed: "the grants on a repository's health",
-    file: "main/daemon/config/config-service.ts",
-    find: `return allows(caller.grants, "read", repo, field.includes(".") ? field : \`\${field}.*\`) ? problem : [];`,
+    file: "main/daemon/config/config-views.ts",
+    find: `return allows(grants, "read", repo, field.includes(".") ? field : \`\${field}.*\`) ? problem : [];`,
     replace: "return problem;",
   },
   {

@@ -7,7 +7,6 @@ import { sameJson } from "../../../shared/json.ts";
 import type {
   ConfigChanged,
   Explanation,
-  HealthProblem,
   HistoryEntry,
   ProgressMessage,
   RepositoryEntry,
@@ -27,7 +26,7 @@ import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts"
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
 import { actorName, viewChange, viewRecord } from "./change-views.ts";
-import { ConfigViews, narrow, readableConfig } from "./config-views.ts";
+import { ConfigViews, narrow, readableConfig, readableHealth } from "./config-views.ts";
 
 export interface ListRequest {
   readonly repo: string;
@@ -87,11 +86,8 @@ export class ConfigService {
 
   /** The values at that revision, with the current schemas and defaults; erased values are omitted. */
   async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
-    const past = await configAt(
-      await this.#store.repositories.load(repo),
-      revision,
-      this.#yielding.begin(caller.keyId),
-    );
+    const repository = await this.#store.repositories.load(repo);
+    const past = await configAt(repository, revision, this.#yielding.begin(caller.keyId));
     const named = withNewNames(past.config, this.#scopes).config;
     const known = filterConfig(named, (scope, field) => this.#scopes.field(scope, field) !== undefined);
     const config = filterConfig(
@@ -105,12 +101,12 @@ export class ConfigService {
   async explain(caller: Caller, repo: string, path: string): Promise<Explanation> {
     const { config } = await this.list(caller, { repo, field: path });
     const split = splitConfigPath(path);
-    const state = await this.#store.repositories.read(repo);
-    const value = split && configValue(config, split.scope, split.field);
-    if (split === undefined || state === undefined || value === undefined) throw unknownRepository(repo);
-    const { scope, field } = split;
-    const stored = configValue(state.stored ?? {}, scope, field);
     const repository = this.#store.repositories.require(repo);
+    const { stored: all = {} } = await repository.read();
+    const value = split && configValue(config, split.scope, split.field);
+    if (split === undefined || value === undefined) throw unknownRepository(repo);
+    const { scope, field } = split;
+    const stored = configValue(all, scope, field);
     const refused = !repository.isFromFile(scope, field);
     // Only the owner may know where the home is.
     const source = caller.owner ? await repository.source(scope, field) : undefined;
@@ -183,7 +179,7 @@ export class ConfigService {
     const { id, name, path, inTree, revision } = state;
     const stored = "stored" in state ? state.stored : undefined;
     const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
-    const health = readableHealth(caller, id, state.health);
+    const health = readableHealth(caller.grants, id, state.health);
     return { id, name, ...(path !== undefined && { path }), inTree, revision, modified, health };
   }
 
@@ -191,7 +187,7 @@ export class ConfigService {
   viewEntry(caller: Caller, event: Exclude<StoreEvent, { kind: "changed" }>): RepositoryEntry | undefined {
     const entry = this.view(caller, event.state);
     if (entry === undefined || event.kind !== "health") return entry;
-    return sameJson(entry.health, readableHealth(caller, entry.id, event.before)) ? undefined : entry;
+    return sameJson(entry.health, readableHealth(caller.grants, entry.id, event.before)) ? undefined : entry;
   }
 
   /** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
@@ -282,21 +278,6 @@ function requestedPath({ scope, field }: ListRequest): RequestedPath | undefined
 function isThere(config: Config, { scope, field, text }: RequestedPath): boolean {
   if (text !== undefined || scope === undefined || !Object.hasOwn(config, scope)) return false;
   return field === undefined || configValue(config, scope, field) !== undefined;
-}
-
-function readableHealth(caller: Caller, repo: string, health: readonly HealthProblem[]): readonly HealthProblem[] {
-  if (allowsEveryField(caller.grants, "read", repo)) return health;
-  return health.flatMap(problem => {
-    const { code, field, line } = problem;
-    // An entry that only counts further problems may count fields that the key may not read.
-    if (field === undefined && (code === 1011 || code === 1103)) return [];
-    // A problem of the whole file may mention anything in it.
-    if (field === undefined && code !== 1106) return problem;
-    if (field === undefined)
-      return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
-    // A problem of a whole unknown scope has only the scope's name.
-    return allows(caller.grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
-  });
 }
 
 /** The error of a broken file (1106) as the caller may see it; any other error unchanged. */

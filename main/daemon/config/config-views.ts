@@ -1,6 +1,7 @@
 import { type Config, configValue, filterConfig } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allows, allowsEveryField, type Grants } from "../../../shared/grants.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { RepositoryState } from "../../store/types.ts";
 
@@ -74,4 +75,24 @@ export function narrow(config: Config, { scope, field }: { readonly scope?: stri
   if (field === undefined) return { [scope]: fields };
   const value = configValue(config, scope, field);
   return { [scope]: value === undefined ? {} : { [field]: value } };
+}
+
+/** The problems of a repository that the caller may know. */
+export function readableHealth(
+  grants: Grants,
+  repo: string,
+  health: readonly HealthProblem[],
+): readonly HealthProblem[] {
+  if (allowsEveryField(grants, "read", repo)) return health;
+  return health.flatMap(problem => {
+    const { code, field, line } = problem;
+    // An entry that only counts further problems may count fields that the key may not read.
+    if (field === undefined && (code === 1011 || code === 1103)) return [];
+    // A problem of the whole file may mention anything in it.
+    if (field === undefined && code !== 1106) return problem;
+    if (field === undefined)
+      return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
+    // A problem of a whole unknown scope has only the scope's name.
+    return allows(grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
+  });
 }

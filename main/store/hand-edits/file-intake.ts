@@ -159,9 +159,8 @@ export class FileIntake {
       const point = await startingPoint(this.#served.mirror, {
         repo: this.#served.id,
         unmirrored,
-        logId: this.#served.context.log.id,
+        log: this.#served.context.log,
         isCopy: this.#served.given.missed.isCopy,
-        isShared: this.#served.context.log.shared !== undefined,
         indexed: this.#served.given.indexed,
         lost: this.#served.given.missed.lost,
         isNew: this.#served.given.addedBy !== undefined,
@@ -334,10 +333,8 @@ export class FileIntake {
       const { log } = this.#served.context;
       if (this.#served.mirror.journal.head === undefined) throw this.unrecorded;
       const { kind: _, revision, changes, lineage: __, ...rest } = record;
-      const { name = this.#served.id, remote } = this.#served.files.content.metadata ?? {};
-      const known = log.shared && { name, ...(remote !== undefined && { remote }) };
       const isFirst = this.#served.current.stored === undefined || this.#served.given.addedBy !== undefined;
-      const begins = isFirst ? ({ begins: true, ...known } as const) : {};
+      const begins = isFirst ? ({ begins: true, ...this.#served.introduction } as const) : {};
       const place = { repo: this.#served.id, lineage: this.#served.lineage, revision, ...(!this.isRead && begins) };
       const document = documentCommit(place, edits, changes);
       const committed = (number: LogNumber) => {

@@ -92,7 +92,7 @@ export class Forgettings {
       };
       let appended: Committed<Forgetting>;
       try {
-        const followed = await repository.follow();
+        const followed = await repository.follower.follow();
         await repository.mirror.dropReplaced();
         // A broken file has to be fixed by a person first.
         if (followed !== true && repository.state.broken === undefined) throw new Error(followed);

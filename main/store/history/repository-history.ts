@@ -4,6 +4,7 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { numberIn } from "../log/commit-log.ts";
+import { editsBefore } from "../log/document-commits.ts";
 import type { Repository } from "../repository/repository.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type { HistoryRecord, PastConfig, Position, RecordedChange } from "../types.ts";
@@ -99,10 +100,7 @@ export async function configAt(
       if (change.forgotten) forgotten.add(path);
       else forgotten.delete(path);
     }
-    config = applyConfigEdits(
-      config,
-      record.changes.map(({ scope, field, before }) => ({ scope, field, value: before })),
-    );
+    config = applyConfigEdits(config, editsBefore(record.changes));
     reached -= 1;
     if (reached === revision) break;
   }

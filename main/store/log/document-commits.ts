@@ -31,6 +31,11 @@ export function editsOf(changes: readonly StoredDifference[]): ConfigEdit[] {
   return changes.map(({ scope, field, after }) => ({ scope, field, value: after }));
 }
 
+/** The values before differences, as edits. */
+export function editsBefore(changes: readonly StoredDifference[]): ConfigEdit[] {
+  return changes.map(({ scope, field, before }) => ({ scope, field, value: before }));
+}
+
 function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): boolean {
   return (
     one.length === other.length &&

@@ -48,7 +48,7 @@ export class MirrorSchedule {
     await Promise.all(
       all.map(async ([repository, cancel]) => {
         cancel?.();
-        await repository.follow();
+        await repository.follower.follow();
         if (!repository.mirror.isBehind) this.#behind.delete(repository);
       }),
     );
@@ -70,7 +70,7 @@ export class MirrorSchedule {
   async #write(repository: Repository): Promise<void> {
     if (this.#closed || !this.#behind.has(repository)) return;
     const began = this.#clock.monotonic();
-    const written = await repository.follow({ isScheduled: true });
+    const written = await repository.follower.follow({ isScheduled: true });
     const ended = this.#clock.monotonic();
     const duration = ended - began;
     // The more repositories are waiting, the longer each one pauses.

@@ -13,8 +13,6 @@ export interface MissedEntries extends Omit<OpenedLog, "log"> {
   readonly commits: ReadonlyMap<string, readonly Committed<Commit>[]>;
 }
 
-export const nothingMissed: MissedEntries = { entries: [], commits: new Map(), lost: 0, isCopy: false };
-
 export function missedEntries({ entries, lost, isCopy }: OpenedLog): MissedEntries {
   const commits = new Map<string, Committed<Commit>[]>();
   for (const { number, entry } of entries) {

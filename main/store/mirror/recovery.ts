@@ -7,7 +7,14 @@ import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
 import { applyChanges, type ChangeRecord, type TextRecord } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
-import { type Commit, type Committed, type DocumentCommit, numberIn, positionOf } from "../log/commit-log.ts";
+import {
+  type Commit,
+  type CommitLog,
+  type Committed,
+  type DocumentCommit,
+  numberIn,
+  positionOf,
+} from "../log/commit-log.ts";
 import { activeEditsOf, overValues } from "../log/document-commits.ts";
 import { interpretingConfig } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
@@ -17,16 +24,13 @@ export interface RecoveryOptions {
   readonly repo: string;
   /** Commits that the log has and the journal may lack. */
   readonly unmirrored: readonly Committed<Commit>[];
-  /** The id of that log. */
-  readonly logId: string;
+  readonly log: CommitLog;
   /** The repository's entry in the index. */
   readonly indexed: { readonly textHash?: string; readonly revision: number } | undefined;
   /** The number of acknowledged log entries that cannot be read. Their repositories are unknown. */
   readonly lost: number;
   /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
   readonly isCopy: boolean;
-  /** Whether other machines append to the log too. */
-  readonly isShared: boolean;
   /** Whether the repository was just added: the journal of an earlier one with this id does not concern its file. */
   readonly isNew: boolean;
   readonly scopes: Scopes;
@@ -68,19 +72,18 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isInTree = content.metadata?.inTree === true;
   // In the home, a file that was only touched or copied is no edit.
   const isNewest = isInTree ? mirror.isTextRecorded : text?.textHash === hash;
-  // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one. The index,
-  // and a later record of the text, know that it was replaced.
+  // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one, unless
+  // the index knows that it was replaced.
   const isIndexed = text !== undefined && text.textHash === indexed?.textHash && indexed.revision >= text.fileRevision;
-  const isComplete = isIndexed || (text !== undefined && text.textHash === text.replacedHash);
-  const isReplaced = !isNewest && !isComplete && mirror.isReplacedText;
+  const isReplaced = !isNewest && !isIndexed && mirror.isReplacedText;
   const mayBeOlder = options.isCopy && !isInTree && !isNewest && !isReplaced;
   const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
   const newestFileRevision =
-    text === undefined ? (head?.revision ?? 0) : isNewest || isComplete ? text.fileRevision : text.replacedRevision;
+    text === undefined ? (head?.revision ?? 0) : isNewest || isIndexed ? text.fileRevision : text.replacedRevision;
   const isKnown = isNewest || isReplaced || earlier !== undefined;
   // The newest text has all edits that were recorded as missing in the text before it.
   const unrecorded = isNewest && text?.replacedHash !== hash ? replayed.unrecordedSince : replayed.unrecorded;
-  const { scopes, isShared } = options;
+  const { scopes, log } = options;
   const newNames = (config: Config) => withNewNames(config, scopes).config;
   const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
   const lackingAfter = async (after: number) =>
@@ -124,7 +127,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   if (!isOurs && text !== undefined && text.fileRevision > fileRevision)
     possible.push(stateBefore(await lackingAfter(text.fileRevision)));
   // The edit by hand may have been made in another machine's file.
-  if (!isOurs && isShared) possible.push(stateBefore(lacking));
+  if (!isOurs && log.shared !== undefined) possible.push(stateBefore(lacking));
   const leftAlone = [...fields.values()].flatMap(path => {
     const present = valueByAnyName(base, path, scopes);
     const isAsBefore = isKnown || possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
@@ -157,7 +160,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
 async function earlierText(
   journal: Journal,
   hash: string,
-  { unmirrored, logId }: RecoveryOptions,
+  { unmirrored, log }: RecoveryOptions,
 ): Promise<TextRecord | undefined> {
   const [oldest] = unmirrored;
   if (oldest === undefined) return undefined;
@@ -166,7 +169,7 @@ async function earlierText(
       if (record.kind !== "text") continue;
       if (record.textHash === hash) return record;
       // This was the file's text at the oldest entry of the log.
-      if (numberIn(logId, record.position) < oldest.number) return undefined;
+      if (numberIn(log.id, record.position) < oldest.number) return undefined;
     }
   } catch (error) {
     if (!(error instanceof JournalDamageError)) throw error;
@@ -204,11 +207,11 @@ interface Replayed {
 }
 
 /** Replays a lineage without gaps: an entry is applied if it directly follows the last one, and skipped if the journal has it. */
-async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOptions): Promise<Replayed> {
+async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptions): Promise<Replayed> {
   const { head } = journal;
   const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
   const unrecordedSince = new UnrecordedEdits();
-  const recordedThrough = numberIn(logId, head?.textRecord?.position);
+  const recordedThrough = numberIn(log.id, head?.textRecord?.position);
   const tail: MirroredCommit[] = [];
   let written: Config | undefined;
   let recorded: Config = {};
@@ -239,7 +242,7 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
         recorded = written;
       }
       const replayed = overValues(document, recorded);
-      const record = { ...recordOf(entry, replayed, recorded), position: positionOf({ number, entry }, logId) };
+      const record = { ...recordOf(entry, replayed, recorded), position: positionOf({ number, entry }, log.id) };
       const { edits } = replayed;
       tail.push({ number, record, edits });
       unrecorded.commit(edits, record.changes);

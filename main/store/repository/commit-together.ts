@@ -30,7 +30,7 @@ export async function changeTogether<Answer>(
     repositories.map(async repository => {
       const applied = answers.get(repository.id);
       if (applied === undefined || !requests.get(repository.id)?.flush) return;
-      answers.set(repository.id, { ...applied, mirrored: await repository.flush() });
+      answers.set(repository.id, { ...applied, mirrored: await repository.follower.flush() });
     }),
   );
   return answers;
@@ -47,7 +47,7 @@ async function decideAndCommit<Answer>(
   for (const repository of repositories) {
     const request = requests.get(repository.id);
     if (request === undefined) continue;
-    const { prepared, applied, refused } = await repository.prepare(request);
+    const { prepared, applied, refused } = await repository.changes.prepare(request);
     answers.set(repository.id, applied);
     changes.push(prepared);
     isRefused ||= refused;
@@ -76,6 +76,6 @@ async function decideAndCommit<Answer>(
     }
     throw storageFailure(documents[0]?.repo ?? "", error);
   }
-  await Promise.all(repositories.map(repository => repository.followInTree()));
+  await Promise.all(repositories.map(repository => repository.follower.followInTree()));
   return answers;
 }

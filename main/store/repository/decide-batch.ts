@@ -73,17 +73,8 @@ export function* decidingBatch(
         wanted: (edits?.length ?? 0) > 0,
       });
     } catch (error) {
-      decided.push({
-        waiting,
-        before,
-        after: before,
-        answer: undefined,
-        refused: true,
-        edits: [],
-        changes: [],
-        wanted: false,
-        error,
-      });
+      const nothing = { answer: undefined, edits: [], changes: [], wanted: false };
+      decided.push({ waiting, before, after: before, ...nothing, refused: true, error });
     }
   }
   return { decided, config };

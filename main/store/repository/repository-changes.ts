@@ -127,20 +127,15 @@ export class RepositoryChanges {
     const time = timeText(this.#served.context.clock);
     const made = decided
       .filter(({ edits }) => edits.length > 0)
-      .map(one => ({ one, record: this.#recordOf(one, time) }));
-    const commits = made.map(({ one, record }): Commit => {
-      const { actor, source } = one.waiting.request;
+      .map(one => {
+        const { actor, source } = one.waiting.request;
+        const who = { time, actor, source, ...whyOf(one.waiting.request), ...this.#served.origin };
+        return { one, who, record: this.#recordOf(one, who) };
+      });
+    const commits = made.map(({ one, who, record }): Commit => {
       const place = { repo: this.#served.id, lineage: this.#served.lineage, revision: one.after.revision };
       const document = documentCommit(place, one.edits, record?.changes ?? []);
-      return {
-        kind: "commit",
-        time,
-        actor,
-        source,
-        ...whyOf(one.waiting.request),
-        ...this.#served.origin,
-        documents: [document],
-      };
+      return { kind: "commit", ...who, documents: [document] };
     });
     const trust = this.#served.trusting(made.flatMap(({ one }) => one.edits));
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
@@ -207,19 +202,9 @@ export class RepositoryChanges {
   }
 
   /** Undefined if no active value changes. */
-  #recordOf({ waiting, before, after, changes }: Decided, time: string): ChangeRecord | undefined {
+  #recordOf({ before, after, changes }: Decided, who: Omit<Commit, "kind" | "documents">): ChangeRecord | undefined {
     if (before.revision === after.revision) return undefined;
-    const { actor, source } = waiting.request;
-    return {
-      kind: "change",
-      revision: after.revision,
-      time,
-      actor,
-      source,
-      ...whyOf(waiting.request),
-      ...this.#served.origin,
-      ...(this.#served.lineage !== "" && { lineage: this.#served.lineage }),
-      changes,
-    };
+    const { lineage } = this.#served;
+    return { kind: "change", revision: after.revision, ...who, ...(lineage !== "" && { lineage }), changes };
   }
 }

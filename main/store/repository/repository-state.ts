@@ -8,7 +8,7 @@ import type { Scopes } from "../../scopes/scopes.ts";
 import { nextTurn, runInParts } from "../../time/turns.ts";
 import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
-import type { Commit, Committed } from "../log/commit-log.ts";
+import type { Commit, Committed, DocumentCommit } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
 import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "../types.ts";
 import {
@@ -198,6 +198,19 @@ export class ServedState {
       config,
       (scope, field) => scopes.field(scope, field) !== undefined || scopes.newName(scope, field) !== undefined,
     );
+  }
+
+  /** What the index has as the newest revision: with a shared log the history's, as a start reads later ones from the log again. */
+  get indexedPlace(): Pick<IndexedRepository, "revision" | "position"> {
+    const { revision, position } = this.current;
+    const recorded = this.context.log.shared && this.mirror.historyRevision;
+    return recorded === undefined ? { revision, position } : { revision: recorded, position: undefined };
+  }
+
+  /** What the first commit tells other machines of the repository, if the log is shared. */
+  get introduction(): Pick<DocumentCommit, "name" | "remote"> | undefined {
+    const { name = this.id, remote } = this.files.content.metadata ?? {};
+    return this.context.log.shared && { name, ...(remote !== undefined && { remote }) };
   }
 
   setState(state: RepositoryState, health: readonly HealthProblem[]): void {

@@ -23,7 +23,6 @@ import type {
   Applied,
   ChangeRequest,
   LogNumber,
-  Mirrored,
   RepositoryState,
   RepositorySummary,
   ValueSource,
@@ -32,7 +31,7 @@ import type {
 import { valueByAnyName } from "../values/renamed-fields.ts";
 import { type PreviewedValue, previewScope } from "../values/scope-preview.ts";
 import { acceptValue, waitingValues } from "../values/waiting-values.ts";
-import { type PreparedChanges, RepositoryChanges } from "./repository-changes.ts";
+import { RepositoryChanges } from "./repository-changes.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { RepositoryQueue } from "./repository-queue.ts";
 import {
@@ -54,8 +53,10 @@ const restTime = 10_000;
 export class Repository {
   readonly #served: ServedState;
   readonly #intake: FileIntake;
-  readonly #follower: MirrorFollower;
-  readonly #changes: RepositoryChanges;
+  readonly changes: RepositoryChanges;
+  readonly follower: MirrorFollower;
+  /** Operations on the file's text. Use them inside `exclusive`, except for `read`. */
+  readonly text: TextOperations;
   readonly #queue: RepositoryQueue;
 
   constructor(context: StoreContext, given: KnownRepository, reports: RepositoryReports) {
@@ -66,9 +67,10 @@ export class Repository {
       (committed, document) => this.takeOver(committed, document, false),
     );
     this.#intake = intake;
-    this.#follower = new MirrorFollower(this.#served, intake);
-    const changes = new RepositoryChanges(this.#served, intake, this.#follower);
-    this.#changes = changes;
+    this.follower = new MirrorFollower(this.#served, intake);
+    const changes = new RepositoryChanges(this.#served, intake, this.follower);
+    this.changes = changes;
+    this.text = new TextOperations(this.#served, intake, this.follower);
     this.#queue = new RepositoryQueue({
       // Another machine may remove a repository that was not read yet.
       get isToBeRead() {
@@ -165,10 +167,7 @@ export class Repository {
     const text = isLevel ? { textHash: this.mirror.textHash() } : {};
     const { treeFolder } = this.files;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
-    const known = { ...this.summary, position: this.#served.current.position, stamps: this.stamps, ...text, ...folder };
-    // With a shared log, a start has the history's revisions and reads later ones from the log again.
-    const revision = this.#served.context.log.shared && this.mirror.historyRevision;
-    return revision === undefined ? known : { ...known, revision, position: undefined };
+    return { ...this.summary, ...this.#served.indexedPlace, stamps: this.stamps, ...text, ...folder };
   }
 
   /** Reads files and journal unless they have been read. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
@@ -185,7 +184,7 @@ export class Repository {
   /** The place of a field's value in the file, once the file has it. */
   async source(scope: string, field: string): Promise<ValueSource> {
     // The line must be correct for anyone who opens the file.
-    await this.follow();
+    await this.follower.follow();
     const names = this.#served.context.scopes.namesOf({ scope, field });
     return { file: this.file, ...this.#served.locate(names.map(name => [name.scope, name.field])).find(Boolean) };
   }
@@ -275,34 +274,12 @@ export class Repository {
    */
   async change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
     const applied = await this.#queue.change(request);
-    return request.flush ? { ...applied, mirrored: await this.flush() } : applied;
+    return request.flush ? { ...applied, mirrored: await this.follower.flush() } : applied;
   }
 
   /** Runs `task` while nothing else changes this repository. */
   exclusive<Result>(task: () => Promise<Result>): Promise<Result> {
     return this.#queue.exclusive(task);
-  }
-
-  /** See `RepositoryChanges.prepare`. Call it inside `exclusive`. */
-  prepare<Answer>(
-    request: ChangeRequest<Answer>,
-  ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
-    return this.#changes.prepare(request);
-  }
-
-  /** See `MirrorFollower.follow`. `isScheduled`: no caller is waiting. */
-  follow(options?: { readonly isScheduled?: boolean }): Promise<Mirrored> {
-    return this.#follower.follow(options);
-  }
-
-  /** As `follow`, but waits while another program changes the file. */
-  flush(): Promise<Mirrored> {
-    return this.#follower.flush();
-  }
-
-  /** Writes an in-tree file right after a commit, in the queue, so that git sees the change when the caller gets the reply. */
-  followInTree(): Promise<void> {
-    return this.#follower.followInTree();
   }
 
   /** The present values of the work tree's file that are not trusted yet. */
@@ -334,11 +311,6 @@ export class Repository {
   /** See `acceptValue`. */
   accept(path: ConfigPath, hash: string): Promise<number> {
     return this.exclusive(() => acceptValue(this.#served, this.#intake, path, hash));
-  }
-
-  /** Operations on the file's text. Use them inside `exclusive`. */
-  get text(): TextOperations {
-    return new TextOperations(this.#served, this.#intake, this.#follower);
   }
 
   /** Call a moment after the last write, when nobody is writing to the replaced file any more. */

@@ -8,7 +8,7 @@ import {
 import { readRemote } from "../../git/git-remote.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import { type Commit, type Forgetting, numberIn } from "../log/commit-log.ts";
-import { editsOf, whoOf } from "../log/document-commits.ts";
+import { editsBefore, editsOf, whoOf } from "../log/document-commits.ts";
 import type { Repository } from "../repository/repository.ts";
 
 /** The maximum of bytes of values in one commit, except for a single larger value. */
@@ -42,7 +42,7 @@ export async function beginningOf(repository: Repository): Promise<Beginning> {
       if (revision <= oldest) break;
       isCut = record.revision !== revision;
       if (isCut) break;
-      undone.push(record.changes.map(({ scope, field, before }) => ({ scope, field, value: before })));
+      undone.push(editsBefore(record.changes));
       ({ time } = record);
       revision -= 1;
     }
