@@ -9,7 +9,7 @@ import { removeReplacedChunks } from "./publish-build.ts";
 const project = join(import.meta.dirname, "..");
 
 /** What `npm pack --json` reports about a package. */
-export interface Packed {
+interface Packed {
   readonly filename: string;
   readonly unpackedSize: number;
   readonly files: readonly { readonly path: string }[];

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { join, relative, sep } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { extractAll, listPackage } from "@electron/asar";
 import { FuseState, FuseV1Options, getCurrentFuseWire } from "@electron/fuses";
@@ -130,4 +130,21 @@ test("the packed code runs: the headless daemon, started from the extracted arch
     // It writes until it has exited.
     await ended;
   }
+});
+
+test("electron-builder.yml is valid for each of the three systems", async () => {
+  const resolve = createRequire(import.meta.url).resolve;
+  const library = dirname(
+    resolve("app-builder-lib/package.json", { paths: [dirname(resolve("electron-builder/package.json"))] }),
+  );
+  const { getConfig, validateConfiguration } = await import(join(library, "out/util/config/config.js"));
+  const { DebugLogger } = await import(
+    join(dirname(resolve("builder-util/package.json", { paths: [library] })), "out/DebugLogger.js")
+  );
+  const config = await getConfig(projectFolder, "electron-builder.yml", undefined);
+  await validateConfiguration(config, new DebugLogger(false));
+  expect(Object.keys(config)).toEqual(
+    expect.arrayContaining(["linux", "mac", "win", "nsis", "electronFuses", "publish"]),
+  );
+  await expect(validateConfiguration({ ...config, mac: { target: 5 } }, new DebugLogger(false))).rejects.toThrow();
 });

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Packed, packForTerminal } from "../../scripts/terminal-package.ts";
 import { requestScreen } from "../helpers/raw-http.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
@@ -11,14 +11,15 @@ import { typeSessions } from "../helpers/typed-session.ts";
 
 const run = promisify(execFile);
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let report: Packed;
+/** What `npm run release` makes. */
+const released = () => join(folder.path, "release");
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  report = await packForTerminal(folder.path);
-  const tarball = join(folder.path, report.filename);
+  await run(process.execPath, [join(projectFolder, "scripts/release.ts"), relative(projectFolder, released())]);
+  const tarball = (await readdir(released())).find(name => name.endsWith(".tgz")) ?? "";
   const options = ["--global", "--prefix", join(folder.path, "prefix"), "--no-audit", "--no-fund"];
-  await run("npm", ["install", ...options, tarball]);
+  await run("npm", ["install", ...options, join(released(), tarball)]);
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
@@ -31,11 +32,23 @@ const command = async (args: readonly string[], cwd = folder.path) => {
   return (await run(bin(), [...args], { cwd, env: { ...process.env, PATH: path, REPOCONF_HOME: home } })).stdout;
 };
 
+test("npm run release creates the package, an SBOM and correct checksums", async () => {
+  const names = (await readdir(released())).sort();
+  expect(names).toEqual(["SHA256SUMS", expect.stringMatching(/^repoconf-.*\.tgz$/), "repoconf.spdx.json"]);
+  const sbom = JSON.parse(await readFile(join(released(), "repoconf.spdx.json"), "utf8"));
+  expect(sbom).toMatchObject({ spdxVersion: "SPDX-2.3", name: expect.stringContaining("repoconf") });
+  for (const line of (await readFile(join(released(), "SHA256SUMS"), "utf8")).trim().split("\n")) {
+    const [hash, name = ""] = line.split("  ");
+    const content = await readFile(join(released(), name));
+    expect(createHash("sha256").update(content).digest("hex")).toBe(hash);
+  }
+});
+
 test("the package is small, and has no Electron and no script that runs when it is installed", async () => {
-  expect(report.unpackedSize).toBeLessThan(5 * 1024 * 1024);
-  expect(
-    report.files.map(({ path }) => path).filter(path => /electron|\.map$|^(main|test|renderer)\//.test(path)),
-  ).toEqual([]);
+  const files = (await readdir(installed(), { recursive: true })).filter(path => !path.startsWith("node_modules"));
+  const sizes = await Promise.all(files.map(async path => (await stat(join(installed(), path))).size));
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(5 * 1024 * 1024);
+  expect(files.filter(path => /electron|\.map$|^(main|test|renderer)\//.test(path))).toEqual([]);
   const shipped = JSON.parse(await readFile(join(installed(), "package.json"), "utf8"));
   // No scripts at all: some tools run even `prepare`, which fails where nothing can be built.
   for (const name of ["scripts", "devDependencies", "private"]) expect(shipped).not.toHaveProperty(name);
@@ -72,16 +85,7 @@ for await (const change of client.watch({ repo: "shop" })) change.revision.toFix
   const compile = async (value: string) => {
     await writeFile(join(project, "tool.ts"), program(value));
     const tsc = join(projectFolder, "node_modules/typescript/bin/tsc");
-    const flags = [
-      "--noEmit",
-      "--strict",
-      "--target",
-      "es2024",
-      "--module",
-      "nodenext",
-      "--lib",
-      "es2024,esnext.disposable,dom",
-    ];
+    const flags = "--noEmit --strict --target es2024 --module nodenext --lib es2024,esnext.disposable,dom".split(" ");
     return run(process.execPath, [tsc, ...flags, "tool.ts"], { cwd: project }).then(
       () => "compiles",
       (error: { stdout: string }) => error.stdout,
