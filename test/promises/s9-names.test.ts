@@ -8,60 +8,21 @@ import { reportPromise } from "../helpers/promise.ts";
 import { rawRequest } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 import { screenFolder } from "../helpers/screen.ts";
+import { healthOf } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /** Names that might lead out of a folder, to a device or into a prototype, or crash code that walks them. */
 const hostile = [
-  "..",
-  ".",
-  "",
-  " ",
-  "../outside",
-  "../../outside",
-  "..\\outside",
-  "repos/../../outside",
-  "/etc/passwd",
-  "C:\\Windows\\win.ini",
-  "\\\\server\\share",
-  "file:///etc/passwd",
-  "%2e%2e%2foutside",
-  "..%00",
-  "shop\0",
-  "shop\0.json",
-  "shop.json",
-  "shop/",
-  "shop ",
-  "shop.",
-  "~",
-  "~root",
-  "$HOME",
-  "$(touch outside)",
-  "`touch outside`",
-  ";touch outside",
-  "|touch outside",
-  "*",
-  "?",
-  "-",
-  "--help",
-  "CON",
-  "NUL.json",
-  "COM1",
-  "con:",
-  "shop:stream",
-  "__proto__",
-  "__proto__.polluted",
-  "constructor.prototype",
-  "constructor",
-  "prototype",
-  "hasOwnProperty",
-  "toString",
-  "\u202eshop",
-  "ｓｈｏｐ",
-  "a".repeat(65),
-  "a".repeat(5_000),
-  "line\nbreak",
-  "{}",
-  "null",
+  ...String.raw`../outside ../../outside ..\outside repos/../../outside /etc/passwd C:\Windows\win.ini \\server\share`.split(
+    " ",
+  ),
+  ..."file:///etc/passwd %2e%2e%2foutside ..%00 .. . ~ ~root $HOME * ? - --help CON NUL.json COM1 con: shop:stream".split(
+    " ",
+  ),
+  ..."shop.json shop/ shop. __proto__ __proto__.polluted constructor.prototype constructor prototype".split(" "),
+  ..."hasOwnProperty toString \u202eshop ｓｈｏｐ {} null".split(" "),
+  ...["", " ", "shop ", "shop\0", "shop\0.json", "line\nbreak", "a".repeat(65), "a".repeat(5_000)],
+  ...["$(touch outside)", "`touch outside`", ";touch outside", "|touch outside"],
 ];
 
 /** Everything that must be the same before and after each attempt. */
@@ -96,16 +57,9 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
   for (const name of hostile) {
     const shown = JSON.stringify(name).slice(0, 60);
     const calls: readonly (readonly [string, object])[] = [
-      ...[
-        "config/list",
-        "config/explain",
-        "config/watch",
-        "history/list",
-        "history/forget",
-        "repo/remove",
-        "file/read",
-        "file/restore",
-      ].map(operation => [operation, { repo: name, field: "svc.timeout" }] as const),
+      ..."config/list config/explain config/watch history/list history/forget repo/remove file/read file/restore"
+        .split(" ")
+        .map(operation => [operation, { repo: name, field: "svc.timeout" }] as const),
       ["config/set", { repo: name, "svc.timeout": 1 }],
       ["config/set", { repo: [name], revision: { [name]: 1 }, "svc.timeout": 1 }],
       ["config/unset", { repo: name, fields: ["svc.timeout"] }],
@@ -135,15 +89,7 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
     }
   }
   for (const target of ["owner.key", "daemon.json"]) {
-    for (const way of [
-      "/../",
-      "/../../home/",
-      "/assets/../../../",
-      "/%2e%2e/",
-      "/assets/..%2f..%2f",
-      "//",
-      "/\\..\\",
-    ]) {
+    for (const way of "/../ /../../home/ /assets/../../../ /%2e%2e/ /assets/..%2f..%2f // /\\..\\".split(" ")) {
       const headers = [`Host: ${new URL(t.url).host}`];
       const { body, status } = await rawRequest(t.url, `${way}${target}`, { headers });
       tried++;
@@ -163,15 +109,9 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
   for (const value of [deep, deepObject, polluting]) {
     tried++;
     await replaceFile(t.repositoryFile("shop"), good(1, `,"services":${value}`));
-    await until(async () => {
-      const entry = (await t.owner.call("repo/list")).result.find(({ id }) => id === "shop");
-      return (entry?.health.length ?? 0) > 0;
-    }, "the file to be reported as broken");
+    await until(async () => (await healthOf(t, "shop")).length > 0, "the file to be reported as broken");
     await replaceFile(t.repositoryFile("shop"), good(2, ""));
-    await until(async () => {
-      const entry = (await t.owner.call("repo/list")).result.find(({ id }) => id === "shop");
-      return entry?.health.length === 0;
-    }, "the file to be valid again");
+    await until(async () => (await healthOf(t, "shop")).length === 0, "the file to be valid again");
   }
 
   // Files with such names, placed into the home by a person or a program.
@@ -193,11 +133,7 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
   const other = await connectClient(t.url, t.ownerKey);
   if ((await other.call("key/self")).errors.length > 0) wrong.push("the daemon no longer answers");
   other.socket.close();
-  reportPromise({
-    row: "S9",
-    tried,
-    failed: wrong.length,
-    note: `${hostile.length} names, and 10,000 levels of nesting`,
-  });
+  const note = `${hostile.length} names, and 10,000 levels of nesting`;
+  reportPromise({ row: "S9", tried, failed: wrong.length, note });
   expect(wrong).toEqual([]);
 });
