@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
-import { atMost, type Compared, compare } from "./compare.ts";
+import { atMost, type Compared, commandTimeOf, compare } from "./compare.ts";
 import { makeHome, repositoryId } from "./homes.ts";
 import { isInstalled } from "./machine.ts";
 import type { Section } from "./section.ts";
@@ -13,15 +13,8 @@ export const cli: Section = {
   run: async machine => {
     const home = await makeHome(machine, 1);
     await using _daemon = await machine.daemon(home);
-    const times = machine.short ? 3 : 10;
-    const contender = (name: string, command: string, args: readonly string[], folder?: string) => ({
-      name,
-      run: async () => {
-        let sum = 0;
-        for (let left = times; left > 0; left -= 1) sum += await machine.time(command, args, folder);
-        return sum / times;
-      },
-    });
+    const contender = (name: string, command: string, args: readonly string[], folder?: string) =>
+      commandTimeOf(machine, name, command, args, folder);
     const node = process.execPath;
     const bare = { contender: contender("node -e 0", node, ["-e", "0"]), goal: { ...atMost(3), text: "under 3" } };
     const get = ["get", "svc.timeout", "--repo", repositoryId(0), "--home", home];

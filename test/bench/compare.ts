@@ -39,6 +39,23 @@ export function timeOf(machine: Machine, name: string, call: Call): Contender {
   return { name, run: async () => 1_000 / (await rateOf(call, 1, machine.slice)) };
 }
 
+/** Measures the average time of a command in milliseconds. */
+export function commandTimeOf(
+  machine: Machine,
+  name: string,
+  command: string,
+  args: readonly string[],
+  folder?: string,
+): Contender {
+  const times = machine.short ? 3 : 10;
+  const run = async () => {
+    let sum = 0;
+    for (let left = times; left > 0; left -= 1) sum += await machine.time(command, args, folder);
+    return sum / times;
+  };
+  return { name, run };
+}
+
 /** Measures the server's CPU time per call in milliseconds, with 64 calls running at once. */
 export function cpuTimeOf(machine: Machine, name: string, server: Started, call: Call): Contender {
   return {

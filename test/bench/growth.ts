@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Socket } from "socket.io-client";
 import { atMost, type Compared, compare, cpuTimeOf, timeOf } from "./compare.ts";
 import { makeHome, repositoryId } from "./homes.ts";
@@ -30,40 +31,17 @@ async function moreFields(machine: Machine): Promise<Row[]> {
     setters.push({ fields, socket, scope: "wide" });
     const args = { repo, scope: "wide" };
     await prepare(bare, { replies: { "config/list": await ask(socket, "config/list", args) } });
-    const own = timeOf(
-      machine,
-      "Repoconf",
-      calls(socket, "config/list", () => args),
-    );
-    const other = timeOf(
-      machine,
-      "bare Socket.IO with the same reply",
-      calls(bare, "config/list", () => args),
-    );
+    const own = calls(socket, "config/list", () => args);
+    const theirs = calls(bare, "config/list", () => args);
+    const [ours, other] = ["Repoconf", "bare Socket.IO with the same reply"];
     const what = `list of ${fields.toLocaleString("en")} fields`;
     const isLarge = fields === 2_000;
-    rows.push(
-      ...(await compare(machine, what, "ms", own, [{ contender: other, ...(isLarge && { goal: atMost(0.65) }) }])),
-    );
-    if (process.platform === "linux" && isLarge) {
-      const ours = cpuTimeOf(
-        machine,
-        "Repoconf",
-        daemon,
-        calls(socket, "config/list", () => args),
-      );
-      const theirs = cpuTimeOf(
-        machine,
-        "bare Socket.IO with the same reply",
-        floor,
-        calls(bare, "config/list", () => args),
-      );
-      rows.push(
-        ...(await compare(machine, `${what}, CPU time per call`, "ms", ours, [
-          { contender: theirs, goal: atMost(0.2) },
-        ])),
-      );
-    }
+    const same = { contender: timeOf(machine, other, theirs), ...(isLarge && { goal: atMost(0.65) }) };
+    rows.push(...(await compare(machine, what, "ms", timeOf(machine, ours, own), [same])));
+    if (process.platform !== "linux" || !isLarge) continue;
+    const cpu = { contender: cpuTimeOf(machine, other, floor, theirs), goal: atMost(0.2) };
+    const cpuOfOurs = cpuTimeOf(machine, ours, daemon, own);
+    rows.push(...(await compare(machine, `${what}, CPU time per call`, "ms", cpuOfOurs, [cpu])));
   }
   const [small, ...larger] = setters.map(({ fields, socket }) => {
     let count = 0;
@@ -131,13 +109,6 @@ async function addRevisions(socket: Socket, repo: string, times: number): Promis
   const call = sets(socket, () => repo);
   for (let left = times; left > 0; left -= 500) {
     const some = Array.from({ length: Math.min(500, left) }, (_, lane) => lane);
-    await Promise.all(
-      some.map(
-        lane =>
-          new Promise<void>((resolve, reject) =>
-            call(lane, error => (error === undefined ? resolve() : reject(error))),
-          ),
-      ),
-    );
+    await Promise.all(some.map(lane => promisify(call)(lane)));
   }
 }

@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 import type { Socket } from "socket.io-client";
 import { build } from "vite";
 import { openSocket } from "../helpers/open-socket.ts";
-import { projectFolder, repoconfCommand } from "../helpers/spawned-daemon.ts";
+import { cleanEnvironment, projectFolder, repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 /** Clients and servers run on different cores, so that they do not slow each other down. */
 type Side = "client" | "server";
@@ -175,12 +175,6 @@ function findCores(): Machine["cores"] {
   });
   const [client, server] = cores.slice(-2);
   return client === undefined || server === undefined ? undefined : { client, server };
-}
-
-/** The environment without the variables that would select another home or key. */
-function cleanEnvironment(): NodeJS.ProcessEnv {
-  const { REPOCONF_HOME: _, REPOCONF_API_KEY: __, ...environment } = process.env;
-  return environment;
 }
 
 /** Resident memory of a process, in MB. */

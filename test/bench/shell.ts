@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
-import { compare } from "./compare.ts";
+import { commandTimeOf, compare } from "./compare.ts";
 import type { Contender } from "./figures.ts";
 import { makeHome, repositoryId } from "./homes.ts";
 import { isInstalled, type Machine } from "./machine.ts";
@@ -41,15 +41,8 @@ async function makeDirenv(machine: Machine): Promise<Direnv> {
 }
 
 async function commands(machine: Machine, home: string, direnv: Direnv | undefined): Promise<Row[]> {
-  const times = machine.short ? 3 : 10;
-  const contender = (name: string, command: string, args: readonly string[]): Contender => ({
-    name,
-    run: async () => {
-      let sum = 0;
-      for (let left = times; left > 0; left -= 1) sum += await machine.time(command, args);
-      return sum / times;
-    },
-  });
+  const contender = (name: string, command: string, args: readonly string[]) =>
+    commandTimeOf(machine, name, command, args);
   const others = [
     contender("env LOG_LEVEL=debug true", "env", ["LOG_LEVEL=debug", "true"]),
     contender("node -e 0", node, ["-e", "0"]),

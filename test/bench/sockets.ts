@@ -2,6 +2,7 @@ import type { Socket } from "socket.io-client";
 import { type ErrorEntry, RepoconfError } from "../../shared/errors.ts";
 import type { Call } from "./figures.ts";
 import type { Prepared } from "./floor-server.ts";
+import { repositoryId } from "./homes.ts";
 import type { Machine, Server } from "./machine.ts";
 
 interface AnyReply {
@@ -34,8 +35,8 @@ export function calls(socket: Socket, operation: string, args: (lane: number) =>
   };
 }
 
-/** Sets of one field, each to a new number, so that every set changes something. */
-export function sets(socket: Socket, repo: (lane: number) => string): Call {
+/** Sets of one field, each to a new number, so that every set changes something; of the first repository, unless `repo` says another. */
+export function sets(socket: Socket, repo: (lane: number) => string = () => repositoryId(0)): Call {
   let count = 0;
   return calls(socket, "config/set", lane => {
     count += 1;

@@ -1,68 +1,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { launchBrowser } from "../helpers/browser.ts";
+import type { Page } from "playwright-core";
+import { expect, test, vi } from "vitest";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
-import { type AppDouble, type ElectronDouble, prepareElectron, standInSwitches } from "../helpers/electron-double.ts";
+import type { AppDouble, ElectronDouble } from "../helpers/electron-double.ts";
 import { connect } from "../helpers/patient-client.ts";
 import { screenFolder } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { appOnDouble } from "./app-on-double.ts";
 
-let browser: Browser | undefined;
-beforeAll(async () => {
-  browser = await launchBrowser(standInSwitches);
-});
-afterAll(() => browser?.close());
-
-const built = join(import.meta.dirname, "../../dist/electron");
+const startApp = appOnDouble();
 const link = "repoconf://repo/shop";
-
-/** Starts the app on the test double; `answer` is the button that the person presses. `await using` quits it. */
-async function startApp(
-  home: string,
-  options: {
-    readonly version?: string;
-    readonly firstInstance?: boolean;
-    readonly answer?: number;
-    readonly args?: readonly string[];
-    readonly whileStarting?: (app: AppDouble) => void;
-  } = {},
-): Promise<ElectronDouble & AsyncDisposable> {
-  if (browser === undefined) throw new Error("no Chromium");
-  const { version = "0.0.0-test", answer = 0, args = [], ...rest } = options;
-  const double = prepareElectron({ browser, home, ...rest });
-  double.answer = () => answer;
-  vi.stubEnv("REPOCONF_HOME", home);
-  const { boot } = await import("../../main/electron/boot.ts");
-  const { argv } = process;
-  process.argv = [...argv.slice(0, 2), ...args];
-  await boot({ version, folder: built }).finally(() => {
-    process.argv = argv;
-  });
-  return Object.assign(double, {
-    [Symbol.asyncDispose]: async () => {
-      double.answer = () => 0;
-      double.app.quit();
-      await double.app.exited;
-    },
-  });
-}
-
-test("every permission that the page could request is refused, except access to the loopback network", async () => {
-  await using folder = await temporaryFolder();
-  await using app = await startApp(folder.path);
-  expect(app.sessions.map(({ partition }) => partition)).toEqual([undefined, "screen"]);
-  for (const { permissions } of app.sessions) {
-    const { request, check, device } = permissions;
-    const answers: unknown[] = [];
-    (request as (contents: unknown, permission: string, answer: (yes: boolean) => void) => void)({}, "media", yes =>
-      answers.push(yes),
-    );
-    answers.push((check as () => boolean)(), (device as () => boolean)());
-    expect(answers).toEqual([false, false, false]);
-  }
-});
 
 test("the window loads the app's own screen by a custom scheme, in an in-memory partition", async () => {
   await using folder = await temporaryFolder();

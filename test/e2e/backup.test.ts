@@ -103,7 +103,7 @@ describe.concurrent("repoconf backup", () => {
     const history = ["history", "--repo", "shop", "--json"];
     expect(JSON.parse(await other.succeed(history))).toEqual(JSON.parse(await home.succeed(history)));
     expect(await other.succeed(["get", "extra.size", "--repo", "shop"])).toBe("1\n");
-    expect(JSON.parse(await other.succeed(["key", "list", "--json"]))).toEqual([]);
+    expect(await other.json(["key", "list"])).toEqual([]);
   });
 
   test("the file of a removed repository with the longest possible id is backed up and restored too", async () => {
@@ -160,7 +160,7 @@ describe.concurrent("repoconf backup", () => {
     await home.succeed(["backup", "backup.tar.gz"]);
     await home.succeed(["backup", "--restore", "backup.tar.gz", "--yes"]);
     expect(await home.succeed(["get", "svc.timeout"])).toBe("2\n");
-    const history = JSON.parse(await home.succeed(["history", "--json"]));
+    const history = await home.json(["history"]);
     expect(history).toMatchObject([
       { revision: 3, source: "file", changes: { svc: { timeout: { previous: 1, value: 2 } } } },
       { revision: 2, source: "set" },
@@ -306,7 +306,7 @@ describe.concurrent("repoconf backup --restore", () => {
     expect(await readFile(join(home.homeFolder, before, "repos/shop.json"), "utf8")).toBe(shop);
     expect(await readdir(join(home.homeFolder, "repos"))).toEqual(["blog.json"]);
     expect(await home.succeed(["get", "svc.timeout", "--repo", "blog"])).toBe("7\n");
-    expect(JSON.parse(await home.succeed(["repo", "list", "--json"]))).toHaveLength(1);
+    expect(await home.json(["repo", "list"])).toHaveLength(1);
   });
 
   test("with a backup without a journal, the history starts over and the old one is kept aside", async () => {
@@ -319,7 +319,7 @@ describe.concurrent("repoconf backup --restore", () => {
     const output = await home.succeed(["backup", "--restore", "backup.tar.gz", "--yes"]);
     const before = /before-restore-\S+/.exec(output)?.[0] ?? "";
     expect(await readdir(join(home.homeFolder, before, "journal"))).toEqual(["shop.0-0.jsonl"]);
-    expect(JSON.parse(await home.succeed(["history", "--repo", "shop", "--json"]))).toMatchObject([
+    expect(await home.json(["history", "--repo", "shop"])).toMatchObject([
       { revision: 1, source: "file", changes: { svc: { timeout: { value: 7 } } } },
     ]);
     expect(await readFile(join(home.homeFolder, "format"), "utf8")).toBe(`${homeFormat}\n`);

@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFi
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { titleWith } from "../helpers/skips.ts";
-import { projectFolder, repoconfCommand, runProcess, runRepoconf } from "../helpers/spawned-daemon.ts";
+import { type Finished, projectFolder, repoconfCommand, runProcess, runRepoconf } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const bad = `{
@@ -291,6 +291,16 @@ describe.skipIf(process.platform === "win32")("the examples for hooks and CI", (
   });
 });
 
+const someValues = `{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`;
+
+/** `run` finds what is wrong and what is right in a clone with `someValues`, and writes nothing. */
+async function expectToWork(clone: Clone, run: (...args: readonly string[]) => Promise<Finished>): Promise<void> {
+  const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
+  expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
+  expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
+  expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
+}
+
 /**
  * The command that runs a program with its own mounts and without any network, as root or as any user; undefined if the system does
  * not allow it.
@@ -305,7 +315,7 @@ const title = "check and get --offline work on a read-only mount, without networ
 test.skipIf(alone === undefined)(
   titleWith(alone !== undefined, "namespaces for mounts and network", title),
   async () => {
-    await using clone = await makeClone(`{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`);
+    await using clone = await makeClone(someValues);
     const [unshare = "", ...options] = alone ?? [];
     // A new network namespace has only a loopback device, which is down.
     const steps = [
@@ -320,22 +330,16 @@ test.skipIf(alone === undefined)(
       const command = ["-i", process.execPath, repoconfCommand, ...args];
       return runProcess(unshare, [...options, "sh", "-c", steps.join(" && "), clone.path, "env", ...command]);
     };
-    const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
-    expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
-    expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
-    expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
+    await expectToWork(clone, run);
   },
 );
 
 test("check and get --offline work in a folder without the right to write, without HOME and any other variable", async () => {
-  await using clone = await makeClone(`{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`);
+  await using clone = await makeClone(someValues);
   // Root ignores the mode.
   await chmod(clone.path, 0o555);
   const run = (...args: readonly string[]) =>
     runProcess("env", ["-i", process.execPath, repoconfCommand, ...args], { folder: clone.path });
-  const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
-  expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
-  expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
+  await expectToWork(clone, run);
   await chmod(clone.path, 0o755);
-  expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
 });

@@ -43,11 +43,7 @@ describe.concurrent("an empty value of an option or an argument", () => {
     await home.succeed(["set", "svc.timeout=1", "svc.domain=d", ...everywhere, "--yes"]);
     await home.refuse(2, args, message);
     expect(await timeouts(home)).toEqual(["1", "1", "1"]);
-    expect(JSON.parse(await home.succeed(["repo", "list", "--json"]))).toMatchObject([
-      { revision: 2 },
-      { revision: 2 },
-      { revision: 2 },
-    ]);
+    expect(await home.json(["repo", "list"])).toMatchObject([{ revision: 2 }, { revision: 2 }, { revision: 2 }]);
   });
 
   test("a reason may be empty", async () => {
@@ -91,9 +87,7 @@ describe.concurrent("a change of several repositories", () => {
     expect(await home.succeed(["set", ...everywhere, "svc.timeout=7", "--dry-run"])).toBe(
       "blog: svc.timeout: 900 -> 7\nshop: svc.timeout: 900 -> 7\nweb: svc.timeout: 900 -> 7\nNothing was changed (--dry-run).\n",
     );
-    expect(
-      JSON.parse(await home.succeed(["set", ...everywhere, "svc.timeout=7", "--dry-run", "--json"])),
-    ).toMatchObject({
+    expect(await home.json(["set", ...everywhere, "svc.timeout=7", "--dry-run"])).toMatchObject({
       repositories: [{ repo: "blog" }, { repo: "shop" }, { repo: "web" }],
     });
     expect(await timeouts(home)).toEqual(["900", "900", "900"]);
@@ -196,9 +190,9 @@ describe.concurrent("undo --batch", () => {
     await home.succeed(["set", ...everywhere, "svc.timeout=7", "--yes"]);
     await home.succeed(["set", ...everywhere, "svc.domain=ci", "--yes"], { environment });
     await home.succeed(["set", "--repo", "web", "svc.provider=p"]);
-    const preview = JSON.parse(await home.succeed(["undo", "--batch", "--dry-run", "--json"]));
+    const preview = await home.json(["undo", "--batch", "--dry-run"]);
     expect(preview.changes.map(({ field }: { field: string }) => field)).toEqual(Array(3).fill("svc.timeout"));
-    const done = JSON.parse(await home.succeed(["undo", "--batch", "--yes", "--json"]));
+    const done = await home.json(["undo", "--batch", "--yes"]);
     expect(done).toMatchObject({ undone: preview.undone, left: [] });
     expect(done.repositories).toHaveLength(3);
     expect(await timeouts(home)).toEqual(["900", "900", "900"]);

@@ -59,7 +59,7 @@ describe.concurrent("the daemon behind the command line", () => {
     expect(runs.map(run => run.code)).toEqual([0, 0, 0]);
     expect(runs.map(run => run.errorOutput)).toEqual(["", "", ""]);
     const { pid } = await home.endpoint();
-    expect(JSON.parse(await home.succeed(["status", "--json"]))).toMatchObject({ pid });
+    expect(await home.json(["status"])).toMatchObject({ pid });
   });
 
   test("after kill -9 of the daemon the next command works", async () => {
@@ -195,7 +195,7 @@ describe.concurrent("the daemon behind the command line", () => {
     const file = join(home.homeFolder, "repos/shop.json");
     const text = await readFile(file, "utf8");
     const isBroken = async () => {
-      const repositories = JSON.parse(await home.succeed(["repo", "list", "--json"]));
+      const repositories = await home.json(["repo", "list"]);
       return repositories.find(({ id }: { id: string }) => id === "shop").health.length > 0;
     };
     // Break it again until the watch, which may not have begun yet, reports it. A file counts as broken only after 250 ms.
@@ -293,7 +293,7 @@ describe.concurrent("the daemon behind the command line", () => {
   test.skipIf(process.platform === "win32")("a suspended watch delays neither restart nor stop", async () => {
     await using home = await addShop(await makeCommandHome());
     const { pid } = await home.endpoint();
-    const sockets = async () => JSON.parse(await home.succeed(["status", "--json"])).sockets;
+    const sockets = async () => (await home.json(["status"])).sockets;
     using watch = home.start(["watch", "--repo", "shop"]);
     // Once connected, the watch may still have a request pending, and losing its reply would end it.
     await untilWatching(home, watch);

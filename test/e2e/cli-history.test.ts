@@ -6,7 +6,7 @@ import { addShop, type CommandHome, makeCommandHome, makeShop } from "../helpers
 import { connect } from "../helpers/patient-client.ts";
 
 async function historyOf(home: CommandHome, ...args: readonly string[]): Promise<readonly HistoryEntry[]> {
-  return JSON.parse(await home.succeed(["history", "--json", ...args]));
+  return await home.json(["history", ...args]);
 }
 
 /** The lines without times, which differ in every run. */
@@ -121,7 +121,7 @@ describe.concurrent("diff on the command line", () => {
     expect(await home.succeed(["diff", "2"])).toBe(`svc.timeout: 30 -> 60\nsvc.domain: "" (default) -> a\n`);
     expect(await home.succeed(["diff", "3", "2"])).toBe(`svc.timeout: 60 -> 30\nsvc.domain: a -> "" (default)\n`);
     expect(await home.succeed(["diff", "3"])).toBe("");
-    expect(JSON.parse(await home.succeed(["diff", "1", "2", "--json"]))).toEqual({
+    expect(await home.json(["diff", "1", "2"])).toEqual({
       from: { repo: "shop", revision: 1 },
       to: { repo: "shop", revision: 2 },
       differences: [{ field: "svc.timeout", from: { value: 900, stored: false }, to: { value: 30, stored: true } }],
@@ -163,7 +163,7 @@ describe.concurrent("undo and restore on the command line", () => {
       "This is revision 4; to redo: repoconf undo",
     ]);
     expect(await home.succeed(["list", "--stored"])).toBe("svc.timeout\t30\tstored\n");
-    expect(JSON.parse(await home.succeed(["undo", "--json"]))).toMatchObject({
+    expect(await home.json(["undo"])).toMatchObject({
       repo: "shop",
       revision: 5,
       undone: 4,
@@ -225,7 +225,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["restore", "1"])).toBe(
       "Nothing to restore: every value is already as it was at revision 1.\n",
     );
-    expect(JSON.parse(await home.succeed(["restore", "3", "--json", "--reason", "again"]))).toMatchObject({
+    expect(await home.json(["restore", "3", "--reason", "again"])).toMatchObject({
       revision: 6,
       config: { svc: { timeout: { value: 60 } } },
     });
@@ -234,7 +234,7 @@ describe.concurrent("undo and restore on the command line", () => {
       { revision: 5, reason: "restore of revision 1" },
     ]);
     expect(await home.succeed(["list", "svc.domain", "--revision", "2"])).toBe("svc.domain\ta\tstored\n");
-    expect(JSON.parse(await home.succeed(["list", "--stored", "--json", "--revision", "3"]))).toEqual({
+    expect(await home.json(["list", "--stored", "--revision", "3"])).toEqual({
       svc: { timeout: 60, domain: "b" },
     });
     await home.refuse(3, ["restore", "99"], "newest is 6");
@@ -264,7 +264,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["restore", "1"])).toBe(
       `${forgotten}Nothing to restore: every other value is already as it was at revision 1.\n`,
     );
-    expect(JSON.parse(await home.succeed(["restore", "1", "--json"]))).toMatchObject({ forgotten: ["svc.domain"] });
+    expect(await home.json(["restore", "1"])).toMatchObject({ forgotten: ["svc.domain"] });
     await home.succeed(["set", "svc.timeout=30"]);
     expect(await home.succeed(["restore", "1"])).toBe(`${forgotten}Restored svc.timeout = 900 (default)\n`);
     expect(await home.succeed(["restore", "3"])).toBe(
@@ -321,7 +321,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(some.errorOutput).toContain(`Did you mean "svc.timeout"?`);
     const none = await home.run(["set", "svc.refresh_hour=99", "--json"]);
     expect(JSON.parse(none.output)).toEqual({ errors: [expect.objectContaining({ code: 1103 })] });
-    expect(JSON.parse(await home.succeed(["set", "svc.timeout=7", "--json"]))).not.toHaveProperty("errors");
+    expect(await home.json(["set", "svc.timeout=7"])).not.toHaveProperty("errors");
   });
 
   test("explain shows who changed a value last, when, how and why", async () => {
@@ -331,7 +331,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(lines).toContain("  changed     TIME, revision 2, by owner (set)");
     expect(lines).toContain("  reason      slow backup");
     expect(await home.succeed(["explain", "svc.provider"])).toContain("changed     never");
-    expect(JSON.parse(await home.succeed(["explain", "svc.timeout", "--json"]))).toMatchObject({
+    expect(await home.json(["explain", "svc.timeout"])).toMatchObject({
       revision: 2,
       actor: "owner",
       source: "set",

@@ -223,7 +223,7 @@ describe("repositories on the command line", () => {
     await home.succeed(["repo", "add", blog, "--id", "blog"]);
     const elsewhere = join(home.workFolder, "elsewhere");
     await rename(blog, elsewhere);
-    expect(JSON.parse(await home.succeed(["repo", "move", "blog", "elsewhere", "--json"]))).toMatchObject({
+    expect(await home.json(["repo", "move", "blog", "elsewhere"])).toMatchObject({
       id: "blog",
       path: elsewhere,
     });

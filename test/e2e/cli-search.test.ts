@@ -11,7 +11,7 @@ describe.concurrent("repoconf search", () => {
     await client.set("shop", { "svc.timeout": 30, "svc.envvars": [{ name: "TOKEN", value: "secret" }] });
     const output = await home.succeed(["search", "field:svc.timeout", "modified"]);
     expect(output).toBe("shop\tsvc.timeout\t30\n");
-    expect(JSON.parse(await home.succeed(["search", "timeout -shop", "--json"]))).toEqual([
+    expect(await home.json(["search", "timeout -shop"])).toEqual([
       { repo: "blog", scope: "svc", field: "timeout", value: 900 },
     ]);
     expect(await home.succeed(["search", "envvars"])).not.toContain("secret");

@@ -25,7 +25,7 @@ async function makeSite(home: CommandHome): Promise<string> {
 }
 
 const waitingIn = async (home: CommandHome, folder: string) =>
-  JSON.parse(await home.succeed(["trust", "--json"], { folder })) as readonly Waiting[];
+  (await home.json(["trust"], { folder })) as readonly Waiting[];
 
 describe("commands that a work tree brings, on the command line", () => {
   test("repo add shows all of them in full, trusts nothing without a terminal, and says what to do", async () => {
@@ -94,7 +94,7 @@ describe("scopes that a work tree brings, on the command line", () => {
   const schemaOf = (description: string) =>
     `// by hand\n${JSON.stringify({ type: "object", properties: { jobs: field(description) } })}`;
   const offeredIn = async (home: CommandHome, folder: string) =>
-    JSON.parse(await home.succeed(["trust", "--json"], { folder })) as readonly {
+    (await home.json(["trust"], { folder })) as readonly {
       readonly scope: string;
       readonly hash: string;
       readonly serving: unknown;
@@ -148,7 +148,7 @@ describe("scopes that a work tree brings, on the command line", () => {
     expect(await home.succeed(["describe", "build.jobs"], { folder: two })).toContain("One.");
     const [second] = await offeredIn(home, two);
     expect(second?.serving).toMatchObject({ type: "object" });
-    const taken = JSON.parse(await home.succeed(["trust", "--json", "--accept", second?.hash ?? ""], { folder: two }));
+    const taken = await home.json(["trust", "--accept", second?.hash ?? ""], { folder: two });
     expect(taken).toEqual([expect.objectContaining({ scope: "build", hash: second?.hash })]);
     expect(await home.succeed(["describe", "build.jobs"], { folder: one })).toContain("Two.");
   });
@@ -178,7 +178,7 @@ describe("a new version of an accepted scope that makes a variable of a text", (
   }
 
   const offeredIn = async (home: CommandHome, folder: string, options: readonly string[] = []) =>
-    JSON.parse(await home.succeed(["trust", "--json", ...options], { folder })) as readonly {
+    (await home.json(["trust", ...options], { folder })) as readonly {
       readonly hash: string;
       readonly effects: unknown;
     }[];

@@ -34,7 +34,7 @@ test
         environment,
       });
       expect({ text, code, errorOutput }).toEqual({ text, code: 0, errorOutput: "" });
-      const stored: unknown = JSON.parse(await home.succeed(["list", "--repo", "shop", "--json", "--stored"]));
+      const stored: unknown = await home.json(["list", "--repo", "shop", "--stored"]);
       expect(stored).toEqual({ svc: { provider: text, timeout: 55, services } });
     }
   });
@@ -68,7 +68,7 @@ test
         environment,
       });
       expect(errorOutput).toBe("");
-      const stored: unknown = JSON.parse(await home.succeed(["list", "--repo", "shop", "--json", "--stored"]));
+      const stored: unknown = await home.json(["list", "--repo", "shop", "--stored"]);
       expect(stored).toEqual({ app: values });
     }
   });

@@ -9,9 +9,7 @@ test("npm run demo creates a home with repositories of each kind", async () => {
   const demo = await runProcess(process.execPath, ["scripts/demo.ts", home.homeFolder]);
   expect(demo).toMatchObject({ code: 0, errorOutput: "", output: expect.stringContaining(home.homeFolder) });
 
-  const entries: { id: string; health: { code: number; line?: number }[] }[] = JSON.parse(
-    await home.succeed(["repo", "list", "--json"]),
-  );
+  const entries: { id: string; health: { code: number; line?: number }[] }[] = await home.json(["repo", "list"]);
   expect(entries.map(entry => entry.id)).toEqual(["compiler", "empty", "notes", "old-blog", "webshop"]);
   expect(entries.find(entry => entry.id === "old-blog")?.health).toMatchObject([{ code: 1106, line: 8 }]);
   expect(entries.filter(entry => entry.health.length > 0)).toHaveLength(1);

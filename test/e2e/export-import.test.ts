@@ -11,7 +11,7 @@ import { askOnTerminal, hasTerminal } from "../helpers/terminal.ts";
 const fieldCount = Object.keys(svcSchema.properties).length;
 
 async function listStored(home: CommandHome, repo: string): Promise<unknown> {
-  return JSON.parse(await home.succeed(["list", "--repo", repo, "--stored", "--json", "--reveal"]));
+  return await home.json(["list", "--repo", repo, "--stored", "--reveal"]);
 }
 
 describe.concurrent("repoconf export", () => {
@@ -110,7 +110,7 @@ describe.concurrent("repoconf import", () => {
   test("an import is one revision", async () => {
     await using home = await makeShop();
     const input = JSON.stringify({ svc: { services: { web: { ready: "", image: "" } }, default: "web", timeout: 1 } });
-    const revision = async () => JSON.parse(await home.succeed(["repo", "list", "--json"]))[0].revision;
+    const revision = async () => (await home.json(["repo", "list"]))[0].revision;
     const before = await revision();
     const output = await home.succeed(["import", "-", "--repo", "shop", "--yes", "--json"], { input });
     expect(JSON.parse(output)).toMatchObject({ repo: "shop", revision: before + 1 });

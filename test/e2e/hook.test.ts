@@ -216,7 +216,7 @@ describe.concurrent.each([
     const svc = { envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] };
     await writeFile(join(folder, ".repoconf.json"), JSON.stringify({ config: { svc } }));
     await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
-    const [waiting] = JSON.parse(await home.succeed(["trust", "--json"], { folder }));
+    const [waiting] = await home.json(["trust"], { folder });
     const shell = await makePromptingShell(home, name);
     const { output, errorOutput } = await shell.type([
       `cd ${quoted(folder)}`,

@@ -103,9 +103,7 @@ describe.concurrent("repoconf run", () => {
       expect(errorOutput).toMatch(/deploy\.options.*repoconf trust --repo/);
       expect(errorOutput).not.toContain("svc.services");
     }
-    const waiting: { readonly field: string; readonly hash: string }[] = JSON.parse(
-      await home.succeed(["trust", "--json"], { folder }),
-    );
+    const waiting: { readonly field: string; readonly hash: string }[] = await home.json(["trust"], { folder });
     const hash = waiting.find(({ field }) => field === "deploy.options")?.hash ?? "";
     await home.succeed(["trust", "--accept", hash], { folder });
     expect(await home.succeed(command, { folder })).toBe('ran {"evil":true}\n');

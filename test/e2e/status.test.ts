@@ -50,7 +50,7 @@ test("a merge is no problem: status reports none, doctor notes it, and undo reve
   await client.set("shop", { "svc.timeout": 30 }, { flush: true });
   await writeFile(`${file}.new`, before.replace('"config": {}', '"config": { "svc": { "domain": "a.test" } }'));
   await rename(`${file}.new`, file);
-  const health = async () => JSON.parse(await home.succeed(["repo", "list", "--json"]))[0].health;
+  const health = async () => (await home.json(["repo", "list"]))[0].health;
   await until(async () => (await health()).length > 0, "the merge");
   expect(await health()).toMatchObject([{ code: 1104, message: expect.stringContaining("(revision 3); undo") }]);
   expect(await home.succeed(["status"])).not.toContain("problem");

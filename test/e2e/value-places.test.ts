@@ -104,7 +104,7 @@ describe("several repositories at once", () => {
       `shop: Unset; now svc.domain = ""`,
       `web: Unset; now svc.domain = ""`,
     ]);
-    const json = JSON.parse(await home.succeed(["set", "--where", "repo:*", "svc.timeout=7", "--json", "--yes"]));
+    const json = await home.json(["set", "--where", "repo:*", "svc.timeout=7", "--yes"]);
     expect(json.repositories).toHaveLength(3);
     expect(json.errors).toBeUndefined();
   });

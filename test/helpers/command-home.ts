@@ -29,6 +29,8 @@ export interface CommandHome extends AsyncDisposable {
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
   /** Like `run`, but fails unless it exits with code 0 and writes nothing to standard error; returns the output. */
   succeed(args: readonly string[], options?: RunOptions): Promise<string>;
+  /** What `repoconf ARGS --json` prints, which must succeed. */
+  json(args: readonly string[], options?: RunOptions): Promise<ReturnType<typeof JSON.parse>>;
   /** Like `run`, but fails unless it exits with this code, prints nothing, and says this on standard error. */
   refuse(code: number, args: readonly string[], said: string | RegExp, options?: RunOptions): Promise<void>;
   /** Starts `repoconf ARGS`, which runs until a signal. */
@@ -52,16 +54,18 @@ export async function makeCommandHome(): Promise<CommandHome> {
   });
   const run = (args: readonly string[], options?: RunOptions) =>
     needsOwnProcess(args, options) ? runRepoconf(args, placed(options)) : runInWorker(args, placed(options));
+  const succeed = async (args: readonly string[], options?: RunOptions) => {
+    const { code, output, errorOutput } = await run(args, options);
+    if (code !== 0 || errorOutput !== "")
+      throw new Error(`repoconf ${args.join(" ")} left with ${code}: ${errorOutput}`);
+    return output;
+  };
   return {
     homeFolder,
     workFolder: folder,
     run,
-    succeed: async (args, options) => {
-      const { code, output, errorOutput } = await run(args, options);
-      if (code !== 0 || errorOutput !== "")
-        throw new Error(`repoconf ${args.join(" ")} left with ${code}: ${errorOutput}`);
-      return output;
-    },
+    succeed,
+    json: async (args, options) => JSON.parse(await succeed([...args, "--json"], options)),
     refuse: async (code, args, said, options) => {
       const errorOutput = typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said);
       expect(await run(args, options), `repoconf ${args.join(" ")}`).toEqual({ code, output: "", errorOutput });

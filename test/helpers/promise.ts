@@ -1,4 +1,5 @@
 import { appendFileSync } from "node:fs";
+import { expect } from "vitest";
 
 /** Whether the full amounts are requested (`npm run torture`) instead of the short ones of `npm test`. */
 export const torture = process.env["REPOCONF_TORTURE"] === "1";
@@ -25,4 +26,10 @@ export interface PromiseFigures {
 export function reportPromise(figures: PromiseFigures): void {
   const file = process.env["REPOCONF_TORTURE_REPORT"];
   if (file !== undefined) appendFileSync(file, `${JSON.stringify(figures)}\n`);
+}
+
+/** Reports a row, of which each of these lines is a failure, and fails if there is one. */
+export function judge(row: string, tried: number, wrong: readonly unknown[], note?: string): void {
+  reportPromise({ row, tried, failed: wrong.length, ...(note !== undefined && { note }) });
+  expect(wrong).toEqual([]);
 }

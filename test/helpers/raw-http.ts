@@ -73,6 +73,15 @@ function parseAnswer(text: string): RawAnswer {
 
 export const pollingHandshake = "/socket.io/?EIO=4&transport=polling";
 
+/** Begins a connection by polling, which has no key yet: its id, and the path and query of its requests. */
+export async function beginPolling(url: string, options?: RequestInit): Promise<{ sid: string; target: string }> {
+  const response = await fetch(url + pollingHandshake, options);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.status} ${text}`);
+  const { sid }: { sid: string } = JSON.parse(text.slice(1));
+  return { sid, target: `${pollingHandshake}&sid=${sid}` };
+}
+
 /** Each way to connect with the same Host and Origin headers: its target, and its status when accepted. */
 export const waysIn = [
   { way: "a plain route", target: "/livez", headers: [], granted: 200 },

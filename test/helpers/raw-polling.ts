@@ -1,4 +1,4 @@
-import { pollingHandshake } from "./raw-http.ts";
+import { beginPolling } from "./raw-http.ts";
 
 /** A Socket.IO connection over polling that sends each request when the test says so, and shows each payload as it is. */
 export interface RawPolling {
@@ -20,8 +20,7 @@ export async function openRawPolling(url: string, key: string): Promise<RawPolli
     if (!response.ok) throw new Error(`${response.status} ${text}`);
     return text;
   };
-  const { sid }: { sid: string } = JSON.parse((await read(pollingHandshake)).slice(1));
-  const target = `${pollingHandshake}&sid=${sid}`;
+  const { sid, target } = await beginPolling(url);
   const post = async (...packets: readonly string[]) => {
     await read(target, { method: "POST", body: packets.join("\u001e") });
   };

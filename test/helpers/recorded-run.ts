@@ -268,11 +268,12 @@ export function valuesOf({ changes }: Pick<ConfigChanged, "changes">): Values {
   return Object.fromEntries(Object.entries(changes["load"] ?? {}).map(([field, { value }]) => [field, String(value)]));
 }
 
-export async function wholeHistory(client: TestClient): Promise<HistoryEntry[]> {
+/** All entries of a repository, the oldest first. */
+export async function wholeHistory(client: TestClient, of: string = repo): Promise<HistoryEntry[]> {
   const entries: HistoryEntry[] = [];
   let after: string | undefined;
   do {
-    const page = await client.call("history/list", { repo, limit: 1_000, after });
+    const page = await client.call("history/list", { repo: of, limit: 1_000, after });
     if (page.errors.length > 0) throw new Error(JSON.stringify(page.errors));
     entries.push(...page.result);
     after = page.next;

@@ -9,7 +9,7 @@ import { homeAt } from "../../main/home/home.ts";
 import { homeFormat } from "../../main/home/prepare-home.ts";
 import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { convertOlderHomes, makeOlderHome, olderTimeouts } from "../helpers/older-format.ts";
-import { reportPromise } from "../helpers/promise.ts";
+import { judge } from "../helpers/promise.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /**
@@ -104,8 +104,7 @@ test("R15 a recorded home of each format opens in this version without losing an
       note("opened", [`a set gets ${JSON.stringify(set)}`]);
   }
   const note = `homes of formats ${formats.join(", ")}`;
-  reportPromise({ row: "R15", tried: formats.length, failed: lost.length, note });
-  expect(lost).toEqual([]);
+  judge("R15", formats.length, lost, note);
   expect(formats).toEqual(Array.from({ length: homeFormat }, (_, index) => index + 1));
 });
 
@@ -134,8 +133,7 @@ test("R15 a home of an older format is converted by the first start, also after 
     expect(await formatOf(home.path)).toBe(0);
     await expectConverted(home.path).catch(error => failed.push(`killed at file ${file}: ${error}`));
   }
-  reportPromise({ row: "R15", tried: files + 1, failed: failed.length, note: "kills while a home is converted" });
-  expect(failed).toEqual([]);
+  judge("R15", files + 1, failed, "kills while a home is converted");
 });
 
 test("R15 a backup of a home of an older format is converted when it is restored", async () => {

@@ -8,7 +8,7 @@ import { DaemonProcess } from "../helpers/daemon-process.ts";
 import type { Death } from "../helpers/dying-daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";
 import { PowerLoss } from "../helpers/power-loss.ts";
-import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { amount, judge, seed } from "../helpers/promise.ts";
 import { randomNumbers } from "../helpers/random.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -79,8 +79,7 @@ test("R17 an atomic set over 8 repositories is served whole or not at all after 
   client.socket.close();
   await daemon.kill();
   const note = `${steps.length} of ${calls} steps; ${unheard} times complete although no reply arrived`;
-  reportPromise({ row: "R17", tried: steps.length, failed: wrong.length, note });
-  expect(wrong).toEqual([]);
+  judge("R17", steps.length, wrong, note);
   expect(unheard).toBeGreaterThan(0);
 });
 
@@ -117,7 +116,6 @@ test("R17 an atomic set is served whole or not at all after a power loss at each
     const allowed = loss.isAcknowledged(state) ? [99] : [31, 99];
     if (!allowed.includes(Number(first))) wrong.push(`${state.label}: ${first}`);
   }
-  reportPromise({ row: "R17", tried: states, failed: wrong.length, note: "states of the disk after a power loss" });
-  expect(wrong).toEqual([]);
+  judge("R17", states, wrong, "states of the disk after a power loss");
   expect(seen).toEqual(new Set([31, 99]));
 });

@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { bundle } from "../helpers/bundled.ts";
 import type { TestClient } from "../helpers/daemon.ts";
 import { DaemonProcess } from "../helpers/daemon-process.ts";
-import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { amount, judge, seed } from "../helpers/promise.ts";
 import { randomNumbers } from "../helpers/random.ts";
 import { runProcess } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
@@ -150,6 +150,5 @@ test(`R19: after ${sequences} sequences of git between a stop or a kill and the 
     if (after.text !== before.text || after.status !== before.status || !isActive)
       failures.push(`${sequence}: ${steps.join(", ")}: ${JSON.stringify({ before, after, active })}`);
   }
-  reportPromise({ row: "R19", tried: sequences, failed: failures.length, note: "sequences of git" });
-  expect(failures).toEqual([]);
+  judge("R19", sequences, failures, "sequences of git");
 });

@@ -6,7 +6,7 @@ import { anyOrder, CallOrder, type ChooseCall, last } from "../helpers/call-orde
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";
 import { PowerLoss } from "../helpers/power-loss.ts";
-import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { amount, judge, seed } from "../helpers/promise.ts";
 import { randomNumbers } from "../helpers/random.ts";
 import { shopText } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
@@ -174,13 +174,7 @@ test("R3 the file always parses: every state that a power loss may leave opens a
     outcomes.push(await loseInEveryOrder(scenario, amount(4, 10)));
   const wrong = outcomes.flatMap(outcome => outcome.wrong);
   const tried = outcomes.reduce((sum, { states }) => sum + states, 0);
-  reportPromise({
-    row: "R3",
-    tried,
-    failed: wrong.length,
-    note: `states of the disk, each opened twice; ${orders.length} orders of concurrent operations`,
-  });
-  expect(wrong).toEqual([]);
+  judge("R3", tried, wrong, `states of the disk, each opened twice; ${orders.length} orders of concurrent operations`);
   // Both the old and the new timeout occurred.
   const [old, fresh, segment] = outcomes;
   expect([old?.seen, fresh?.seen, segment?.seen]).toEqual([32, 30, 33].map(before => new Set([before, 99])));

@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { HistoryEntry } from "../../shared/protocol.ts";
-import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { type WatchedFileSystem, watchFileSystem } from "../helpers/file-system.ts";
 import type { HandEditing } from "../helpers/hand-editing-process.ts";
+import { addLoadScope } from "../helpers/load-scope.ts";
 import { amount, reportPromise } from "../helpers/promise.ts";
+import { wholeHistory } from "../helpers/recorded-run.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const [processes, setsEach] = [4, amount(400, 400)];
@@ -44,34 +44,13 @@ async function sentBy<Message>(child: ChildProcess): Promise<Message> {
   return sent.message;
 }
 
-async function wholeHistory(t: TestDaemon, repo: string): Promise<HistoryEntry[]> {
-  const entries: HistoryEntry[] = [];
-  let after: string | undefined;
-  do {
-    const page = await t.owner.call("history/list", { repo, limit: 1_000, after });
-    expect(page.errors).toEqual([]);
-    entries.push(...page.result);
-    after = page.next;
-  } while (after !== undefined);
-  return entries.reverse();
-}
-
 test(`R6 no update is lost: ${processes} processes x ${setsEach} sets of different fields beside a script that edits by hand`, async () => {
   await using home = await temporaryFolder();
-  const property = { type: "string", title: "A field", description: "A field.", default: "" };
   const names = Array.from({ length: processes }, (_, one) =>
     Array.from({ length: setsEach }, (_, index) => `process${one}_${index}`),
   );
   const byHand = Array.from({ length: handFields }, (_, index) => `hand_${index}`);
-  const schema = {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    type: "object",
-    title: "Load",
-    description: "Many fields.",
-    properties: Object.fromEntries([...names.flat(), ...byHand].map(name => [name, property])),
-  };
-  await mkdir(join(home.path, "scopes"), { recursive: true });
-  await writeFile(join(home.path, "scopes/load.schema.json"), JSON.stringify(schema));
+  await addLoadScope(home.path, [...names.flat(), ...byHand]);
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ home: home.path, fileSystem });
   const repo = await t.addRepository("shop");
@@ -113,7 +92,7 @@ test(`R6 no update is lost: ${processes} processes x ${setsEach} sets of differe
   expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({ load: wanted });
   expect(JSON.parse(await t.readRepository(repo)).config).toEqual({ load: wanted });
 
-  const history = await wholeHistory(t, repo);
+  const history = await wholeHistory(t.owner, repo);
   expect(history.map(({ revision }) => revision)).toEqual(history.map((_, index) => index + 1));
   const recorded = (sources: readonly string[]) =>
     history

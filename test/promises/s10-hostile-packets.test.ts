@@ -5,7 +5,7 @@ import { argumentSchemas } from "../../main/daemon/socket/argument-schemas.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
-import { pollingHandshake, sendBytes } from "../helpers/raw-http.ts";
+import { beginPolling, pollingHandshake, sendBytes } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 
 const operations = Object.keys(argumentSchemas).filter(
@@ -128,13 +128,12 @@ async function attackByWebSocket(t: TestDaemon, random: Random, packets: number)
 }
 
 async function attackByPolling(t: TestDaemon, random: Random): Promise<Attack> {
-  const opened = await (await fetch(t.url + pollingHandshake)).text();
-  const { sid }: { sid: string } = JSON.parse(opened.slice(1));
+  const { target } = await beginPolling(t.url);
   const ask = (address: string, options?: RequestInit) =>
     fetch(address, options)
       .then(answer => answer.text())
       .catch(() => "");
-  const own = `${t.url}${pollingHandshake}&sid=${sid}`;
+  const own = t.url + target;
   await ask(own, { method: "POST", body: `40${JSON.stringify({ apiKey: t.ownerKey })}` });
   await ask(own);
   const address = random(5) === 0 ? `${t.url}${pollingHandshake}&sid=${text(random, 20)}` : own;

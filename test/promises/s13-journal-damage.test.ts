@@ -1,10 +1,10 @@
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { checkJournals } from "../../main/cli/doctor/journal-check.ts";
 import { homeAt } from "../../main/home/home.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
-import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { amount, judge, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -156,8 +156,7 @@ test("S13 damage to the journal is never mistaken for history: random damage, th
       for (const untruth of untruths) wrong.push(`round ${round}, ${repo}, ${how.get(repo)}: ${untruth}`);
     }
   }
-  reportPromise({ row: "S13", tried, failed: wrong.length, note: "journals damaged at random" });
-  expect(wrong).toEqual([]);
+  judge("S13", tried, wrong, "journals damaged at random");
 });
 
 test("S13 damage to the journal is never mistaken for history: lines lost at its end are counted, even if nothing else shows it", async () => {
@@ -184,6 +183,5 @@ test("S13 damage to the journal is never mistaken for history: lines lost at its
   await using t = await startTestDaemon({ home });
   for (const [repo, lines] of lost)
     for (const untruth of await findUntruths(t, repo, true)) wrong.push(`${lines} lines: ${untruth}`);
-  reportPromise({ row: "S13", tried: lost.size, failed: wrong.length, note: "journals whose last lines are damaged" });
-  expect(wrong).toEqual([]);
+  judge("S13", lost.size, wrong, "journals whose last lines are damaged");
 });

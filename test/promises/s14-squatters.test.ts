@@ -8,7 +8,7 @@ import { RepoconfClient } from "../../shared/client/client.ts";
 import { launchBrowser, openContext } from "../helpers/browser.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { patience } from "../helpers/patience.ts";
-import { amount, reportPromise } from "../helpers/promise.ts";
+import { amount, judge } from "../helpers/promise.ts";
 import { reads, screenFolder, startScreen } from "../helpers/screen.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { startSquatter } from "../helpers/squatter.ts";
@@ -54,13 +54,7 @@ test("S14 a program that takes the port when the daemon stops gets no key or val
     if (answers.length > 0 || believed.length > 0) wrong.push(`${race}: an answer was believed`);
     for (const client of clients) client.close();
   }
-  reportPromise({
-    row: "S14",
-    tried: races,
-    failed: wrong.length,
-    note: `races for the port with ${clientCount} clients each`,
-  });
-  expect(wrong).toEqual([]);
+  judge("S14", races, wrong, `races for the port with ${clientCount} clients each`);
 });
 
 describe.skipIf(browser === undefined)(titleWith(browser !== undefined, "Chromium", "tabs in a real Chromium"), () => {
@@ -89,13 +83,7 @@ describe.skipIf(browser === undefined)(titleWith(browser !== undefined, "Chromiu
       await reads(page.getByRole("banner").getByRole("status"), "is not responding");
       if ((await timeout.inputValue()) !== "30") wrong.push(`${round}: a value was believed`);
     }
-    reportPromise({
-      row: "S14",
-      tried: rounds,
-      failed: wrong.length,
-      note: "tabs after another program took the daemon's port",
-    });
-    expect(wrong).toEqual([]);
+    judge("S14", rounds, wrong, "tabs after another program took the daemon's port");
   });
 
   test("S14 a service worker that was planted on the port does not see the next daemon's screen", async () => {

@@ -8,8 +8,8 @@ import type { OperationName } from "../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { homeFiles } from "../helpers/home-files.ts";
 import { codeOf, followLink, proofOf, type TestKey, type TestSession } from "../helpers/open-socket.ts";
-import { reportPromise } from "../helpers/promise.ts";
-import { pollingHandshake } from "../helpers/raw-http.ts";
+import { judge } from "../helpers/promise.ts";
+import { beginPolling } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
@@ -131,9 +131,8 @@ const ways: { readonly [way: string]: Way } = {
   // With the key in a header; each message is a separate request.
   polling: async (url, key, name) => {
     const headers: Record<string, string> = typeof key === "string" ? { Authorization: `Bearer ${key}` } : {};
-    const opened = await (await fetch(url + pollingHandshake, { headers })).text();
-    const { sid }: { sid: string } = JSON.parse(opened.slice(1));
-    const address = `${url}${pollingHandshake}&sid=${sid}`;
+    const { sid, target } = await beginPolling(url, { headers });
+    const address = url + target;
     const packets: string[] = [];
     // A poll of an ended connection is answered with 400 and a sentence.
     const read = async () => {
@@ -224,8 +223,7 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
   }
   if (stops !== Object.keys(ways).length) wrong.push(`the owner's key stopped ${stops} daemons`);
   const note = `${names.length} operations, ${Object.keys(keys).length} ways of having no valid key, over ${Object.keys(ways).join(" and ")}`;
-  reportPromise({ row: "S4", tried, failed: wrong.length, note });
-  expect(wrong).toEqual([]);
+  judge("S4", tried, wrong, note);
   expect(after).toEqual(before);
 });
 

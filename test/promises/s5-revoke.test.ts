@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { Grants } from "../../shared/grants.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { proofOf, type TestSession } from "../helpers/open-socket.ts";
-import { amount, reportPromise } from "../helpers/promise.ts";
-import { pollingHandshake } from "../helpers/raw-http.ts";
+import { amount, judge } from "../helpers/promise.ts";
+import { beginPolling } from "../helpers/raw-http.ts";
 
 const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
 
@@ -36,9 +36,8 @@ test("S5 a revoke takes effect immediately: later requests are not processed, th
     const [asking, watching, idle] = [await t.connect(key), await t.connect(key), await t.connect(key)];
     await watching.call("config/watch");
     // Another connection that only polls, because the daemon holds back packets for it.
-    const opened = await (await fetch(t.url + pollingHandshake)).text();
-    const { sid }: { sid: string } = JSON.parse(opened.slice(1));
-    const address = `${t.url}${pollingHandshake}&sid=${sid}`;
+    const { sid, target } = await beginPolling(t.url);
+    const address = t.url + target;
     const auth =
       typeof key === "string" ? { apiKey: key } : proofOf(key, { url: t.url, engineId: sid, nonce: "0".repeat(64) });
     await (await fetch(address, { method: "POST", body: `40${JSON.stringify(auth)}` })).text();
@@ -71,13 +70,7 @@ test("S5 a revoke takes effect immediately: later requests are not processed, th
     const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout" });
     if (result["svc"]?.["timeout"] !== value) wrong.push(`${what}: its set took effect`);
   }
-  reportPromise({
-    row: "S5",
-    tried: rounds,
-    failed: wrong.length,
-    note: "revocations of keys with four connections each",
-  });
-  expect(wrong).toEqual([]);
+  judge("S5", rounds, wrong, "revocations of keys with four connections each");
   await t.restart();
   expect((await t.owner.call("key/list")).result).toEqual([]);
 });

@@ -8,12 +8,23 @@ import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const figures = { tried: 0, failed: 0 };
-/** Counts one of these tests before it is asserted. */
-function count(wrong: readonly string[]): void {
+/** Counts one of these tests, and fails it if something is wrong. */
+function finish(wrong: readonly string[]): void {
   figures.tried++;
   if (wrong.length > 0) figures.failed++;
+  expect(wrong).toEqual([]);
 }
 afterAll(() => reportPromise({ row: "S7", ...figures, note: "umask 000, planted links and files" }));
+
+/** Why no daemon starts on the home. */
+async function tryToStart(home: string): Promise<string> {
+  try {
+    await using _t = await startTestDaemon({ home });
+    return "it started";
+  } catch (error) {
+    return String(error);
+  }
+}
 
 /** Everything in the folder that others than its owner can access, one line each. */
 async function openToOthers(folder: string): Promise<string[]> {
@@ -63,8 +74,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     if ((await run("backup", backup)) !== 0) wrong.push("the backup failed");
     else if (((await stat(backup)).mode & 0o777) !== 0o600) wrong.push("the backup is open to others");
     wrong.push(...(await openToOthers(home)));
-    count(wrong);
-    expect(wrong).toEqual([]);
+    finish(wrong);
   });
 
   test("S7 a home and key files that others could access become private at the start", async () => {
@@ -80,8 +90,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     const wrong: string[] = [];
     for (const [name, mode] of [["", 0o700] as const, ["owner.key", 0o600] as const, ["keys.json", 0o600] as const])
       if (((await stat(join(home, name))).mode & 0o777) !== mode) wrong.push(`${name} stayed open`);
-    count(wrong);
-    expect(wrong).toEqual([]);
+    finish(wrong);
   });
 
   test.each(["owner.key", "keys.json"])("S7 a planted link %s is refused and never followed", async name => {
@@ -93,19 +102,12 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     const text = name === "owner.key" ? `${known}\n` : `{"keys":[]}`;
     await writeFile(target, text, { mode: 0o644 });
     await symlink(target, join(home, name));
-    const started = await startTestDaemon({ home }).then(
-      async t => {
-        await t[Symbol.asyncDispose]();
-        return "it started";
-      },
-      error => String(error),
-    );
+    const started = await tryToStart(home);
     const wrong: string[] = [];
     if (!started.includes(name)) wrong.push(started);
     if ((await readFile(target, "utf8")) !== text) wrong.push("the target was written");
     if (((await stat(target)).mode & 0o777) !== 0o644) wrong.push("the target's mode was changed");
-    count(wrong);
-    expect(wrong).toEqual([]);
+    finish(wrong);
   });
 
   test.each([
@@ -124,8 +126,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     if ((await readFile(target, "utf8")) !== "of somebody else") wrong.push("the secret was written elsewhere");
     if (((await stat(target)).mode & 0o777) !== 0o644) wrong.push("the target's mode was changed");
     if (!(await readFile(join(home, "daemon.json"), "utf8")).includes(t.url)) wrong.push("it is not the endpoint");
-    count(wrong);
-    expect(wrong).toEqual([]);
+    finish(wrong);
   });
 
   test.each(["", "repos", "tmp", "journal"])("S7 a link in place of the folder home/%s is refused", async name => {
@@ -134,19 +135,12 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     await mkdir(target, { mode: 0o755 });
     if (name !== "") await mkdir(home, { mode: 0o700 });
     await symlink(target, join(home, name));
-    const started = await startTestDaemon({ home }).then(
-      async t => {
-        await t[Symbol.asyncDispose]();
-        return "it started";
-      },
-      error => String(error),
-    );
+    const started = await tryToStart(home);
     const wrong: string[] = [];
     if (!started.includes("is not a folder")) wrong.push(started);
     if ((await readdir(target)).length > 0) wrong.push("something was written behind the link");
     if (((await stat(target)).mode & 0o777) !== 0o755) wrong.push("the mode behind the link was changed");
-    count(wrong);
-    expect(wrong).toEqual([]);
+    finish(wrong);
   });
 
   test("S7 a planted file daemon.json that leads to a foreign program gets no key: our clients require its proof first", async () => {
@@ -162,7 +156,6 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     await until(() => stranger.log.length > 0, "its log");
     if (stranger.log.join("").includes(t.ownerKey)) wrong.push("the key was sent");
     if ((await stranger.owner.call("daemon/status")).result.refusals?.["key"] !== undefined) wrong.push("a key came");
-    count(wrong);
-    expect(wrong).toEqual([]);
+    finish(wrong);
   });
 });
