@@ -6,7 +6,7 @@ import { type AppDouble, type ElectronDouble, prepareElectron, standInSwitches }
 
 const built = join(import.meta.dirname, "../../dist/electron");
 
-export interface AppOptions {
+interface AppOptions {
   readonly version?: string;
   readonly firstInstance?: boolean;
   /** The button that the person presses when asked. */
