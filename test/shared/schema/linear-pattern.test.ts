@@ -56,10 +56,13 @@ test.each([
 
 test("a pattern prone to backtracking takes steps in proportion to the length of the text", () => {
   const weak = "^(([a-z0-9]+)+\\.?)+$";
-  const [short, long] = [stepsOf(weak, `${"a".repeat(24)}!`), stepsOf(weak, `${"a".repeat(24_000)}!`)];
-  expect([short.matches, long.matches]).toEqual([false, false]);
-  // Every character was counted.
+  const short = stepsOf(weak, `${"a".repeat(24)}!`);
+  expect(short.matches).toBe(false);
   expect(short.steps).toBeGreaterThan(24);
+  const long = stepsOf(weak, `${"a".repeat(24_000)}!`);
+  expect(long.matches).toBe(false);
+  // Every character was counted.
+  expect(long.steps).toBeGreaterThan(24_000);
   expect(long.steps / short.steps).toBeLessThan(1_001);
 });
 
