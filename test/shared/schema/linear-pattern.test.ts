@@ -56,13 +56,13 @@ test.each([
 
 test("a pattern prone to backtracking takes steps in proportion to the length of the text", () => {
   const weak = "^(([a-z0-9]+)+\\.?)+$";
-  const short = stepsOf(weak, `${"a".repeat(24)}!`);
+  const short = stepsOf(weak, `${"a".repeat(12)}!`);
   expect(short.matches).toBe(false);
-  expect(short.steps).toBeGreaterThan(24);
-  const long = stepsOf(weak, `${"a".repeat(24_000)}!`);
+  expect(short.steps).toBeGreaterThan(12);
+  const long = stepsOf(weak, `${"a".repeat(12_000)}!`);
   expect(long.matches).toBe(false);
   // Every character was counted.
-  expect(long.steps).toBeGreaterThan(24_000);
+  expect(long.steps).toBeGreaterThan(12_000);
   expect(long.steps / short.steps).toBeLessThan(1_001);
 });
 
