@@ -85,7 +85,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   // Released in reverse order: at the end, or immediately if the start fails halfway.
   await using resources = new AsyncDisposableStack();
 
-  // The home, which no other daemon uses now.
+  // The home, which no other daemon can use from here on.
   const held = await HeldHome.open(homeAt(options.home), onProblem, message => {
     logger.error(message);
     onStop();

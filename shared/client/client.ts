@@ -1,33 +1,33 @@
-import { io, type Socket } from "socket.io-client";
 import { configValue } from "../config.ts";
 import { splitConfigPath } from "../config-path.ts";
-import { type ErrorCode, type ErrorEntry, errorNames, RepoconfError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type {
   ChangedRepository,
   ConfigChanged,
-  EventMessage,
   FoundHistoryEntry,
   HistoryEntry,
-  IndexingMessage,
   IndexingProgress,
   Matrix,
   MatrixRow,
   OperationArguments,
   OperationName,
   OperationResults,
-  ProgressMessage,
-  ProofMessage,
   Reply,
   RepositoryEntry,
   SearchHit,
 } from "../protocol.ts";
 import type { ValueEdit } from "../value-edit.ts";
 import type { Address } from "./address.ts";
+import { Connection } from "./connection.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
-import { Proofs } from "./proofs.ts";
+import { entriesOf, pagesOf } from "./pages.ts";
+import { RequestError } from "./request-error.ts";
+import { Requests } from "./requests.ts";
 import { type UndoBatchOptions, type UndoneBatch, undoBatch } from "./undo-batch.ts";
-import { type Revisions, Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
+import { Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
+import { Watches } from "./watches.ts";
+
+export { RequestError } from "./request-error.ts";
 
 export interface ClientOptions {
   /**
@@ -62,71 +62,48 @@ export interface ChangeOptions {
   readonly flush?: boolean;
 }
 
-type AskForPage<Entry> = (page: { after?: string }) => Promise<Reply<readonly Entry[]>>;
-
 export interface RestoreOptions extends ChangeOptions {
   /** Restore only these fields. If left out: every field that differs and that the key may write. */
   readonly fields?: readonly FieldPath[];
 }
 
-/** Thrown when an operation fails in whole or in part. It has the first error and the whole reply. */
-export class RequestError extends RepoconfError {
-  /** The whole reply; `result` contains what succeeded. */
-  readonly reply: Reply;
-
-  constructor(first: ErrorEntry, reply: Reply) {
-    super(first.code, first.message, first);
-    this.reply = reply;
-  }
-}
-
 const defaultTimeout = 10_000;
-/** The longest delay a timer accepts, in milliseconds. */
-const longestTimer = 2 ** 31 - 1;
-/** How many times the usual timeout to wait for a matrix, which may have to read the values of all repositories. */
-const matrixTimes = 6;
-const firstRetryDelay = 100;
-const longestRetryDelay = 5_000;
-/** A connection that lasted less than this, in milliseconds, is not replaced immediately. */
-const shortLife = 500;
 
 /**
  * A connection to the daemon that reconnects with backoff; requests made meanwhile wait. Works in Node and in browsers, with a
  * different `locate` for each.
  */
 export class RepoconfClient {
-  readonly #locate: () => Promise<Address>;
-  readonly #timeout: number;
-  readonly #onIndexing: ClientOptions["onIndexing"];
-  /** For each request that waits for its reply: restarts its timeout. */
-  readonly #waiting = new Set<() => void>();
-  /** Whether `onIndexing` has been called for the current indexing. */
-  #isIndexingReported = false;
-  readonly #watches = new Set<Watch>();
-  #socket: Socket | undefined;
-  #connecting: Promise<Socket> | undefined;
-  #closed = false;
-  #wasConnected = false;
-  #connectedAt = 0;
+  readonly #connection: Connection;
+  readonly #requests: Requests;
+  readonly #watches: Watches;
 
   constructor({ locate, timeout = defaultTimeout, onIndexing }: ClientOptions) {
-    this.#locate = locate;
-    this.#timeout = timeout;
-    this.#onIndexing = onIndexing;
+    this.#connection = new Connection({
+      locate,
+      timeout,
+      onMessage: message => {
+        if (message[0] === "daemon") this.#requests.reportIndexing(message[2]);
+        else this.#watches.take(message);
+      },
+      onLost: () => this.#watches.lose(),
+      onReplaced: () => this.#watches.resume(),
+      onFailed: error => this.#watches.end(error),
+    });
+    this.#requests = new Requests(this.#connection, timeout, onIndexing);
+    this.#watches = new Watches(this.#connection, this.#requests);
   }
 
   /**
    * Connects once. Throws RepoconfError 1200 (no daemon), 1201 (no answer), or the reason the handshake was refused (1100, 1107).
    */
   async connect(): Promise<void> {
-    await this.#connect();
+    await this.#connection.connect();
   }
 
   close(): void {
-    this.#closed = true;
-    this.#socket?.close();
-    this.#socket = undefined;
-    for (const watch of [...this.#watches]) watch.end();
+    this.#connection.close();
+    this.#watches.end();
   }
 
   [Symbol.dispose](): void {
@@ -141,69 +118,12 @@ export class RepoconfClient {
     name: Name,
     args: OperationArguments<Name>,
   ): Promise<Reply<OperationResults[Name]>> {
-    return this.#request(name, args, () => {});
-  }
-
-  /**
-   * `onReply` runs before any event that the daemon sent after the reply is handled. Awaiting the promise would be too late for
-   * that.
-   */
-  async #request<Name extends OperationName>(
-    name: Name,
-    args: OperationArguments<Name>,
-    onReply: (reply: Reply<OperationResults[Name]>) => void,
-  ): Promise<Reply<OperationResults[Name]>> {
-    const socket = await this.#connected();
-    const { promise, resolve, reject } = Promise.withResolvers<Reply<OperationResults[Name]>>();
-    const fail = ({ message }: Error) =>
-      reject(
-        noReply(`The daemon did not answer ${name}: ${message}. It is not known whether the operation took effect.`),
-      );
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const wait = () => {
-      clearTimeout(timer);
-      const time = name === "config/matrix" ? this.#timeout * matrixTimes : this.#timeout;
-      timer = setTimeout(() => fail(new Error("it took too long")), time);
-    };
-    wait();
-    this.#waiting.add(wait);
-    // Only with a timeout, however long, does socket.io-client report that the connection was lost.
-    const emitter = socket.timeout(longestTimer);
-    emitter.emit("svc", ...name.split("/"), args, (error: Error | null, reply: Reply<OperationResults[Name]>) => {
-      if (error !== null) return fail(error);
-      onReply(reply);
-      resolve(reply);
-    });
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#waiting.delete(wait);
-      if (this.#waiting.size === 0 && this.#isIndexingReported) this.#reportIndexing(undefined);
-    }
-  }
-
-  /** The daemon is still reading files and made progress, so waiting requests may wait longer. */
-  #reportIndexing(progress: Partial<IndexingProgress> | undefined): void {
-    if (progress !== undefined && this.#waiting.size === 0) return;
-    for (const wait of this.#waiting) wait();
-    this.#isIndexingReported = progress !== undefined;
-    this.#onIndexing?.(progress);
+    return this.#requests.send(name, args);
   }
 
   /** Like `request`, but returns only the result. Throws RequestError if the reply contains any error. */
   async run<Name extends OperationName>(name: Name, args: OperationArguments<Name>): Promise<OperationResults[Name]> {
-    return (await this.#answered<Name>(name, args)).result;
-  }
-
-  async #answered<Name extends OperationName>(
-    name: Name,
-    args: OperationArguments<Name>,
-  ): Promise<Reply<OperationResults[Name]>> {
-    const reply = await this.request<Name>(name, args);
-    const [first] = reply.errors;
-    if (first !== undefined) throw new RequestError(first, reply);
-    return reply;
+    return (await this.#requests.sendWhole(name, args)).result;
   }
 
   /** One field's effective value. Throws RequestError 1011, 1102, 1106. */
@@ -232,9 +152,9 @@ export class RepoconfClient {
   async *repositoryPages(): AsyncGenerator<readonly RepositoryEntry[], void> {
     // A short first page arrives soon; the rest comes in as few pages as possible.
     const [first, rest] = [100, limits.pageLength];
-    const ask: AskForPage<RepositoryEntry> = page =>
-      this.request("repo/list", { ...page, limit: page.after === undefined ? first : rest });
-    yield* this.#pages(ask);
+    yield* pagesOf<RepositoryEntry>(page =>
+      this.request("repo/list", { ...page, limit: page.after === undefined ? first : rest }),
+    );
   }
 
   /**
@@ -283,7 +203,7 @@ export class RepoconfClient {
   /** Past changes, newest first, of one field if `field` is given. Loads further pages as you iterate. Throws RequestError. */
   async *history(repo: string, field?: FieldPath): AsyncGenerator<HistoryEntry, void> {
     const args = { repo, ...(field !== undefined && { field }) };
-    yield* this.#entries<HistoryEntry>(page => this.request("history/list", { ...args, ...page }));
+    yield* entriesOf<HistoryEntry>(page => this.request("history/list", { ...args, ...page }));
   }
 
   /**
@@ -291,7 +211,7 @@ export class RepoconfClient {
    * iterate. Throws RequestError.
    */
   async *search(query: string): AsyncGenerator<SearchHit, void> {
-    yield* this.#entries<SearchHit>(page => this.request("config/search", { query, ...page }));
+    yield* entriesOf<SearchHit>(page => this.request("config/search", { query, ...page }));
   }
 
   /**
@@ -299,10 +219,10 @@ export class RepoconfClient {
    * Throws RequestError.
    */
   async matrix(query: string): Promise<Required<Matrix>> {
-    const { result, next } = await this.#answered("config/matrix", { query });
+    const { result, next } = await this.#requests.sendWhole("config/matrix", { query });
     const repositories = [...result.repositories];
     for (let after = next; after !== undefined; ) {
-      const more = await this.#answered("config/matrix", { query, after });
+      const more = await this.#requests.sendWhole("config/matrix", { query, after });
       repositories.push(...more.result.repositories);
       after = more.next;
     }
@@ -329,7 +249,7 @@ export class RepoconfClient {
    * iterate. Throws RequestError.
    */
   async *activity(query = ""): AsyncGenerator<FoundHistoryEntry, void> {
-    yield* this.#entries<FoundHistoryEntry>(page => this.request("history/search", { query, ...page }));
+    yield* entriesOf<FoundHistoryEntry>(page => this.request("history/search", { query, ...page }));
   }
 
   /**
@@ -337,7 +257,7 @@ export class RepoconfClient {
    */
   async *batch(batch: string, since?: string): AsyncGenerator<FoundHistoryEntry, void> {
     const query = since === undefined ? "" : `since:${since}`;
-    yield* this.#entries<FoundHistoryEntry>(page => this.request("history/search", { query, batch, ...page }));
+    yield* entriesOf<FoundHistoryEntry>(page => this.request("history/search", { query, batch, ...page }));
   }
 
   /** Undoes a batch, except for fields that were changed since. Throws RequestError. */
@@ -345,33 +265,17 @@ export class RepoconfClient {
     return undoBatch(this, batch, options);
   }
 
-  /** The entries of a long list, loaded page by page as they are read. Throws RequestError. */
-  async *#entries<Entry>(ask: AskForPage<Entry>): AsyncGenerator<Entry, void> {
-    for await (const page of this.#pages(ask)) yield* page;
-  }
-
-  /** The pages of a long list. Throws RequestError. */
-  async *#pages<Entry>(ask: AskForPage<Entry>): AsyncGenerator<readonly Entry[], void> {
-    let after: string | undefined;
-    do {
-      const { result, errors, next } = await ask(after === undefined ? {} : { after });
-      yield result ?? [];
-      const [first] = errors;
-      if (first !== undefined) throw new RequestError(first, { result, errors });
-      after = next;
-    } while (after !== undefined);
-  }
-
   /**
    * Changes in repositories, in order, each exactly once and complete. It resumes by itself after lost connections and daemon
    * restarts. Ends when `signal` is aborted or the client is closed. Throws RepoconfError if it cannot resume: 1100 (the key was
    * revoked or has expired), 1102 (no such repository), 1110 (it was away for longer than history is kept: list the values, then
-   * watch again).
+   * watch again; or a backup was restored).
    */
   async *watch({ repo, since, position, signal, onBegin }: WatchOptions): AsyncGenerator<ConfigChanged, void> {
     const repos = typeof repo === "string" ? [repo] : repo;
     const from = typeof since === "number" ? Object.fromEntries(repos.map(id => [id, since])) : since;
-    yield* this.#watching(new Watch(repos, from, position, onBegin), signal, watch => watch.changes());
+    const watch = new Watch(repos, from, position, onBegin);
+    yield* this.#watches.run(watch, signal, watch.changes());
   }
 
   /**
@@ -384,238 +288,7 @@ export class RepoconfClient {
     signal,
     onBegin,
   }: Pick<WatchOptions, "position" | "signal" | "onBegin"> = {}): AsyncGenerator<WatchMessage, void> {
-    yield* this.#watching(new Watch(undefined, {}, position, onBegin), signal, watch => watch.messages());
+    const watch = new Watch(undefined, {}, position, onBegin);
+    yield* this.#watches.run(watch, signal, watch.messages());
   }
-
-  async *#watching<Message>(
-    watch: Watch,
-    signal: AbortSignal | undefined,
-    messages: (watch: Watch) => AsyncGenerator<Message, void>,
-  ): AsyncGenerator<Message, void> {
-    const stop = () => watch.end();
-    signal?.addEventListener("abort", stop);
-    this.#watches.add(watch);
-    try {
-      if (signal?.aborted) return;
-      await this.#begin(watch, false);
-      yield* messages(watch);
-    } finally {
-      this.#watches.delete(watch);
-      signal?.removeEventListener("abort", stop);
-      await this.#unwatch(watch.repos);
-    }
-  }
-
-  /**
-   * Asks the daemon for the watch's events, again after each connect. A failure ends the watch, unless the connection was lost
-   * again.
-   */
-  async #begin(watch: Watch, again: boolean): Promise<void> {
-    try {
-      if (watch.hasBegun && watch.repos === undefined) await this.#resumeEverything(watch);
-      else await this.#askFor(watch, watch.repos, revisions => watch.begin(revisions));
-    } catch (error) {
-      // A stopping daemon still answers earlier requests and then closes the connection, which starts a reconnect.
-      if (error instanceof RepoconfError && isStopping(error) && !this.#closed) return;
-      const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201);
-      // Without an answer nobody knows whether the watch began, so disconnect; the next connection asks again.
-      if (again && lost && error.code === 1201 && this.#socket?.connected) this.#socket.disconnect();
-      // The reconnect that replaces the lost connection begins it again.
-      const comesAgain = again || (this.#wasConnected && !this.#socket?.connected);
-      if (!lost || !comesAgain || this.#closed) watch.end(error);
-    }
-  }
-
-  async #askFor(
-    watch: Watch,
-    repos: readonly string[] | undefined,
-    onRevisions: (revisions: Revisions) => void,
-  ): Promise<void> {
-    const { position } = watch;
-    const begin = position === undefined || watch.hasBegun ? { since: watch.seen(repos) } : { position };
-    const isOfRevisions = repos !== undefined || "position" in begin;
-    const args = { progress: true, ...(repos !== undefined && { repo: repos }), ...(isOfRevisions && begin) };
-    const reply = await this.#request("config/watch", args, ({ result, errors }) => {
-      if (errors.length === 0) onRevisions({ ...result.revisions, ...result.since });
-    });
-    const [first] = reply.errors;
-    if (first !== undefined) throw new RequestError(first, reply);
-  }
-
-  /** First asks for new events, and then for the past of only the repositories that changed meanwhile. */
-  async #resumeEverything(watch: Watch): Promise<void> {
-    let revisions: Revisions = {};
-    let found: ReturnType<Watch["resume"]> = { changed: [], lost: [] };
-    await this.#askFor(watch, undefined, known => {
-      revisions = known;
-      found = watch.resume(known);
-    });
-    const { changed, lost } = found;
-    const ask = (repos: readonly string[]) =>
-      this.#askFor(watch, repos, () => watch.keep(repos)).then(
-        () => [],
-        (error: unknown) => {
-          if (!(error instanceof RequestError) || isStopping(error)) throw error;
-          return repos;
-        },
-      );
-    const refused = changed.length === 0 ? [] : await ask(changed);
-    // The daemon refuses all of them if the history of one does not reach back far enough, so ask for each by itself.
-    const unavailable = refused.length < 2 ? refused : (await Promise.all(refused.map(repo => ask([repo])))).flat();
-    watch.release(revisions, [...lost, ...unavailable]);
-  }
-
-  /** Stops the daemon from sending events that no other watch of this client needs. */
-  async #unwatch(repos: readonly string[] | undefined): Promise<void> {
-    if (this.#closed || !this.#socket?.connected) return;
-    const others = [...this.#watches];
-    if (repos === undefined) {
-      if (others.some(watch => watch.repos === undefined)) return;
-      await this.request("config/unwatch", {}).catch(() => {});
-      // Without a repository the daemon ends every watch of this connection.
-      for (const watch of others) await this.#begin(watch, true);
-    } else {
-      const unused = repos.filter(id => !others.some(watch => watch.repos?.includes(id)));
-      if (unused.length > 0) await this.request("config/unwatch", { repo: unused }).catch(() => {});
-    }
-  }
-
-  /** The client cannot reconnect any more. */
-  #fail(error: unknown): void {
-    for (const watch of [...this.#watches]) watch.end(error);
-  }
-
-  /** The connected socket; waits for a reconnect in progress. */
-  async #connected(): Promise<Socket> {
-    if (this.#socket?.connected) return this.#socket;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(noReply("The daemon cannot be reached.")), this.#timeout);
-    try {
-      return await Promise.race([this.#connect(), promise]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  #connect(): Promise<Socket> {
-    if (this.#closed) return Promise.reject(closedError());
-    if (this.#socket?.connected) return Promise.resolve(this.#socket);
-    // A failed first connect is an error. A reconnect is retried until it succeeds.
-    this.#connecting ??= (this.#wasConnected ? this.#reconnect() : this.#locateAndConnect()).finally(() => {
-      this.#connecting = undefined;
-    });
-    return this.#connecting;
-  }
-
-  async #locateAndConnect(): Promise<Socket> {
-    return this.#connectOnce(await this.#locate());
-  }
-
-  async #connectOnce(address: Address): Promise<Socket> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const { url, agent } = address;
-    const proofs = new Proofs(address);
-    const socket = io(url, {
-      // Called when the Engine.IO connection is open and has its id.
-      auth: send => {
-        proofs.prove(socket.io.engine.id).then(send, reject);
-      },
-      transports: ["websocket"],
-      // The client reconnects itself, because it has to locate the daemon and verify its identity again each time.
-      reconnection: false,
-      forceNew: true,
-      timeout: this.#timeout,
-      // The types only allow a name, but engine.io-client in Node accepts an agent of `node:http`.
-      ...(agent !== undefined && { agent: agent as unknown as string }),
-    });
-    socket.on("svc", (...message: EventMessage | ProgressMessage | IndexingMessage | ProofMessage) => {
-      if (message[0] === "session") return proofs.isOfDaemon(message[1]) ? resolve() : reject(stranger(url));
-      // Ignore everything that the daemon sends until it has proven its identity.
-      if (this.#socket !== socket) return reject(stranger(url));
-      if (message[0] === "daemon") return this.#reportIndexing(message[2]);
-      for (const watch of [...this.#watches]) watch.take(message);
-    });
-    const timer = setTimeout(() => reject(noReply("The daemon does not finish the handshake.")), this.#timeout);
-    socket.once("connect_error", error => reject(proofs.mayBeRefusal(error) ? connectFailure(error) : stranger(url)));
-    // If the connection is lost before the handshake, socket.io-client reports nothing. The rejection waits a microtask because a
-    // daemon that refuses closes the connection just before its reason is reported.
-    socket.io.engine.once("close", reason =>
-      queueMicrotask(() => reject(new RepoconfError(1200, `The daemon closed the connection: ${reason}.`))),
-    );
-    socket.once("disconnect", () => {
-      if (this.#socket !== socket) return;
-      for (const watch of [...this.#watches]) watch.lose();
-      if (!this.#closed) void this.#connect().catch(error => this.#fail(error));
-    });
-    try {
-      await promise;
-    } catch (error) {
-      socket.close();
-      throw error;
-    } finally {
-      clearTimeout(timer);
-    }
-    if (this.#closed || !socket.connected) {
-      socket.close();
-      throw this.#closed ? closedError() : new RepoconfError(1200, "The connection was lost immediately.");
-    }
-    const again = this.#wasConnected;
-    this.#connectedAt = Date.now();
-    this.#socket = socket;
-    this.#wasConnected = true;
-    if (again) for (const watch of [...this.#watches]) void this.#begin(watch, true);
-    return socket;
-  }
-
-  async #reconnect(): Promise<Socket> {
-    // Otherwise a connection that is lost at once would be replaced in an endless loop.
-    if (Date.now() - this.#connectedAt < shortLife) await new Promise(resolve => setTimeout(resolve, shortLife));
-    for (let pause = firstRetryDelay; ; pause = Math.min(pause * 2, longestRetryDelay)) {
-      // The daemon's files may be missing for a moment, while a home is restored or moved.
-      const address = await this.#locate().catch(() => undefined);
-      try {
-        if (this.#closed) throw closedError();
-        if (address !== undefined) return await this.#connectOnce(address);
-      } catch (error) {
-        // A key that the daemon does not know stays unknown. Any other failure may be temporary.
-        if (this.#closed || (error instanceof RepoconfError && error.code === 1100)) throw error;
-      }
-      // Half of the pause is random, so that many clients do not reconnect at the same moment.
-      await new Promise(resolve => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
-    }
-  }
-}
-
-/** The daemon is stopping and accepts no more requests; the next daemon will. */
-function isStopping({ code }: RepoconfError): boolean {
-  return code === 1113;
-}
-
-function connectFailure(error: Error): RepoconfError {
-  const code = codeOf(error);
-  if (code === undefined) return new RepoconfError(1200, `The daemon cannot be reached: ${error.message}.`);
-  if (code === 1100)
-    return new RepoconfError(1100, "The daemon does not accept this API key: it is wrong, revoked or expired.");
-  return new RepoconfError(code, error.message);
-}
-
-function codeOf(error: Error): ErrorCode | undefined {
-  const data: unknown = "data" in error ? error.data : undefined;
-  if (typeof data !== "object" || data === null || !("code" in data)) return undefined;
-  return Object.keys(errorNames)
-    .map(Number)
-    .find((code): code is ErrorCode => code === data.code);
-}
-
-function stranger(url: string): RepoconfError {
-  const message = `The program at ${url} is not your daemon, or does not know this key. Nothing was sent to it.`;
-  return new RepoconfError(1200, message);
-}
-
-function closedError(): RepoconfError {
-  return new RepoconfError(1200, "This client has been closed.");
-}
-
-function noReply(message: string): RepoconfError {
-  return new RepoconfError(1201, message);
 }

@@ -64,11 +64,11 @@ export interface UndoPreview {
 }
 
 /** A batch may have begun this many milliseconds before a known entry; older history is not searched. */
-const longestBatch = 24 * 3_600_000;
+const maxBatchTime = 24 * 3_600_000;
 
 /** The `since` for a search of all entries of a batch, given the time of one of them. */
 export function sinceOfBatch(time: string): string {
-  return new Date(Date.parse(time) - longestBatch).toISOString();
+  return new Date(Date.parse(time) - maxBatchTime).toISOString();
 }
 
 /** How often to retry a repository that changed in between. */

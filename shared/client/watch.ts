@@ -1,4 +1,4 @@
-import type { ConfigChanged, EventMessage, ProgressMessage } from "../protocol.ts";
+import type { ConfigChanged, EventMessage, OperationResults, ProgressMessage } from "../protocol.ts";
 
 /** A message of `watchEverything`: the daemon's events, and what happens to the connection. */
 export type WatchMessage =
@@ -26,34 +26,32 @@ export interface WatchOptions {
   onBegin?(): void;
 }
 
-/** One watch of a client: its queue of messages, and the last revision seen of each repository. */
+/** What the daemon answers to `config/watch`. */
+export type WatchReply = OperationResults["config/watch"];
+
+/** One watch of a client: its queue of messages, and how far it has come. */
 export class Watch {
   /** Undefined means everything. */
   readonly repos: readonly string[] | undefined;
-  /** The position in the daemon's log where it begins, unless it begins now or at revisions. */
-  readonly position: string | undefined;
   readonly #queue: WatchMessage[] = [];
-  readonly #seen = new Map<string, number>();
-  /**
-   * Repositories that changed while the connection was lost. Undefined: their past has not been requested yet, so their events
-   * are dropped and will come again. A list: their past was requested, and their events wait there until `release`.
-   */
-  readonly #held = new Map<string, (EventMessage | ProgressMessage)[] | undefined>();
-  readonly #lost = new Set<string>();
-  /** Between `resume` and `release`: events of other repositories, delivered after "resumed". */
-  #waiting: (EventMessage | ProgressMessage)[] | undefined;
-  #wake = Promise.withResolvers<void>();
-  #begun = false;
+  /** The last revision seen of each repository: the daemon sends changes again if another watch asks for them. */
+  readonly #seen: Map<string, number>;
+  /** Every change up to here has arrived. Undefined until the daemon says so: while it sends what came after revisions. */
+  #position: string | undefined;
+  /** While a watch of everything resumes: events that wait until the lost repositories are known. */
+  #held: (EventMessage | ProgressMessage)[] | undefined;
+  #isBegun = false;
   #hasBegun = false;
   readonly #onBegin: () => void;
+  #wake = Promise.withResolvers<void>();
   #ended = false;
   #error: unknown;
 
   constructor(repos: readonly string[] | undefined, since: Revisions = {}, position?: string, onBegin = () => {}) {
     this.repos = repos;
-    this.position = position;
+    this.#seen = new Map(Object.entries(since).filter(([id]) => repos?.includes(id)));
+    this.#position = position;
     this.#onBegin = onBegin;
-    for (const [id, revision] of Object.entries(since)) this.#seen.set(id, revision);
   }
 
   /** Whether the daemon has ever confirmed this watch. */
@@ -61,84 +59,77 @@ export class Watch {
     return this.#hasBegun;
   }
 
-  /** The last revision seen of each repository. Later ones are still wanted. */
-  seen(repos: Iterable<string> = this.#seen.keys()): Revisions {
-    return Object.fromEntries([...repos].flatMap(id => (this.#seen.has(id) ? [[id, this.#seen.get(id) ?? 0]] : [])));
+  /** The repositories of which something is known. */
+  get known(): readonly string[] {
+    return [...this.#seen.keys()];
   }
 
-  /** The daemon sends events from now on, starting with those after `seen`. */
-  begin(revisions: Revisions): void {
-    for (const [id, revision] of Object.entries(revisions)) if (!this.#seen.has(id)) this.#seen.set(id, revision);
-    this.#begun = true;
+  /** The arguments with which the daemon continues this watch where it is. */
+  get start(): { readonly position?: string; readonly since?: Revisions } {
+    if (this.#position !== undefined) return { position: this.#position };
+    return this.#seen.size === 0 ? {} : { since: Object.fromEntries(this.#seen) };
+  }
+
+  /** The daemon sends events from now on, starting with those after `start`. */
+  begin({ revisions, since, position }: WatchReply): void {
+    for (const [id, revision] of Object.entries({ ...revisions, ...since }))
+      if (!this.#seen.has(id)) this.#seen.set(id, revision);
+    this.#position = position ?? this.#position;
+    this.#isBegun = true;
     if (!this.#hasBegun) this.#onBegin();
     this.#hasBegun = true;
   }
 
+  /** The daemon sends no events until the watch begins again. */
+  suspend(): void {
+    this.#isBegun = false;
+    this.#held = undefined;
+  }
+
   /** The connection was lost. Messages from here on belong to the next one. */
   lose(): void {
-    if (!this.#begun) return;
-    this.#begun = false;
-    this.#waiting = undefined;
-    if (this.repos === undefined) this.#push(["connection", "lost", {}]);
+    const isOpen = this.#isBegun && this.#held === undefined;
+    if (isOpen && this.repos === undefined) this.#push(["connection", "lost", {}]);
+    this.suspend();
   }
 
-  /**
-   * For a watch of everything: resumes at these revisions. The repositories that changed meanwhile (`changed`) are held until
-   * `release`.
-   */
-  resume(revisions: Revisions): { readonly changed: readonly string[]; readonly lost: readonly string[] } {
-    const changed = Object.keys(revisions).filter(id => this.#seen.has(id) && this.#seen.get(id) !== revisions[id]);
+  /** Like `begin`, except that the events wait for `resume`. */
+  hold(): void {
+    this.#isBegun = true;
+    this.#held = [];
+  }
+
+  /** Like `begin`, for a watch of everything on another connection. `unavailable`: repositories whose changes cannot be sent. */
+  resume(reply: WatchReply, unavailable: ReadonlySet<string>): void {
+    const { revisions } = reply;
     const ids = new Set([...this.#seen.keys(), ...Object.keys(revisions)]);
-    const lost = [...ids].filter(id => !this.#seen.has(id) || revisions[id] === undefined);
-    for (const id of lost) this.#see(id, revisions[id]);
-    // Remembered across calls, in case the connection is lost again before "resumed" is delivered.
-    for (const id of lost) this.#lost.add(id);
-    this.#held.clear();
-    for (const id of changed) this.#held.set(id, undefined);
-    this.#waiting = [];
-    this.#begun = true;
-    return { changed, lost };
-  }
-
-  /** The past of these held repositories starts to arrive; it waits for `release`. */
-  keep(repos: readonly string[]): void {
-    for (const id of repos) this.#held.set(id, []);
-  }
-
-  /**
-   * The past of the held repositories has arrived, except for `lost`, whose past is unavailable: those continue at these
-   * revisions.
-   */
-  release(revisions: Revisions, lost: readonly string[]): void {
-    for (const id of lost) this.#see(id, revisions[id]);
-    const kept = [...[...this.#held.values()].flatMap(messages => messages ?? []), ...(this.#waiting ?? [])];
-    this.#held.clear();
-    this.#waiting = undefined;
-    this.#push(["connection", "resumed", { lost: [...new Set([...this.#lost, ...lost])] }]);
-    this.#lost.clear();
-    for (const message of kept) this.take(message);
+    const lost = [...ids].filter(id => unavailable.has(id) || !this.#seen.has(id) || revisions[id] === undefined);
+    for (const id of lost) {
+      const revision = revisions[id];
+      if (revision === undefined) this.#seen.delete(id);
+      else this.#seen.set(id, revision);
+    }
+    this.begin(reply);
+    this.#push(["connection", "resumed", { lost }]);
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const message of held) this.take(message);
   }
 
   take(message: EventMessage | ProgressMessage): void {
-    if (!this.#begun) return;
-    const isHeld = message[0] === "config" && message[1] !== "position" && this.#held.has(message[2].repo);
-    if (this.#waiting !== undefined && !isHeld) {
-      this.#waiting.push(message);
+    if (!this.#isBegun) return;
+    if (this.#held !== undefined) {
+      this.#held.push(message);
       return;
     }
     if (message[0] === "config") {
-      // This client resumes by revisions, so it does not need positions.
+      // An event of any repository, because the daemon sends all events of a connection in the order of the log.
+      this.#position = message[2].position ?? this.#position;
       if (message[1] === "position") return;
       const { repo, revision } = message[2];
-      if (this.repos?.includes(repo) === false) return;
-      if (this.#held.has(repo)) {
-        this.#held.get(repo)?.push(message);
-        return;
-      }
-      // Already seen: it was sent again because another watch of this client asked for this repository's past.
-      if (revision <= (this.#seen.get(repo) ?? 0)) return;
+      if (this.repos?.includes(repo) === false || revision <= (this.#seen.get(repo) ?? 0)) return;
       this.#seen.set(repo, revision);
-      // Progress events only say where the next connection has to resume.
+      // Progress events only say how far the watch has come.
       if (message[1] === "progress") return;
     } else if (this.repos !== undefined) {
       return;
@@ -172,11 +163,6 @@ export class Watch {
   /** Only the changes, in order. */
   async *changes(): AsyncGenerator<ConfigChanged, void> {
     for await (const message of this.messages()) if (message[0] === "config") yield message[2];
-  }
-
-  #see(id: string, revision: number | undefined): void {
-    if (revision === undefined) this.#seen.delete(id);
-    else this.#seen.set(id, revision);
   }
 
   #push(message: WatchMessage): void {

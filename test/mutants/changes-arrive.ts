@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
     removed: "the last check for changes made while past changes were sent",
     file: "main/daemon/socket/catch-up.ts",
     find: "    if (complete) run.at = Math.max(run.at, newest);\n",
-    replace: "    if (complete) return connection.caughtUp(repo);\n",
+    replace: "    if (complete) return connection.goLive(repo);\n",
   },
   {
     ...recordedHistory,
@@ -85,9 +85,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    removed: `holding events after a reconnect until "resumed" is delivered`,
+    removed: `holding events after a reconnect until the lost repositories are known`,
     file: "shared/client/watch.ts",
-    find: "    this.#waiting = [];\n",
+    find: "    this.#held = [];\n",
     replace: "",
     test: "test/main/client/watch-order.test.ts",
   },

@@ -45,7 +45,7 @@ export class Drafts {
   readonly #options: DraftsOptions;
   readonly #file: JsonFile<DraftsData>;
   /** Runs one change at a time: each is on disk before it is visible and published. */
-  readonly #inTurn = pLimit(1);
+  readonly #lock = pLimit(1);
   #entries: Entries = new Map();
   /** The contents of the file; undefined if unknown. */
   #written: readonly Draft[] | undefined = [];
@@ -59,7 +59,7 @@ export class Drafts {
   /** Reads the stored drafts. An invalid file is renamed to drafts.json.broken. */
   static async open(options: DraftsOptions): Promise<Drafts> {
     const drafts = new Drafts(options);
-    await drafts.#inTurn(() => drafts.#read());
+    await drafts.#lock(() => drafts.#read());
     return drafts;
   }
 
@@ -74,7 +74,7 @@ export class Drafts {
 
   /** Stores and removes drafts, all of them or none. Throws RepoconfError 1102, 1107 or 1108. */
   change(drafts: readonly Draft[], removed: readonly DraftName[]): Promise<OperationResults["draft/set"]> {
-    return this.#inTurn(async () => {
+    return this.#lock(async () => {
       const next = new Map(this.#entries);
       const changed: Entry[] = [];
       for (const draft of drafts) {
@@ -107,7 +107,7 @@ export class Drafts {
       if (names.length > 0) await this.change([], names);
     };
     drop().catch(error =>
-      this.#publish("could not remove the drafts of a removed repository; they are removed at the next start", error),
+      this.#report("could not remove the drafts of a removed repository; they are removed at the next start", error),
     );
   }
 
@@ -118,12 +118,12 @@ export class Drafts {
       this.#entries = await this.#entriesOf(drafts.map(({ draft }) => draft));
       await this.#write(this.#entries);
     };
-    this.#inTurn(again).catch(error => this.#publish("cannot write drafts.json", error));
+    this.#lock(again).catch(error => this.#report("cannot write drafts.json", error));
   }
 
   /** Resolves when pending writes are finished. */
   async idle(): Promise<void> {
-    await this.#inTurn(async () => {});
+    await this.#lock(async () => {});
   }
 
   async #read(): Promise<void> {
@@ -132,14 +132,14 @@ export class Drafts {
       this.#written = (await this.#file.read())?.drafts ?? [];
       await file.makePrivate();
     } catch (error) {
-      this.#publish("drafts.json is invalid and was renamed to drafts.json.broken", error);
+      this.#report("drafts.json is invalid and was renamed to drafts.json.broken", error);
       await rename(file.path, `${file.path}.broken`).catch(() => {});
       this.#written = undefined;
       return;
     }
     this.#entries = await this.#entriesOf(this.#written.filter(({ repo }) => hasRepository(repo)));
-    // Without drafts that are masked by now, or whose repository no longer exists.
-    await this.#write(this.#entries).catch(error => this.#publish("cannot write drafts.json", error));
+    // Removes drafts that are masked by now, or whose repository no longer exists, from the file.
+    await this.#write(this.#entries).catch(error => this.#report("cannot write drafts.json", error));
   }
 
   async #write(entries: Entries): Promise<void> {
@@ -193,7 +193,7 @@ export class Drafts {
     return schema === undefined || masksAnything(schema);
   }
 
-  #publish(message: string, error: unknown): void {
+  #report(message: string, error: unknown): void {
     this.#options.onProblem(message, { error: String(error) });
   }
 }

@@ -18,7 +18,7 @@ interface MatrixContext {
 }
 
 /** How many different values are counted, of all fields together; further ones cannot be the most frequent. */
-const mostCounted = 100_000;
+const maxCounted = 100_000;
 /** The maximum length of a value's JSON in the result; for a longer one, the result names a repository that has it. */
 const shownValue = 200;
 
@@ -65,7 +65,7 @@ export async function readMatrix(
       const key = json.length > shownValue ? hashOfValue(value) : json;
       const known = tally.values.get(key);
       if (known !== undefined) known.count += 1;
-      else if (counted < mostCounted) {
+      else if (counted < maxCounted) {
         counted += 1;
         tally.values.set(key, { count: 1, like: repo, ...(key === json && { value }) });
       }

@@ -21,15 +21,15 @@ export function page<Entry extends { readonly id: string }>(
 /** A page that is filled entry by entry, until it has the requested number of entries, or the maximum bytes of a reply. */
 export class Page<Entry> {
   readonly entries: Entry[] = [];
-  readonly #most: number;
+  readonly #limit: number;
   #bytes = 0;
 
   constructor(limit: number | null | undefined) {
-    this.#most = limit ?? defaultLimit;
+    this.#limit = limit ?? defaultLimit;
   }
 
   get isFull(): boolean {
-    return this.entries.length >= this.#most || this.#bytes >= limits.pageBytes;
+    return this.entries.length >= this.#limit || this.#bytes >= limits.pageBytes;
   }
 
   add(entry: Entry): void {

@@ -20,10 +20,10 @@ import type { ConfigService } from "./config-service.ts";
 /** A repository that was checked, and what was found there. */
 export interface FoundRepository {
   readonly repo: string;
-  /** The query finds the repository itself. */
+  /** Whether the query finds the repository itself. */
   readonly isHit: boolean;
   readonly fields: readonly FoundField[];
-  /** Its history was checked. */
+  /** Whether its history was checked. */
   readonly hasHistory: boolean;
 }
 

@@ -75,7 +75,7 @@ async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: FileSys
     });
     return;
   }
-  // Fails on a full disk, and no start depends on it.
+  // This fails on a full disk, but no start depends on it.
   await keepRoom(home, fileSystem).catch(() => {});
 }
 
@@ -97,7 +97,7 @@ async function keepEndpoint(home: Home, endpoint: Endpoint, clock: Clock, fileSy
   const text = textOf(endpoint);
   try {
     const file = privateFile(home, home.endpointFile);
-    // It may be being replaced, or the home removed.
+    // Somebody may be replacing it, or removing the home.
     const found = await readUntil(
       clock,
       () => file.read(),

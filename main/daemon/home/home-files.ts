@@ -74,7 +74,7 @@ export class HomeFiles {
     const changed = await this.scopeFiles.reload();
     if (this.#users === undefined) return;
     const { store, drafts, connections, logger } = this.#users;
-    // Before the changes that follow from them.
+    // The scopes are in the log before the changes of values that follow from them.
     store.shareScopes();
     if (changed.length === 0) return;
     await this.scopeFiles.writeRepositorySchema();

@@ -70,16 +70,16 @@ export class HomeUpkeep {
     const { authentication, connections, endpointFile, onProblem } = this.#options;
     const { keys, sessions } = authentication;
     for (const id of sessions.endLapsed()) connections.disconnectKey(id);
-    const following = keys.followOwnerKey(ended => {
+    const applying = keys.applyOwnerKeyFile(ended => {
       onProblem("owner.key was removed or replaced: the old key and all sessions were revoked");
       // Removing the owner's key revokes everything that had its rights.
       for (const id of [ended, ...sessions.endAll()]) connections.disconnectKey(id);
     });
     // Each must run even if the other fails.
-    const [followed, kept] = await Promise.allSettled([following, endpointFile.keep()]);
+    const [applied, kept] = await Promise.allSettled([applying, endpointFile.keep()]);
     if (kept.status === "rejected") throw kept.reason;
     if (kept.value) onProblem("daemon.json was missing or changed, and was written again");
-    if (followed.status === "rejected") throw followed.reason;
+    if (applied.status === "rejected") throw applied.reason;
   }
 
   async #checkAndSchedule(): Promise<void> {

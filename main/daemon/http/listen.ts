@@ -17,7 +17,7 @@ export interface HeldServer {
   release(): void;
 }
 
-/** How often to try to find a port that is free on both addresses. */
+/** How many times to try to find a port that is free on both addresses. */
 const portTries = 20;
 
 /**

@@ -162,11 +162,11 @@ export class DaemonServer {
         transports: ["polling", "websocket"],
         allowEIO3: false,
       },
-      // At the screen's host, it is the screen's origin.
+      // The same Origin at the screen's host is the screen's own.
       request => hasOwnOrigin(request) && !this.isForScreen(request),
     );
     engine.generateId = request => {
-      // Part of what a client signs, so nobody may guess it.
+      // It is part of what a client signs, so nobody may guess it.
       const id = randomBytes(32).toString("base64url");
       this.#engineIds.set(request, id);
       return id;

@@ -132,7 +132,7 @@ export class Keys {
    * receives the id of the old key's caller at once, even if a new key cannot be written. Throws HomeError, and changes nothing,
    * if the file contains no key, and the system's error if a new one cannot be written.
    */
-  followOwnerKey(onEnded: (id: string) => void): Promise<void> {
+  applyOwnerKeyFile(onEnded: (id: string) => void): Promise<void> {
     return this.#writing(async () => {
       const key = await findOwnerKey(this.#home, this.#clock);
       if (key !== undefined && sameHash(hashKey(key), this.#owner.hash)) return;

@@ -23,7 +23,7 @@ interface Session {
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   usedAt: number;
-  /** A client has connected with it. */
+  /** Whether a client has connected with it. */
   isUsed: boolean;
 }
 

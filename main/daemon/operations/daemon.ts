@@ -46,7 +46,7 @@ export function daemonOperations(options: DaemonOperationsOptions): Pick<Operati
 
     "daemon/stop": (_args, { caller }) => {
       requireOwner(caller);
-      // After the reply.
+      // The reply is sent first.
       setImmediate(onStop);
       return { result: {} };
     },

@@ -18,7 +18,7 @@ import { requireOwner } from "./repo.ts";
 type HistoryOperations = Pick<Operations, Extract<keyof Operations, `history/${string}`>>;
 
 /** The maximum number of revisions checked for one page of a search. */
-const mostCheckedPerPage = 2_000;
+const maxCheckedPerPage = 2_000;
 
 /** `history/*`: docs/protocol.md, "History". */
 export function historyOperations(
@@ -66,7 +66,7 @@ export function historyOperations(
         }
         // A page ends between two revisions, even if it has few entries.
         const found = batch ? one.entries.filter(entry => entry.batch === batch) : one.entries;
-        if (last !== undefined && (checked === mostCheckedPerPage || (page.isFull && found.length > 0)))
+        if (last !== undefined && (checked === maxCheckedPerPage || (page.isFull && found.length > 0)))
           return { result: page.entries, errors, next: sealPlace(last, store.position) };
         for (const entry of found) page.add(entry);
         last = one.place;

@@ -16,7 +16,7 @@ import type { Operations } from "../socket/dispatch.ts";
 type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan">;
 
 /** The maximum number of work trees in one scan: with more, the chosen folder is too high up. */
-const mostFound = 1_000;
+const maxFound = 1_000;
 
 /** `repo/*`: any key lists what it may read; only the owner manages repositories. `assertRunning` throws when the daemon stops. */
 export function repositoryOperations(
@@ -83,7 +83,7 @@ export function repositoryOperations(
       for await (const tree of findWorkTreesBelow(folder, assertRunning)) {
         const repo = known.get(tree) ?? known.get(await resolveLinks(tree));
         found.push({ path: tree, name: basename(tree), ...(repo !== undefined && { repo }) });
-        if (found.length >= mostFound) break;
+        if (found.length >= maxFound) break;
       }
       return { result: found };
     },

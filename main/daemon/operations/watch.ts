@@ -20,7 +20,7 @@ export function watchOperations(
       const turn = yielding.begin(caller.keyId);
       for (const id of ids ?? []) {
         if (!store.repositories.has(id) || !service.canSee(caller, id)) throw unknownRepository(id);
-        // A revision is true only once the files have been read.
+        // The revision is up to date only once the files have been read.
         await store.repositories.read(id);
       }
       if (ids === undefined) await store.summaries();
@@ -43,7 +43,7 @@ export function watchOperations(
       const isSeen = (id: string) => store.repositories.has(id) && (visible.get(id) ?? service.canSee(caller, id));
       const seen = () => [...(ids ?? store.repositories.ids())].filter(isSeen);
       const begin = position ? openPosition(position, store.position) : undefined;
-      // Repeated for repositories that are added while others are read.
+      // Again for repositories that were added while others were read.
       for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
         for (const id of next) {
           if (turn.isOver) await turn.pass();
@@ -52,7 +52,7 @@ export function watchOperations(
       }
       const watched = seen();
       const revisions = Object.fromEntries(watched.map(id => [id, store.repositories.revision(id)]));
-      // From the reported revision on, so that nothing is lost between here and the reply.
+      // Events begin after the reported revision, so that nothing is lost between here and the reply.
       for (const id of watched) if (!from.has(id)) from.set(id, store.repositories.revision(id));
       connection.watch(ids, from, { progress: progress ?? false, byPosition: !!position });
       const behind = [...from].filter(([id, revision]) => revision !== revisions[id]);

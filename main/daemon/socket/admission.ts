@@ -71,7 +71,7 @@ export class Admission {
           },
         }),
       );
-      // After the error was sent: a connection that remained open would not be counted anywhere.
+      // Closes it once the error was sent: a connection that remained open would not be counted anywhere.
       setImmediate(() => socket.conn.close());
     }
   }
@@ -93,7 +93,7 @@ export class Admission {
   #lease(socket: ServerSocket, caller: Caller): void {
     const lease = this.#options.budget.admit(caller, this.#options.server.channelOf(socket.request));
     socket.data.lease = lease;
-    // Also if the connection ends before the handshake does.
+    // The lease also ends if the connection is closed before the handshake is complete.
     socket.conn.once("close", () => lease.end());
   }
 
@@ -106,7 +106,7 @@ export class Admission {
     const { connections, authentication, server, store, onRefusal, onCount } = this.#options;
     // This must come first: until then the client sends nothing and trusts nothing.
     if (proof !== undefined) socket.emit("svc", "session", proof);
-    // Before any packet of the WebSocket is read.
+    // This runs before any packet of the WebSocket is read.
     socket.conn.once("upgrade", () => {
       if (caller.kind !== "session" || !server.hasOwnOrigin(socket.request)) return;
       onRefusal(new UnauthorizedError(caller.keyId));

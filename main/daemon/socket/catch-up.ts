@@ -10,7 +10,7 @@ export interface CatchUpOptions {
   readonly store: Store;
   readonly service: ConfigService;
   readonly yielding: Yielding;
-  /** The history could not be read, and the client was disconnected. */
+  /** Called when a history could not be read; the client is then disconnected. */
   onRefusal(error: RepoconfError): void;
 }
 
@@ -36,12 +36,12 @@ export function catchUp(connection: Connection, options: CatchUpOptions): void {
       // A watch that arrived in the meantime gets its reply first.
       await new Promise(setImmediate);
     }
-    connection.restCatchingUp();
+    connection.endCatchUp();
     // Events had no position so far, because changes that were still to be sent may precede them in the log.
     const position = sealPosition(options.store.position);
     if (connection.goesByPosition) connection.socket.send(["config", "position", { position }]);
   };
-  // After the reply to the watch.
+  // The reply to the watch is sent first.
   setImmediate(() => {
     goOn().catch(error => {
       // The client reconnects, asks for the same again, and gets the error.
@@ -52,7 +52,7 @@ export function catchUp(connection: Connection, options: CatchUpOptions): void {
 }
 
 /**
- * Sends a watcher the changes of a repository from the journal until it has all of them; from then on it gets events as they happen.
+ * Sends a watcher the changes of a repository from the history until it has all of them; from then on it gets events as they happen.
  * No change is missed, because there is no await between finding that there are no more and subscribing to events. Waits for a client
  * that reads slowly. If the client asks for earlier changes meanwhile, it restarts from those.
  */
@@ -68,7 +68,7 @@ async function catchUpRepository(
     const newest = store.repositories.revision(repo);
     if (newest === run.at || !store.repositories.has(repo)) {
       if (store.repositories.has(repo) && connection.isBehind(repo)) sendProgress(connection, repo, run.at, options);
-      return connection.caughtUp(repo);
+      return connection.goLive(repo);
     }
     const complete = await sendChanges(connection, repo, run, options);
     if (complete) run.at = Math.max(run.at, newest);
@@ -87,7 +87,7 @@ async function sendChanges(
   let { at } = run;
   const repository = await store.repositories.load(repo);
   for await (const change of changesAfter(repository, at, yielding.begin(caller.keyId))) {
-    // Another watch set it back while this one read the journal or waited for the client.
+    // Another watch set it back while this one read the history or waited for the client.
     if (!connection.isCatchingUp(repo, run) || run.at !== at) return false;
     // A key may end while its client reads slowly.
     if (!connection.checkValid()) return false;

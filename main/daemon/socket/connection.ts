@@ -25,7 +25,7 @@ export class Connection {
   readonly caller: Caller;
   readonly socket: ConnectionSocket;
   readonly #repositories = new Set<string>();
-  /** Repositories whose past changes are still being sent; changes made meanwhile also come from the journal. */
+  /** Repositories whose past changes are still being sent; changes made meanwhile also come from the history. */
   readonly #catchingUp = new Map<string, CatchUp>();
   readonly #isValid: (caller: Caller) => boolean;
   readonly #onCatchUp: (connection: Connection) => void;
@@ -100,8 +100,8 @@ export class Connection {
     return [...this.#catchingUp];
   }
 
-  /** Stops sending past changes until the client asks again. */
-  restCatchingUp(): void {
+  /** All past changes have been sent; the next watch starts to send its own. */
+  endCatchUp(): void {
     this.#isSendingPast = false;
   }
 
@@ -164,7 +164,7 @@ export class Connection {
   }
 
   /** It has all past changes; from now on it gets events as they happen. */
-  caughtUp(repo: string): void {
+  goLive(repo: string): void {
     this.#catchingUp.delete(repo);
   }
 

@@ -53,7 +53,7 @@ function limitPayloads(connection: EngineSocket): void {
   const { transport } = internals;
   if (transport.name !== "polling") return;
   let rest: Packets = [];
-  // The first listener: those that count what is sent see only that.
+  // This is the first listener, so that those that count what is sent see only that.
   connection.on("flush", (packets: Packets) => {
     // The last place is for the packet that closes the transport.
     if (connection.transport === transport) rest = packets.splice(limits.packetsPerPayload - 1);
@@ -63,7 +63,7 @@ function limitPayloads(connection: EngineSocket): void {
     if (rest.length === 0) return send(packets);
     internals.writeBuffer = rest;
     rest = [];
-    // Closes after the last one.
+    // The transport is closed only after the last payload.
     const { shouldClose } = transport;
     transport.shouldClose = null;
     send(packets);

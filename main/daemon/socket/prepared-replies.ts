@@ -3,7 +3,7 @@ import * as parser from "socket.io-parser";
 import { withoutInexactNumbers } from "../../../shared/exact-number.ts";
 
 /** The maximum number of bytes that are cached. */
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /**
  * The JSON text of a reply, or of its whole packet, up to the end of the packet. `end` is cached with the result, already encoded:
@@ -33,12 +33,12 @@ export class PreparedReply {
  * each time. A text is dropped with its object, and all of them are dropped when they become too large.
  */
 export class PreparedReplies {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #ends = new WeakMap<object, Buffer>();
   #bytes = 0;
 
-  constructor(most: number = mostBytes) {
-    this.#mostBytes = most;
+  constructor(max: number = maxBytes) {
+    this.#maxBytes = max;
   }
 
   /** The reply with the members in `rest` and this result, which must never change again. */
@@ -52,7 +52,7 @@ export class PreparedReplies {
     if (end === undefined) {
       end = Buffer.from(`${JSON.stringify(result)}}]`);
       this.#bytes += end.length;
-      if (this.#bytes > this.#mostBytes) {
+      if (this.#bytes > this.#maxBytes) {
         this.#ends = new WeakMap();
         this.#bytes = end.length;
       }

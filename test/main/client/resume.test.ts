@@ -1,12 +1,11 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { rename, writeFile } from "node:fs/promises";
-import type { Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { WatchMessage } from "../../../main/client/client.ts";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { watchConnections } from "../../helpers/daemon-connections.ts";
 import { connect } from "../../helpers/patient-client.ts";
 import { randomNumbers } from "../../helpers/random.ts";
 
@@ -64,31 +63,6 @@ class Watcher {
       }
     }
   }
-}
-
-/** The daemon's ends of connections made from now on, which can be cut like by a broken network. */
-function watchConnections() {
-  const sockets = new Set<Socket>();
-  let spared = false;
-  const note = (message: unknown) => {
-    if (spared) return;
-    const { socket } = message as { readonly socket: Socket };
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  };
-  subscribe("net.server.socket", note);
-  return {
-    cut: () => {
-      for (const socket of [...sockets]) socket.destroy();
-    },
-    /** Connections made meanwhile are not cut: the owner's sets would get no reply. */
-    sparing: async (task: () => Promise<void>) => {
-      spared = true;
-      await task();
-      spared = false;
-    },
-    [Symbol.dispose]: () => void unsubscribe("net.server.socket", note),
-  };
 }
 
 const fields = ["svc.timeout", "svc.domain", "svc.provider"];

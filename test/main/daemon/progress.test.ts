@@ -1,11 +1,10 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { writeFile } from "node:fs/promises";
-import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { WatchMessage } from "../../../main/client/client.ts";
 import type { Grants } from "../../../shared/grants.ts";
 import { noRescans, startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { watchConnections } from "../../helpers/daemon-connections.ts";
 import { connect } from "../../helpers/patient-client.ts";
 
 const grants: Grants = [{ repos: ["shop"], fields: ["svc.domain"], right: "read" }];
@@ -30,22 +29,6 @@ async function received(client: TestClient): Promise<readonly (readonly unknown[
   // Events arrive in order: this reply comes after all of them.
   await client.call("key/self");
   return client.events;
-}
-
-/** Collects the daemon's ends of connections, to cut them like a broken network. */
-function watchConnections() {
-  const sockets = new Set<Socket>();
-  const note = (message: unknown) => {
-    sockets.add((message as { readonly socket: Socket }).socket);
-  };
-  subscribe("net.server.socket", note);
-  return {
-    cut: () => {
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
-    },
-    [Symbol.dispose]: () => void unsubscribe("net.server.socket", note),
-  };
 }
 
 describe("a key that may see none of the changes of a whole history window", () => {
