@@ -151,14 +151,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const runState = new RunState(held);
   const refusals = new Refusals(logger, audit);
   const yielding = new Yielding(clock);
-  const metrics = new Metrics({
-    version,
-    startedAt,
-    connections,
-    repositories: store.repositories,
-    refusals,
-    yielding,
-  });
+  const metrics = new Metrics({ version, startedAt, connections, store, refusals, yielding });
   const service = new ConfigService(store, scopes, yielding);
   const budget = new KeyBudget();
   const dispatch = createDispatch({

@@ -9,7 +9,7 @@ export interface MetricsOptions {
   readonly version: string;
   readonly startedAt: Date;
   readonly connections: Pick<Connections, "count">;
-  readonly repositories: Pick<Repositories, "ids">;
+  readonly store: { readonly repositories: Pick<Repositories, "ids"> };
   readonly refusals: Pick<Refusals, "counts">;
   readonly yielding: Pick<Yielding, "yields">;
 }
@@ -52,14 +52,14 @@ export class Metrics {
     const registers = [registry];
     const gauge = (name: string, help: string, value: number) => new Gauge({ name, help, registers }).set(value);
     const counter = (name: string, help: string, value: number) => new Counter({ name, help, registers }).inc(value);
-    const { version, startedAt, connections, repositories, refusals, yielding } = this.#options;
+    const { version, startedAt, connections, store, refusals, yielding } = this.#options;
 
     new Gauge({ name: "repoconf_info", help: "The running version.", labelNames: ["version"], registers }).set(
       { version },
       1,
     );
     gauge("repoconf_sockets", "Clients connected with a key.", connections.count);
-    gauge("repoconf_repositories", "Repositories in the home.", [...repositories.ids()].length);
+    gauge("repoconf_repositories", "Repositories in the home.", [...store.repositories.ids()].length);
     const refused = new Counter({
       name: "repoconf_refusals_total",
       help: "Requests and connections rejected before they reached an operation, by cause.",

@@ -79,7 +79,7 @@ test("each revision is counted by its source", async () => {
     version: "1",
     startedAt: new Date(0),
     connections: { count: 0 },
-    repositories: { ids: () => [] },
+    store: { repositories: { ids: () => [] } },
     refusals: { counts: new Map() },
     yielding: { yields: 0 },
   });
