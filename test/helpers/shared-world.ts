@@ -43,6 +43,18 @@ export async function makeSharedWorld(
   };
 }
 
+/** Two machines: `laptop` has added these repositories, and `desk` has them. */
+export async function makePair(...repositories: readonly string[]) {
+  const stack = new AsyncDisposableStack();
+  const world = stack.use(await makeSharedWorld());
+  const laptop = stack.use(await world.start("laptop"));
+  const desk = stack.use(await world.start("desk"));
+  for (const id of repositories) await laptop.addRepository(id);
+  const arrived = async () => (await desk.owner.call("repo/list")).result.length === repositories.length;
+  await until(arrived, "the repositories");
+  return { ...world, laptop, desk, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
 export async function timeoutOf({ owner }: TestDaemon, repo: string): Promise<unknown> {
   const { result } = await owner.call("config/list", { repo, scope: "svc" });
   return result["svc"]?.["timeout"];

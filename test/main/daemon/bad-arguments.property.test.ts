@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { argumentSchemas } from "../../../main/daemon/socket/argument-schemas.ts";
 import type { OperationName } from "../../../shared/protocol.ts";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
@@ -11,7 +12,7 @@ const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000_000);
 const runs = 1_000;
 
 const fieldNames = Object.keys(svcSchema.properties).map(name => `svc.${name}`);
-const strangeText = fc.constantFrom(
+const strangeTexts = [
   "",
   "__proto__",
   "constructor",
@@ -23,7 +24,8 @@ const strangeText = fc.constantFrom(
   "\0",
   "\ud800",
   "*",
-);
+];
+const strangeText = fc.constantFrom(...strangeTexts);
 const text = fc.oneof(strangeText, fc.string({ unit: "binary", maxLength: 20 }));
 const json = fc.jsonValue({ maxDepth: 4, depthSize: "small" });
 const id = fc.oneof({ weight: 5, arbitrary: fc.constantFrom("one", "two", "three") }, text);
@@ -59,8 +61,12 @@ const grant = fc.record(
   { requiredKeys: ["repos", "fields"] },
 );
 
+type Member = {
+  [Name in OperationName]: keyof (typeof argumentSchemas)[Name]["properties"];
+}[OperationName];
+
 /** Plausible values of each argument, by name; a name means much the same in every operation. */
-const members = {
+const members: { readonly [name in Member]: fc.Arbitrary<unknown> } = {
   repo: fc.oneof({ weight: 4, arbitrary: id }, fc.array(id, { maxLength: 3 })),
   scope: fc.oneof(fc.constant("svc"), text),
   field: fieldName,
@@ -69,6 +75,14 @@ const members = {
   revision: fc.oneof(count, fc.dictionary(id, count, { maxKeys: 2 })),
   to: count,
   since: fc.oneof(count, fc.dictionary(id, count, { maxKeys: 2 })),
+  position: text,
+  progress: fc.boolean(),
+  unset: fc.array(fieldName, { maxLength: 2 }),
+  edits: fc.array(
+    fc.record({ field: fieldName, op: fc.constantFrom("set", "unset", "add", "remove"), path: text, value: json }),
+    { maxLength: 2 },
+  ),
+  flush: fc.boolean(),
   atomic: fc.boolean(),
   dryRun: fc.boolean(),
   reason: text,
@@ -95,52 +109,6 @@ const members = {
   expires: fc.oneof(fc.constantFrom("2999-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "tomorrow"), text),
 };
 
-type Member = keyof typeof members;
-const changeOptions = ["revision", "atomic", "dryRun", "reason", "batch"] as const;
-
-/** The arguments of each operation: required ones, then optional ones. */
-const known: { readonly [Name in OperationName]: [needed: readonly Member[], possible?: readonly Member[]] } = {
-  "config/list": [["repo"], ["scope", "field", "stored", "revision"]],
-  "config/set": [["repo"], changeOptions],
-  "config/unset": [["repo", "fields"], changeOptions],
-  "config/explain": [["repo", "field"]],
-  "config/watch": [["repo"], ["since"]],
-  "config/unwatch": [[], ["repo"]],
-  "history/list": [["repo"], ["field", "limit", "after"]],
-  "history/search": [["query"], ["batch", "limit", "after"]],
-  "history/restore": [
-    ["repo", "to"],
-    ["fields", ...changeOptions],
-  ],
-  "history/forget": [["repo", "field"]],
-  "scope/list": [[]],
-  "repo/list": [[], ["repo", "path", "limit", "after"]],
-  "repo/add": [["name"], ["path", "id", "inTree"]],
-  "repo/update": [["repo", "name"], ["path"]],
-  "repo/remove": [["repo"]],
-  "config/search": [["query"], ["limit", "after"]],
-  "config/matrix": [["query"], ["after"]],
-  "config/cells": [["repo", "fields"], ["after"]],
-  "repo/scan": [["path"]],
-  "file/read": [["repo"]],
-  "file/write": [["repo", "text", "expected"]],
-  "file/restore": [["repo"]],
-  "trust/list": [[], ["repo"]],
-  "trust/accept": [["repo", "field", "hash"]],
-  "trust/preview": [["scope", "text"]],
-  "draft/list": [[]],
-  "draft/set": [[], ["drafts", "removed"]],
-  "session/create": [["label"]],
-  "session/link": [[], ["byAddress"]],
-  "session/touch": [[]],
-  "key/self": [[]],
-  "key/list": [[], ["limit", "after"]],
-  "key/create": [["name", "grants"], ["expires"]],
-  "key/revoke": [["id"]],
-  "daemon/status": [[]],
-  "daemon/stop": [[]],
-};
-
 /** Occasionally replaces a value with a bad one, so that most requests have only one thing wrong. */
 function mostly(arbitrary: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.oneof(
@@ -151,25 +119,18 @@ function mostly(arbitrary: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
 }
 
 function nearlyRight(operation: OperationName): fc.Arbitrary<object> {
-  const [needed, possible = []] = known[operation];
-  const one = (name: Member) => mostly(members[name]);
+  const { properties, required = [] }: { readonly properties: object; readonly required?: readonly string[] } =
+    argumentSchemas[operation];
+  const names = Object.keys(properties) as Member[];
   return fc
     .record({
-      needed: fc.tuple(...needed.map(name => one(name).map(value => [name, value]))),
-      possible: fc.tuple(
-        ...possible.map(name =>
-          fc.option(
-            one(name).map(value => [name, value]),
-            { freq: 2 },
-          ),
-        ),
-      ),
+      args: fc.record(Object.fromEntries(names.map(name => [name, mostly(members[name])])), {
+        requiredKeys: names.filter(name => name === "repo" || required.includes(name)),
+      }),
       fields: operation === "config/set" ? fc.array(fc.oneof(goodField, anyField), { maxLength: 4 }) : fc.constant([]),
       more: fc.oneof({ weight: 9, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.array(anyField) }),
     })
-    .map(({ needed, possible, fields, more }) =>
-      Object.fromEntries([...needed, ...possible.filter(one => one !== null), ...fields, ...more]),
-    );
+    .map(({ args, fields, more }) => ({ ...args, ...Object.fromEntries([...fields, ...more]) }));
 }
 
 const message = fc.constantFrom(...operationNames.filter(name => name !== "daemon/stop")).chain(operation =>

@@ -33,6 +33,16 @@ async function settled(home: string) {
   return states[0];
 }
 
+/** Expects every one of these homes to settle in this state, and deletes them. */
+async function expectAll(frozen: readonly FrozenHome[], state: object): Promise<void> {
+  expect(frozen.length).toBeGreaterThan(5);
+  try {
+    for (const home of frozen) expect(await settled(home.path)).toEqual(state);
+  } finally {
+    for (const home of frozen) await home[Symbol.asyncDispose]();
+  }
+}
+
 /** A shop with the timeouts 30 (its file), 31 and 32, whose home is frozen before each call of a set to 33. */
 async function freezeAtEachCall(settings: string) {
   const fileSystem = watchFileSystem();
@@ -106,13 +116,7 @@ test("a crash at each step of recording a hand edit leaves it as one revision of
   expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 4, source: "file" });
   await shop.read();
   armed = false;
-  expect(frozen.length).toBeGreaterThan(5);
-  try {
-    for (const home of frozen)
-      expect(await settled(home.path)).toEqual({ timeout: 44, revision: 4, changes: [["file", 44], ...before] });
-  } finally {
-    for (const home of frozen) await home[Symbol.asyncDispose]();
-  }
+  await expectAll(frozen, { timeout: 44, revision: 4, changes: [["file", 44], ...before] });
 });
 
 test("a crash at each step of a first start leaves the file's values as revision 1", async () => {
@@ -130,11 +134,5 @@ test("a crash at each step of a first start leaves the file's values as revision
     await using t = await startTestDaemon({ home: copy.path, fileSystem });
     await t.owner.call("config/list", { repo: "shop" });
   }
-  expect(frozen.length).toBeGreaterThan(5);
-  try {
-    for (const home of frozen)
-      expect(await settled(home.path)).toEqual({ timeout: 30, revision: 1, changes: [["file", 30]] });
-  } finally {
-    for (const home of frozen) await home[Symbol.asyncDispose]();
-  }
+  await expectAll(frozen, { timeout: 30, revision: 1, changes: [["file", 30]] });
 });

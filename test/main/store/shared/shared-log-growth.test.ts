@@ -10,7 +10,15 @@ import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon
 import { addLoadScope } from "../../../helpers/load-scope.ts";
 import { configured, describeWithNats } from "../../../helpers/nats-server.ts";
 import { openServerLine } from "../../../helpers/server-line.ts";
-import { makeSharedWorld, outgrow, type SharedWorld, sees, set, timeoutOf } from "../../../helpers/shared-world.ts";
+import {
+  makePair,
+  makeSharedWorld,
+  outgrow,
+  type SharedWorld,
+  sees,
+  set,
+  timeoutOf,
+} from "../../../helpers/shared-world.ts";
 import { openStreamLog } from "../../../helpers/stream-log.ts";
 import { messagesOf } from "../../../helpers/stream-messages.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
@@ -152,7 +160,7 @@ describeWithNats("a shared log that grows", () => {
     for (const id of [...machines, "common"]) await laptop.addRepository(id);
     for (const daemon of daemons)
       await until(async () => (await daemon.owner.call("repo/list")).result.length === 4, "the repositories");
-    const rounds = 400;
+    const rounds = 200;
     await Promise.all(
       daemons.map(async (daemon, index) => {
         for (let round = 1; round <= rounds; round++) {
@@ -304,9 +312,8 @@ describeWithNats("a repository's name in a shared log", () => {
 
 describeWithNats("forgetting in a shared log", () => {
   test("removes a value from every message and from every machine's history", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     await laptop.addRepository("shop");
     await laptop.addRepository("site");
     await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });

@@ -5,7 +5,15 @@ import { copyToShared } from "../../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../../main/home/home.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
-import { makeSharedWorld, outgrow, type SharedWorld, sees, set, timeoutOf } from "../../../helpers/shared-world.ts";
+import {
+  makePair,
+  makeSharedWorld,
+  outgrow,
+  type SharedWorld,
+  sees,
+  set,
+  timeoutOf,
+} from "../../../helpers/shared-world.ts";
 import { messagesOf } from "../../../helpers/stream-messages.ts";
 
 /** A folder on a machine that is a clone, as git creates it; without a URL it has no remote. */
@@ -27,9 +35,8 @@ async function hasRepositories({ owner }: TestDaemon, count: number): Promise<vo
 
 describeWithNats("clones on machines that share a log", () => {
   test("of one remote are one repository with a folder on each machine, however the remote's address is written", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     const there = await clone(world, "laptop", "shop", "https://somebody:s3cr3t-t0k3n@GitHub.com/acme/shop.git");
     const { result: added } = await add(laptop, there, { name: "shop" });
     expect(added.recognized).toBeUndefined();
@@ -54,9 +61,8 @@ describeWithNats("clones on machines that share a log", () => {
   });
 
   test("of another remote, without one, with an id of its own, or a second one on a machine are separate repositories", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     const url = "https://example.org/acme/shop";
     await add(laptop, await clone(world, "laptop", "shop", url), { id: "shop" });
     await add(laptop, await clone(world, "laptop", "bare"), { id: "bare" });
@@ -75,9 +81,8 @@ describeWithNats("clones on machines that share a log", () => {
   });
 
   test("that match several repositories are refused with their names, until a person chooses one", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     const url = "https://example.org/acme/shop";
     for (const id of ["one", "two"]) await add(laptop, await clone(world, "laptop", id, url), { id });
     await hasRepositories(desk, 2);

@@ -6,7 +6,7 @@ import { homeAt } from "../../../../main/home/home.ts";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { configured, describeWithNats } from "../../../helpers/nats-server.ts";
-import { makeSharedWorld, outgrow, type SharedWorld, sees, set } from "../../../helpers/shared-world.ts";
+import { makePair, makeSharedWorld, outgrow, type SharedWorld, sees, set } from "../../../helpers/shared-world.ts";
 import { messagesOf } from "../../../helpers/stream-messages.ts";
 
 /** A scope with one field of numbers up to `maximum`, as a person writes it. */
@@ -89,9 +89,8 @@ describeWithNats("scopes of daemons that share a log", () => {
   });
 
   test("are published to clients and editors on every machine", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     await desk.owner.call("config/watch");
     await writeScope(world, "laptop", "own", schemaText(100));
     await until(
@@ -106,9 +105,8 @@ describeWithNats("scopes of daemons that share a log", () => {
   });
 
   test("that are invalid stay on their machine, and the others keep the last valid ones", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     await writeScope(world, "laptop", "own", schemaText(100));
     await uses(desk, { own: 100 });
     await writeScope(world, "laptop", "own", "{ no schema");
@@ -179,9 +177,8 @@ describeWithNats("scopes of daemons that share a log", () => {
   });
 
   test("that are changed everywhere while the server is down are the same everywhere once it is back, and no text is lost", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     await writeScope(world, "laptop", "own", schemaText(1));
     await uses(desk, { own: 1 });
     await laptop.addRepository("shop");
@@ -212,9 +209,8 @@ describeWithNats("scopes of daemons that share a log", () => {
   });
 
   test("that are added on two machines at once have the same one of the two texts everywhere, and the other one is kept once", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     const names = Array.from({ length: 8 }, (_, index) => `own${index}`);
     for (const name of names) {
       await Promise.all([

@@ -6,7 +6,7 @@ import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { addLoadScope } from "../../../helpers/load-scope.ts";
 import { configured, describeWithNats } from "../../../helpers/nats-server.ts";
-import { makeSharedWorld, sees, timeoutOf } from "../../../helpers/shared-world.ts";
+import { makePair, makeSharedWorld, sees, timeoutOf } from "../../../helpers/shared-world.ts";
 
 /** Arguments of a server: the maximum size of a message. */
 function maximum(bytes: number): (folder: string) => readonly string[] {
@@ -22,11 +22,8 @@ async function addShop({ owner, addRepository, readRepository }: TestDaemon): Pr
 
 describeWithNats("daemons that share a log", () => {
   test("see each other's repositories, sets and histories, and each has its own file", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
-    await laptop.addRepository("shop");
-    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    await using pair = await makePair("shop");
+    const { laptop, desk } = pair;
     expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 })).errors).toEqual([]);
     await sees(desk, "shop", 41);
     const { errors } = await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 42 });
@@ -44,11 +41,8 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("notify watchers of what others changed, exactly as there", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
-    await laptop.addRepository("shop");
-    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    await using pair = await makePair("shop");
+    const { laptop, desk } = pair;
     for (const { owner } of [laptop, desk]) await owner.call("config/watch", { repo: "shop" });
     await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
     const here = await laptop.owner.nextChange();
@@ -59,11 +53,8 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("merge edits by hand on two machines like two edits on one", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
-    await laptop.addRepository("shop");
-    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    await using pair = await makePair("shop");
+    const { laptop, desk } = pair;
     const edit = async (daemon: TestDaemon, field: string, value: unknown) => {
       const file = JSON.parse(await readFile(daemon.repositoryFile("shop"), "utf8"));
       file.config.svc = { ...file.config.svc, [field]: value };
@@ -85,11 +76,8 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("decide one after the other: no set at the same revision is lost or accepted twice", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
-    await laptop.addRepository("shop");
-    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    await using pair = await makePair("shop");
+    const { laptop, desk } = pair;
     let won = 0;
     const compete = async ({ owner }: TestDaemon, base: number) => {
       for (let round = 0; round < 50; round++) {
@@ -199,12 +187,9 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("commit a set of several repositories as a whole on every machine", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
     const repo = ["one", "two", "three"];
-    for (const id of repo) await laptop.addRepository(id);
-    await until(async () => (await desk.owner.call("repo/list")).result.length === 3, "the repositories");
+    await using pair = await makePair(...repo);
+    const { laptop, desk } = pair;
     await Promise.all(
       [laptop, desk].map(async ({ owner }, machine) => {
         for (let round = 0; round < 30; round++) {
@@ -230,9 +215,8 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("serve what they have while the server is down, refuse sets, keep edits by hand, and lose nothing", async () => {
-    await using world = await makeSharedWorld();
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
+    await using world = await makePair();
+    const { laptop, desk } = world;
     await laptop.addRepository("shop");
     await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
     await sees(desk, "shop", 41);
