@@ -109,7 +109,7 @@ test("sets, hand edits and reads of repositories that are evicted again and agai
         ? [`${payload.revision} ${payload.source}`]
         : [],
     );
-  for (let step = 1; step <= 120; step++) {
+  for (let step = 1; step <= 60; step++) {
     const repo = ids[random(ids.length)] ?? "r0";
     const done = wanted.get(repo) ?? [];
     const act = random(4);
