@@ -16,34 +16,6 @@ const [url, apiKey, repo] = process.argv.slice(2);
 const socket = io(url, { auth: { apiKey }, transports: ["websocket"], reconnection: false });
 `;
 
-/** A client that watches everything and then says so; the test stops the process. */
-const watcher = `${connecting}
-socket.on("connect", () => socket.emit("svc", "config", "watch", {}, () => process.send("watching")));
-`;
-
-test("a watcher that stops reading is disconnected, with a reason in the log, and does not fill the memory", async () => {
-  await using t = await startTestDaemon();
-  await using folder = await temporaryFolder();
-  const repo = await t.addRepository();
-  const script = join(folder.path, "watcher.mjs");
-  await writeFile(script, watcher);
-  const child = fork(script, [t.url, t.ownerKey]);
-  try {
-    await once(child, "message");
-    child.kill("SIGSTOP");
-    let count = 0;
-    await until(async () => {
-      const image = `${count++}`.padEnd(200_000, "x");
-      await t.owner.call("config/set", { repo, "svc.services": { big: { ready: "", image } } });
-      return t.log.some(line => line.includes("bytes of unread events"));
-    }, "the slow one to be dropped");
-    const { result } = await t.owner.call("daemon/status");
-    expect(result).toMatchObject({ sockets: 1, refusals: { limit: 1 } });
-  } finally {
-    child.kill("SIGKILL");
-  }
-});
-
 /** A client that keeps asking for a list, and reads none of the replies. */
 const asking = `${connecting}
 socket.on("connect", () => {
