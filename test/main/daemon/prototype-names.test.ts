@@ -28,32 +28,19 @@ async function expectRefusal(operation: OperationName, text: string, code: numbe
 }
 
 describe("a name that JavaScript objects inherit", () => {
+  /** Beside the places in which S9 sends such names. */
   const rows: [OperationName, string, number][] = [
-    ["config/list", `{ "repo": "NAME" }`, 1102],
     ["config/list", `{ "repo": "${repo}", "scope": "NAME" }`, 1011],
-    ["config/list", `{ "repo": "${repo}", "field": "NAME" }`, 1011],
     ["config/list", `{ "repo": "${repo}", "field": "NAME.timeout" }`, 1011],
     ["config/list", `{ "repo": "${repo}", "field": "svc.NAME" }`, 1011],
-    ["config/list", `{ "repo": "${repo}", "scope": "svc", "field": "NAME" }`, 1011],
-    ["config/list", `{ "repo": "${repo}", "scope": "NAME", "field": "NAME" }`, 1011],
     ["config/list", `{ "NAME": { "repo": "${repo}" } }`, 1006],
     ["config/set", `{ "repo": "NAME", "svc.timeout": 7 }`, 1007],
-    ["config/set", `{ "repo": ["NAME"], "svc.timeout": 7 }`, 1007],
     ["config/set", `{ "repo": "${repo}", "svc.NAME": 7 }`, 1007],
-    ["config/set", `{ "repo": "${repo}", "NAME.timeout": 7 }`, 1007],
-    ["config/set", `{ "repo": "${repo}", "NAME.NAME": 7 }`, 1007],
     ["config/set", `{ "repo": "${repo}", "NAME": { "svc.timeout": 7 } }`, 1008],
     ["config/set", `{ "repo": "${repo}", "svc.default": "NAME" }`, 1103],
     ["config/set", `{ "repo": "${repo}", "svc.services": { "a": { "NAME": "", "ready": "", "image": "" } } }`, 1103],
-    ["config/unset", `{ "repo": "NAME", "fields": ["svc.timeout"] }`, 1007],
-    ["config/unset", `{ "repo": "${repo}", "fields": ["svc.NAME"] }`, 1007],
-    ["config/explain", `{ "repo": "NAME", "field": "svc.timeout" }`, 1102],
     ["config/explain", `{ "repo": "${repo}", "field": "svc.NAME" }`, 1011],
-    ["config/explain", `{ "repo": "${repo}", "field": "NAME.timeout" }`, 1011],
-    ["config/watch", `{ "repo": "NAME" }`, 1102],
     ["config/watch", `{ "repo": ["${repo}"], "since": { "NAME": 0 } }`, 1102],
-    ["repo/update", `{ "repo": "NAME", "name": "x" }`, 1102],
-    ["repo/remove", `{ "repo": "NAME" }`, 1102],
     ["key/revoke", `{ "id": "NAME" }`, 1112],
   ];
 
