@@ -93,8 +93,8 @@ export const mutants: readonly Mutant[] = [
   {
     ...olderTexts,
     removed: "knowing from the index that the last write was complete",
-    find: "const isReplaced = !isNewest && !isIndexed && ",
-    replace: "const isReplaced = !isNewest && ",
+    find: "const isIndexed = text !== undefined && ",
+    replace: "const isIndexed = text === null && ",
     name: "put back after a clean stop",
   },
   {
