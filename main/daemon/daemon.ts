@@ -3,7 +3,7 @@ import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import { type Home, homeAt } from "../home/home.ts";
 import { privateFile } from "../home/prepare-home.ts";
 import { StartProgress } from "../home/start-progress.ts";
-import { defaultRescanInterval } from "../store/hand-edits/hand-edits.ts";
+import { defaultRescanInterval } from "../store/hand-edits/hand-edit-watcher.ts";
 import { type Clock, systemClock } from "../time/clock.ts";
 import { Yielding } from "../time/yielding.ts";
 import { ConfigService } from "./config/config-service.ts";

@@ -4,8 +4,8 @@ import type { Scopes } from "../scopes/scopes.ts";
 import type { Clock } from "../time/clock.ts";
 import type { StoreContext } from "./context.ts";
 import { StoreEvents } from "./events.ts";
-import { HandEdits, listRepositoryFiles } from "./hand-edits/hand-edits.ts";
-import { Forgettings } from "./history/forgettings.ts";
+import { HandEditWatcher, listRepositoryFiles } from "./hand-edits/hand-edit-watcher.ts";
+import { Erasures } from "./history/erasures.ts";
 import type { Retention } from "./history/journal.ts";
 import { Journals } from "./history/journals.ts";
 import { LastChanges } from "./history/last-changes.ts";
@@ -55,13 +55,13 @@ export class Store {
   readonly repositories: Repositories;
   readonly roster: Roster;
   readonly lastChanges = new LastChanges();
-  readonly forgettings: Forgettings;
+  readonly forgettings: Erasures;
   readonly #context: StoreContext;
   readonly #options: StoreOptions;
   readonly #journals: Journals;
   readonly #mirrors: MirrorSchedule;
   readonly #kept: KeptEntries;
-  readonly #handEdits: HandEdits;
+  readonly #handEdits: HandEditWatcher;
   readonly #shared: SharedStore | undefined;
   /** Until the start is complete: what repositories that are opened meanwhile may lack. */
   #missed: MissedEntries | undefined;
@@ -94,14 +94,14 @@ export class Store {
       () => void this.#shared?.shortener.shortenIfLong(),
     );
     this.#mirrors = new MirrorSchedule(context.clock, this.#kept);
-    this.forgettings = new Forgettings(context, repositories, this.#kept, () => this.#shared?.shortener);
+    this.forgettings = new Erasures(context, repositories, this.#kept, () => this.#shared?.shortener);
     const { scopes, leastBytes } = options.shared ?? {};
     const parts = { repositories, journals, kept: this.#kept, forgettings: this.forgettings, events };
     this.#shared = scopes && new SharedStore(context, { ...parts, scopes }, leastBytes);
     scopes?.begin(context.log, () => this.reinterpret());
     const reconciled = () => this.#handEdits.reconciled;
     this.roster = new Roster(context, { repositories, shared: this.#shared, reconciled, events });
-    this.#handEdits = new HandEdits(context, {
+    this.#handEdits = new HandEditWatcher(context, {
       rescanInterval: options.rescanInterval,
       repositories,
       adopt: (ids, onRead) => this.roster.adopt(ids, onRead),
@@ -217,12 +217,12 @@ export class Store {
     const repository: Repository = new Repository(this.#context, given, {
       publish: event => this.events.publish(event),
       onMetadata: state => this.#handEdits.follow(state),
-      onBehind: () => {
+      onOutdated: () => {
         // It may have been evicted while somebody was about to change it.
         this.repositories.touch(repository);
         this.#mirrors.want(repository);
       },
-      onLevel: () => {
+      onUpToDate: () => {
         this.#mirrors.drop(repository);
         if (repository.keptFrom === undefined) this.#kept.repositories.delete(repository);
       },

@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...soon,
     removed: "reading a hand edit at once (it is read 300 ms late)",
-    file: "main/store/hand-edits/hand-edits.ts",
+    file: "main/store/hand-edits/hand-edit-watcher.ts",
     find: "    if (wait <= 0) {\n      void repositories.get(id)?.refresh();\n",
     replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.refresh(), 300);\n",
   },
@@ -116,7 +116,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...ownWrites,
     removed: "waiting for the running write before a file is refreshed",
-    file: "main/store/hand-edits/file-intake.ts",
+    file: "main/store/hand-edits/hand-edit-reader.ts",
     find: "    return this.#served.mirror.inTurn(() => this.refreshInTurn());",
     replace: "    return this.refreshInTurn();",
   },
@@ -130,7 +130,7 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
       {
-        file: "main/store/hand-edits/file-intake.ts",
+        file: "main/store/hand-edits/hand-edit-reader.ts",
         find: "if (changes.length > 0 || begins) {",
         replace: "if (changes.length > -1) {",
       },

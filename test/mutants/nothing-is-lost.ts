@@ -144,7 +144,7 @@ export const mutants: readonly Mutant[] = [
   {
     ...brokenFiles,
     removed: "the last valid values of a file that is now broken",
-    file: "main/store/hand-edits/file-intake.ts",
+    file: "main/store/hand-edits/hand-edit-reader.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "stored: undefined, broken: content.problem }, [content.problem]",
   },

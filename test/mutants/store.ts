@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "store",
     removed: "treating a journal whose records could not be read as not opened",
-    file: "main/store/hand-edits/file-intake.ts",
+    file: "main/store/hand-edits/hand-edit-reader.ts",
     find: "      journal.close();\n",
     replace: "",
     test: "test/main/store/history/unreadable.test.ts",
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "store",
     removed: "the refusal of a set if the history cannot be read",
-    file: "main/store/hand-edits/file-intake.ts",
+    file: "main/store/hand-edits/hand-edit-reader.ts",
     find: "else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;",
     replace: "else this.unrecorded = undefined;",
     test: "test/main/store/history/unreadable.test.ts",

@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
     removed: "distinguishing an earlier repository with the same id",
     edits: [
       {
-        file: "main/store/hand-edits/file-intake.ts",
+        file: "main/store/hand-edits/hand-edit-reader.ts",
         find: "point.newest === 0 || this.#served.given.addedBy !== undefined;",
         replace: "point.newest === 0;",
       },

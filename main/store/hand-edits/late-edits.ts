@@ -17,28 +17,28 @@ const replacedTime = 1_000;
 /** Hand edits made at the moment of a write, or later into the file that the write replaced. */
 export class LateEdits {
   readonly #served: ServedState;
-  readonly #intake: EditReader;
+  readonly #reader: EditReader;
   /** Whether the wait for edits of the replaced file is over. */
   #isEnding = false;
   /** Cancels the end of that wait. */
   #cancelEnd: (() => void) | undefined;
 
-  constructor(served: ServedState, intake: EditReader) {
+  constructor(served: ServedState, reader: EditReader) {
     this.#served = served;
-    this.#intake = intake;
+    this.#reader = reader;
   }
 
   /** Applies an edit made at the moment of a write, or later to the replaced file. Returns whether there was one. */
   async apply(): Promise<boolean> {
-    if (!this.#intake.loaded || this.#served.files.content.kind === "broken") return false;
+    if (!this.#reader.loaded || this.#served.files.content.kind === "broken") return false;
     const after = this.#served.context.log.newest;
     const edited = await this.#served.mirror.lateEdit(this.#served.context.scopes);
     if (edited === undefined) return false;
     // While an editor writes in place, the text is not JSON for a moment.
     if (edited === null && !this.#isEnding) return false;
     if (edited === null) await this.#keepText();
-    else await this.#intake.reconcile(edited, "merge", after);
-    if (this.#intake.unrecorded === undefined) await this.#served.mirror.dropReplaced().catch(() => {});
+    else await this.#reader.reconcile(edited, "merge", after);
+    if (this.#reader.unrecorded === undefined) await this.#served.mirror.dropReplaced().catch(() => {});
     return true;
   }
 
@@ -59,14 +59,14 @@ export class LateEdits {
   /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
   async end(): Promise<void> {
     this.#cancelEnd?.();
-    if (!this.#intake.loaded || this.#intake.isRemoved) return;
+    if (!this.#reader.loaded || this.#reader.isRemoved) return;
     if ((await this.#served.mirror.lateEdit(this.#served.context.scopes)) !== undefined) {
       this.#isEnding = true;
-      await this.#intake.requestRefresh();
+      await this.#reader.requestRefresh();
       this.#isEnding = false;
     }
     await this.#served.mirror.inTurn(async () => {
-      if (this.#served.files.content.kind === "good" && this.#intake.unrecorded === undefined)
+      if (this.#served.files.content.kind === "good" && this.#reader.unrecorded === undefined)
         await this.#served.mirror.dropReplaced().catch(() => {});
     });
   }

@@ -20,7 +20,7 @@ export function activeEditsOf({ edits, activeEdits = edits }: DocumentCommit): r
 }
 
 /** The commit as edits of these values; one that contains all values (`isWhole`) also removes the others. */
-export function overValues(document: DocumentCommit, config: Config): DocumentCommit {
+export function expandSnapshot(document: DocumentCommit, config: Config): DocumentCommit {
   if (!document.isWhole) return document;
   const { isWhole: _, ...rest } = document;
   return { ...rest, edits: editsOf(diffConfigs(config, applyConfigEdits({}, document.edits))) };

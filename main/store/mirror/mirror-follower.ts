@@ -1,5 +1,5 @@
 import { ForeignEditError } from "../../files/json-document.ts";
-import type { FileIntake } from "../hand-edits/file-intake.ts";
+import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { ConflictError } from "../log/commit-log.ts";
 import type { ServedState } from "../repository/repository-state.ts";
 import { causeOf } from "../storage-failure.ts";
@@ -16,13 +16,13 @@ const beingChanged = "another program keeps changing the file";
 /** Writes commits to a repository's history and file, and reports failures in `health`. */
 export class MirrorFollower {
   readonly #served: ServedState;
-  readonly #intake: FileIntake;
+  readonly #reader: HandEditReader;
   /** The cause of the last failure, and when the next scheduled try may follow, by the clock's `monotonic()`. */
   #failed = { cause: "", until: Number.NEGATIVE_INFINITY };
 
-  constructor(served: ServedState, intake: FileIntake) {
+  constructor(served: ServedState, reader: HandEditReader) {
     this.#served = served;
-    this.#intake = intake;
+    this.#reader = reader;
   }
 
   /**
@@ -30,37 +30,37 @@ export class MirrorFollower {
    * is retried. `isScheduled`: no caller is waiting, so after a failure there is a pause first.
    */
   async follow({ isScheduled = false }: { readonly isScheduled?: boolean } = {}): Promise<Mirrored> {
-    if (!this.#intake.loaded || this.#intake.isRemoved) return true;
+    if (!this.#reader.loaded || this.#reader.isRemoved) return true;
     return this.#served.mirror.inTurn(async () => {
-      if (this.#intake.isRemoved) return true;
+      if (this.#reader.isRemoved) return true;
       const { cause: lastCause, until } = this.#failed;
       if (isScheduled && this.#served.context.clock.monotonic() < until) return lastCause;
       // The file has an edit that is not in the log yet, so it must not be replaced.
-      if (this.#intake.unrecorded instanceof ConflictError) return beingChanged;
-      if (this.#intake.unrecorded !== undefined) {
+      if (this.#reader.unrecorded instanceof ConflictError) return beingChanged;
+      if (this.#reader.unrecorded !== undefined) {
         // The history is still written, so that the log can release its entries.
         await this.#served.mirror.writeHistory(false, false).catch(() => {});
-        return causeOf(this.#intake.unrecorded);
+        return causeOf(this.#reader.unrecorded);
       }
       try {
         await this.#served.turn();
-        const isBehind = this.#served.mirror.isFileBehind;
+        const isOutdated = this.#served.mirror.isFileOutdated;
         await this.#served.mirror.write(
           config =>
             !this.#served.isCheckedByOldRules && isServed(config, this.#served.current.stored, this.#served.rules),
           this.#served.context.scopes,
         );
-        if (isBehind) this.#intake.lateEdits.endLater();
+        if (isOutdated) this.#reader.lateEdits.endLater();
         this.#served.stamps = this.#served.files.stamps;
         await this.#served.turn();
         this.#served.reportMirrorProblem(undefined);
-        if (isBehind) this.#served.findPlaces();
-        if (!this.#served.mirror.isBehind) this.#served.reports.onLevel();
+        if (isOutdated) this.#served.findPlaces();
+        if (!this.#served.mirror.isOutdated) this.#served.reports.onUpToDate();
         return this.#served.fileProblem ?? true;
       } catch (error) {
         if (error instanceof ForeignEditError) {
           // First read what was changed.
-          void this.#intake.requestRefresh();
+          void this.#reader.requestRefresh();
           return beingChanged;
         }
         const cause = causeOf(error);
@@ -80,7 +80,7 @@ export class MirrorFollower {
     for (;;) {
       const mirrored = await this.follow();
       if (mirrored !== beingChanged || this.#served.context.clock.monotonic() > end) return mirrored;
-      await this.#intake.requestRefresh();
+      await this.#reader.requestRefresh();
     }
   }
 
@@ -93,7 +93,7 @@ export class MirrorFollower {
     const trusted = this.#served.context.trust.saved();
     const end = this.#served.context.clock.monotonic() + foreignEditTime;
     while ((await this.follow()) === beingChanged && this.#served.context.clock.monotonic() < end)
-      await this.#intake.refresh();
+      await this.#reader.refresh();
     await trusted;
   }
 }

@@ -49,7 +49,7 @@ export class MirrorSchedule {
       all.map(async ([repository, cancel]) => {
         cancel?.();
         await repository.follower.follow();
-        if (!repository.mirror.isBehind) this.#behind.delete(repository);
+        if (!repository.mirror.isOutdated) this.#behind.delete(repository);
       }),
     );
   }
@@ -80,7 +80,7 @@ export class MirrorSchedule {
     this.#notBefore.set(repository, ended + pause);
     if (this.#closed) return;
     if (this.#behind.has(repository)) {
-      if (repository.mirror.isBehind) this.#schedule(repository, pause);
+      if (repository.mirror.isOutdated) this.#schedule(repository, pause);
       else this.#behind.delete(repository);
     }
     this.#kept.releaseSoon();

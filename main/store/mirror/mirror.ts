@@ -52,7 +52,7 @@ export interface StartingPoint {
 }
 
 /** What is committed at a moment: the last commit missing in the history, the newest revision, and edits without a revision. */
-interface Moment {
+interface CommitSnapshot {
   readonly last: LogNumber;
   readonly revision: number;
   readonly unrecorded: readonly ConfigEdit[];
@@ -121,11 +121,11 @@ export class Mirror {
   }
 
   /** Whether the file or the history lacks a commit. */
-  get isBehind(): boolean {
-    return this.isFileBehind || this.#tail.length > 0 || this.#hasTextToRecord;
+  get isOutdated(): boolean {
+    return this.isFileOutdated || this.#tail.length > 0 || this.#hasTextToRecord;
   }
 
-  get isFileBehind(): boolean {
+  get isFileOutdated(): boolean {
     return this.#wanted !== this.#inFile && this.files.content.kind === "good";
   }
 
@@ -311,7 +311,7 @@ export class Mirror {
   get #hasTextToRecord(): boolean {
     const unrecorded = this.#unrecorded.list;
     if (unrecorded.length > 0 && !sameJson(unrecorded, this.journal.head?.textRecord?.unrecorded ?? [])) return true;
-    return this.#isTextUnrecorded && this.files.content.kind === "good" && !this.isFileBehind;
+    return this.#isTextUnrecorded && this.files.content.kind === "good" && !this.isFileOutdated;
   }
 
   /** Writes the text for a configuration to a temporary file and starts to sync it. Throws ForeignEditError or the system's error. */
@@ -371,7 +371,7 @@ export class Mirror {
 
   /** Records the file's present text, even if it was recorded before, because the file lacks no changes any more. */
   async recordText(): Promise<void> {
-    if (!this.isFileBehind) this.#fileRevision = this.#newestRevision;
+    if (!this.isFileOutdated) this.#fileRevision = this.#newestRevision;
     this.#isTextUnrecorded = true;
     await this.writeHistory(false);
   }
@@ -395,7 +395,7 @@ export class Mirror {
    * Appends the commits up to a moment to the history, followed by a record of the file's text at that moment. Throws the system's
    * error; then the history is as it was after the last sync.
    */
-  #appendTail(isLazy: boolean, { last, unrecorded }: Moment, text?: TextOfFile): Promise<void> {
+  #appendTail(isLazy: boolean, { last, unrecorded }: CommitSnapshot, text?: TextOfFile): Promise<void> {
     return this.#historyInTurn(async () => {
       const end = this.#tail.findLastIndex(({ number }) => number <= last) + 1;
       const records = this.#tail.slice(this.#appended, end).flatMap(({ record }) => record ?? []);
@@ -445,7 +445,7 @@ export class Mirror {
     };
   }
 
-  #moment(): Moment {
+  #moment(): CommitSnapshot {
     return { last: this.#tail.at(-1)?.number ?? 0, revision: this.#newestRevision, unrecorded: this.#unrecorded.list };
   }
 

@@ -1,8 +1,8 @@
 import type { IndexingProgress } from "../../../shared/protocol.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
 import type { StoreContext } from "../context.ts";
-import { readWidth } from "../hand-edits/hand-edits.ts";
-import type { Forgettings } from "../history/forgettings.ts";
+import { readWidth } from "../hand-edits/hand-edit-watcher.ts";
+import type { Erasures } from "../history/erasures.ts";
 import type { Commit, Committed, OpenedLog } from "../log/commit-log.ts";
 import type { KeptEntries } from "../log/kept-entries.ts";
 import type { Repositories } from "../repository/repositories.ts";
@@ -42,7 +42,7 @@ export async function recoverHistories(
   { log, onProblem }: StoreContext,
   repositories: Repositories,
   kept: KeptEntries,
-  forgettings: Forgettings,
+  forgettings: Erasures,
   { entries, commits, lost, isCopy }: MissedEntries,
   onProgress: (progress: IndexingProgress) => void,
 ): Promise<void> {

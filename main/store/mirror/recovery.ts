@@ -15,7 +15,7 @@ import {
   numberIn,
   positionOf,
 } from "../log/commit-log.ts";
-import { activeEditsOf, overValues } from "../log/document-commits.ts";
+import { activeEditsOf, expandSnapshot } from "../log/document-commits.ts";
 import { interpretingConfig } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
 import { type Mirror, type MirroredCommit, type StartingPoint, sameConfig } from "./mirror.ts";
@@ -241,7 +241,7 @@ async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptio
         written = await journal.replay();
         recorded = written;
       }
-      const replayed = overValues(document, recorded);
+      const replayed = expandSnapshot(document, recorded);
       const record = { ...recordOf(entry, replayed, recorded), position: positionOf({ number, entry }, log.id) };
       const { edits } = replayed;
       tail.push({ number, record, edits });

@@ -2,7 +2,7 @@ import type { Config } from "../../../shared/config.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import type { FileIntake } from "../hand-edits/file-intake.ts";
+import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { applyChanges, type ChangeRecord } from "../history/record.ts";
 import { type Commit, ConflictError, formatPosition } from "../log/commit-log.ts";
 import { documentCommit, whyOf } from "../log/document-commits.ts";
@@ -33,12 +33,12 @@ export interface PreparedChanges {
 /** Decides requested changes on the newest state and appends the result to the log. */
 export class RepositoryChanges {
   readonly #served: ServedState;
-  readonly #intake: FileIntake;
+  readonly #reader: HandEditReader;
   readonly #follower: MirrorFollower;
 
-  constructor(served: ServedState, intake: FileIntake, follower: MirrorFollower) {
+  constructor(served: ServedState, reader: HandEditReader, follower: MirrorFollower) {
     this.#served = served;
-    this.#intake = intake;
+    this.#reader = reader;
     this.#follower = follower;
   }
 
@@ -48,8 +48,8 @@ export class RepositoryChanges {
   ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
     const end = this.#served.context.clock.monotonic() + foreignEditTime;
     for (;;) {
-      await this.#intake.bringUpToDate();
-      const refusal = this.#intake.refusal;
+      await this.#reader.bringUpToDate();
+      const refusal = this.#reader.refusal;
       if (refusal !== undefined) throw refusal;
       const waiting: WaitingChange = { kind: "change", request, settle: () => {} };
       const prepared = await this.#decide([waiting]);
@@ -72,8 +72,8 @@ export class RepositoryChanges {
     let prepared: PreparedChanges;
     let fits: boolean;
     do {
-      await this.#intake.bringUpToDate();
-      const refusal = this.#intake.refusal;
+      await this.#reader.bringUpToDate();
+      const refusal = this.#reader.refusal;
       if (refusal !== undefined) {
         for (const { settle } of batch) settle({ error: refusal });
         return;
@@ -105,7 +105,7 @@ export class RepositoryChanges {
         });
     } catch (error) {
       if (error instanceof ConflictError) {
-        await this.#intake.conflictApplied(error);
+        await this.#reader.conflictApplied(error);
         return this.change(batch);
       }
       const failure = storageFailure(this.#served.id, error);
@@ -165,7 +165,7 @@ export class RepositoryChanges {
           this.#served.reports.publish({ kind: "changed", state, change: record, isPart });
       }
       this.#served.publishDifferences(before, this.#served.current, false);
-      if (made.length > 0) this.#served.reports.onBehind();
+      if (made.length > 0) this.#served.reports.onOutdated();
     };
     return { decided, config, after, commits, commit };
   }
@@ -173,7 +173,7 @@ export class RepositoryChanges {
   /** Whether the files changed since the decision. A set of a value that is already there must be decided again then. */
   async #isStale({ decided }: PreparedChanges, end: number): Promise<boolean> {
     const isClaimed = decided.some(({ wanted }) => wanted) && decided.every(({ edits }) => edits.length === 0);
-    return isClaimed && this.#served.context.clock.monotonic() < end && (await this.#intake.refresh());
+    return isClaimed && this.#served.context.clock.monotonic() < end && (await this.#reader.refresh());
   }
 
   /**
@@ -190,7 +190,7 @@ export class RepositoryChanges {
       // If the disk refuses, the set is still committed, and `health` reports the file.
       if (!(error instanceof ForeignEditError)) return false;
       if (this.#served.context.clock.monotonic() > end) throw storageFailure(this.#served.id, error);
-      return this.#intake.refresh();
+      return this.#reader.refresh();
     }
   }
 

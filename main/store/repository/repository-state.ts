@@ -60,9 +60,9 @@ export interface RepositoryReports {
   /** Called with name and path in the file, whenever it was read. */
   onMetadata(state: RepositoryState): void;
   /** Called when the history or the file lacks a commit. */
-  onBehind(): void;
+  onOutdated(): void;
   /** Called when both have every commit. */
-  onLevel(): void;
+  onUpToDate(): void;
 }
 
 /** From this many characters on, a file's text is processed in parts. */

@@ -3,7 +3,7 @@ import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { StoreContext } from "../context.ts";
-import { FileIntake } from "../hand-edits/file-intake.ts";
+import { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import type { Journal } from "../history/journal.ts";
 import { applyChanges } from "../history/record.ts";
 import {
@@ -14,7 +14,7 @@ import {
   numberIn,
   positionOf,
 } from "../log/commit-log.ts";
-import { overValues } from "../log/document-commits.ts";
+import { expandSnapshot } from "../log/document-commits.ts";
 import type { Mirror } from "../mirror/mirror.ts";
 import { MirrorFollower } from "../mirror/mirror-follower.ts";
 import { recordOf } from "../mirror/recovery.ts";
@@ -46,13 +46,13 @@ import { TextOperations } from "./text-operations.ts";
 const restTime = 10_000;
 
 /**
- * One repository. Operations (`RepositoryChanges`) and edits by hand (`FileIntake`) change its state in the same way, one at a time
+ * One repository. Operations (`RepositoryChanges`) and edits by hand (`HandEditReader`) change its state in the same way, one at a time
  * (`RepositoryQueue`): they are compared with the present state (`ServedState`), appended to the log, and then made visible and
  * published. History and file follow (`MirrorFollower`).
  */
 export class Repository {
   readonly #served: ServedState;
-  readonly #intake: FileIntake;
+  readonly #reader: HandEditReader;
   readonly changes: RepositoryChanges;
   readonly follower: MirrorFollower;
   /** Operations on the file's text. Use them inside `exclusive`, except for `read`. */
@@ -61,23 +61,23 @@ export class Repository {
 
   constructor(context: StoreContext, given: KnownRepository, reports: RepositoryReports) {
     this.#served = new ServedState(context, given, reports);
-    const intake = new FileIntake(
+    const reader = new HandEditReader(
       this.#served,
       () => this.refresh(),
-      (committed, document) => this.takeOver(committed, document, false),
+      (committed, document) => this.applyRemote(committed, document, false),
     );
-    this.#intake = intake;
-    this.follower = new MirrorFollower(this.#served, intake);
-    const changes = new RepositoryChanges(this.#served, intake, this.follower);
+    this.#reader = reader;
+    this.follower = new MirrorFollower(this.#served, reader);
+    const changes = new RepositoryChanges(this.#served, reader, this.follower);
     this.changes = changes;
-    this.text = new TextOperations(this.#served, intake, this.follower);
+    this.text = new TextOperations(this.#served, reader, this.follower);
     this.#queue = new RepositoryQueue({
       // Another machine may remove a repository that was not read yet.
       get isToBeRead() {
-        return !intake.isRead && !intake.isRemoved;
+        return !reader.isRead && !reader.isRemoved;
       },
       refresh: async () => {
-        await intake.refresh().catch(error => intake.giveUpLoading(error));
+        await reader.refresh().catch(error => reader.giveUpLoading(error));
       },
       change: batch => changes.change(batch),
       dropPrepared: () => this.dropPrepared(),
@@ -132,27 +132,27 @@ export class Repository {
 
   /** The first entry that the log must keep for this repository; undefined if none. */
   get keptFrom(): LogNumber | undefined {
-    return this.#intake.keptFrom ?? this.#served.madeMirror?.keptFrom;
+    return this.#reader.keptFrom ?? this.#served.madeMirror?.keptFrom;
   }
 
   /** Whether files and journal have been read. A journal that cannot be opened is retried at every refresh. */
   get loaded(): boolean {
-    return this.#intake.loaded;
+    return this.#reader.loaded;
   }
 
   /** Whether it was tried to read them, successfully or not. */
   get isRead(): boolean {
-    return this.#intake.isRead;
+    return this.#reader.isRead;
   }
 
   /** Whether this object can be evicted: nothing is waiting or running, and the files have everything that another object needs. */
   get isAtRest(): boolean {
     // Only this object knows which disk a work tree was on.
     if (this.#queue.isBusy || this.#served.current.inTree || !this.loaded || this.journal.isCompacting) return false;
-    if (this.#intake.unrecorded !== undefined || this.#served.isCheckedByOldRules) return false;
+    if (this.#reader.unrecorded !== undefined || this.#served.isCheckedByOldRules) return false;
     const isWell = this.#served.current.broken === undefined && this.#served.current.health.length === 0;
     const isOver = this.wroteAt + restTime < this.#served.context.clock.monotonic();
-    return isWell && isOver && !this.mirror.isBehind && this.keptFrom === undefined;
+    return isWell && isOver && !this.mirror.isOutdated && this.keptFrom === undefined;
   }
 
   get summary(): RepositorySummary {
@@ -163,7 +163,7 @@ export class Repository {
 
   /** The index entry for a later start or another object. The repository must be loaded. */
   get indexEntry(): IndexedRepository {
-    const isLevel = !this.mirror.isBehind && this.files.content.kind === "good";
+    const isLevel = !this.mirror.isOutdated && this.files.content.kind === "good";
     const text = isLevel ? { textHash: this.mirror.textHash() } : {};
     const { treeFolder } = this.files;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
@@ -173,7 +173,7 @@ export class Repository {
   /** Reads files and journal unless they have been read. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
   async load(): Promise<void> {
     if (!this.loaded) await this.refresh();
-    if (!this.loaded) throw this.#intake.isRemoved ? this.#intake.notWritable() : this.#intake.unrecorded;
+    if (!this.loaded) throw this.#reader.isRemoved ? this.#reader.notWritable() : this.#reader.unrecorded;
   }
 
   /** The file with the values. */
@@ -201,21 +201,21 @@ export class Repository {
    * Applies another machine's commit as it is, without deciding it again. Runs within one turn of the event loop, in the order of the
    * log. `isPart`: other repositories have more of the same entry. Until `loaded`, the commit is kept for the next load.
    */
-  takeOver({ number, entry }: Committed<Commit>, appended: DocumentCommit, isPart: boolean): void {
+  applyRemote({ number, entry }: Committed<Commit>, appended: DocumentCommit, isPart: boolean): void {
     if (!this.loaded) {
-      this.#intake.keep({ number, entry });
+      this.#reader.keep({ number, entry });
       return;
     }
     const before = this.#served.current;
     const { log } = this.#served.context;
-    const document = overValues(appended, this.#served.recorded);
+    const document = expandSnapshot(appended, this.#served.recorded);
     const { revision, edits } = document;
     const isRevision = revision > before.revision;
     // After a start, entries that the history already has are read again.
     const recordedThrough = numberIn(log.id, this.journal.head?.textRecord?.position);
     if (!isRevision && (revision < before.revision || document.activeEdits?.length !== 0 || number <= recordedThrough))
       return;
-    this.#intake.takenAt = number;
+    this.#reader.takenAt = number;
     if (document.begins) {
       this.#served.lineage = document.lineage;
       this.mirror.beginLineage(document.lineage);
@@ -236,29 +236,29 @@ export class Repository {
     if (record !== undefined)
       this.#served.reports.publish({ kind: "changed", state: this.#served.current, change: record, isPart });
     this.#served.publishDifferences(before, this.#served.current, false);
-    this.#served.reports.onBehind();
+    this.#served.reports.onOutdated();
     // Problems of the values may have changed, so check all of them again.
     if ((health.length > 0 || document.activeEdits !== undefined) && !this.#served.isCheckedByOldRules) {
       this.#served.checkedBy = undefined;
-      this.#intake.isHealthDue = true;
+      this.#reader.isHealthDue = true;
       void this.refresh();
     }
   }
 
   /** Call when the log can be reached again: retries an edit by hand that is not recorded yet. */
   retry(): void {
-    if (this.#intake.unrecorded !== undefined) void this.refresh();
+    if (this.#reader.unrecorded !== undefined) void this.refresh();
   }
 
   /** Call when the rules for values have changed: checks the files' values again. */
   async reinterpret(): Promise<void> {
-    this.#intake.isHealthDue = false;
+    this.#reader.isHealthDue = false;
     if (this.isRead) await this.refresh();
   }
 
   /** Reads the files in the queue; an edit of them becomes a change. */
   refresh(): Promise<void> {
-    this.#intake.noticedAt ??= this.#served.context.clock.monotonic();
+    this.#reader.noticedAt ??= this.#served.context.clock.monotonic();
     return this.#queue.refresh();
   }
 
@@ -310,27 +310,27 @@ export class Repository {
 
   /** See `acceptValue`. */
   accept(path: ConfigPath, hash: string): Promise<number> {
-    return this.exclusive(() => acceptValue(this.#served, this.#intake, path, hash));
+    return this.exclusive(() => acceptValue(this.#served, this.#reader, path, hash));
   }
 
   /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
   endReplaced(): Promise<void> {
-    return this.#intake.lateEdits.end();
+    return this.#reader.lateEdits.end();
   }
 
   /** Marks the repository as removed: waiting and later requests fail. */
   markRemoved(): void {
-    this.#intake.markRemoved();
+    this.#reader.markRemoved();
   }
 
   /** Throws RepoconfError 1102 if the repository has been removed. */
   assertPresent(): void {
-    if (this.#intake.isRemoved) throw this.#intake.notWritable();
+    if (this.#reader.isRemoved) throw this.#reader.notWritable();
   }
 
-  /** Resolves when a change can be decided again. See `FileIntake.conflictApplied`. */
+  /** Resolves when a change can be decided again. See `HandEditReader.conflictApplied`. */
   conflictApplied(conflict: ConflictError): Promise<void> {
-    return this.#intake.conflictApplied(conflict);
+    return this.#reader.conflictApplied(conflict);
   }
 
   /** Resolves when nothing is waiting or running. */

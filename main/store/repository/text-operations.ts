@@ -2,7 +2,7 @@ import { filterConfig } from "../../../shared/config.ts";
 import type { FileText } from "../../../shared/protocol.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
-import type { FileIntake } from "../hand-edits/file-intake.ts";
+import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { foreignEditTime, type MirrorFollower } from "../mirror/mirror-follower.ts";
 import { storageFailure } from "../storage-failure.ts";
 import { homeFileOf } from "./repository-files.ts";
@@ -11,12 +11,12 @@ import type { ServedState } from "./repository-state.ts";
 /** Operations on the text of a repository's file. Call each inside the queue's `exclusive`. */
 export class TextOperations {
   readonly #served: ServedState;
-  readonly #intake: FileIntake;
+  readonly #reader: HandEditReader;
   readonly #follower: MirrorFollower;
 
-  constructor(served: ServedState, intake: FileIntake, follower: MirrorFollower) {
+  constructor(served: ServedState, reader: HandEditReader, follower: MirrorFollower) {
     this.#served = served;
-    this.#intake = intake;
+    this.#reader = reader;
     this.#follower = follower;
   }
 
@@ -30,24 +30,24 @@ export class TextOperations {
     await this.#follower.follow();
     await this.#served.mirror.inTurn(async () => {
       for (;;) {
-        if (this.#intake.isRemoved || home.status.kind !== "good") throw this.#intake.notWritable();
+        if (this.#reader.isRemoved || home.status.kind !== "good") throw this.#reader.notWritable();
         try {
           if (this.#served.files.values === home) await this.#served.mirror.beginReplacing();
           await home.write({ ...home.value, ...changes });
-          if (this.#served.files.values === home) this.#intake.lateEdits.endLater();
+          if (this.#served.files.values === home) this.#reader.lateEdits.endLater();
           else await home.dropReplaced().catch(() => {});
           break;
         } catch (error) {
           if (!(error instanceof ForeignEditError) || this.#served.context.clock.monotonic() > end)
             throw storageFailure(this.#served.id, error);
-          await this.#intake.refreshInTurn();
+          await this.#reader.refreshInTurn();
         }
       }
       // The path of an in-tree repository determines the file of its values.
       if (changes.path === undefined) this.#served.files.follow();
       else this.#served.files.chooseFolder();
       await this.#served.files.refresh();
-      await this.#intake.applyExternalEdit();
+      await this.#reader.applyExternalEdit();
     });
   }
 
@@ -56,8 +56,8 @@ export class TextOperations {
    * more. Throws RepoconfError 1102 or 1108.
    */
   async replace(text: string, expected: string | null): Promise<boolean> {
-    if (this.#intake.isRemoved) throw this.#intake.notWritable();
-    await this.#intake.refresh();
+    if (this.#reader.isRemoved) throw this.#reader.notWritable();
+    await this.#reader.refresh();
     await this.#follower.follow();
     return this.#served.mirror.inTurn(async () => {
       const document = this.#served.files.edited;
@@ -71,15 +71,15 @@ export class TextOperations {
       }
       // The author knew the replaced text, and with it every set.
       this.#served.mirror.forgetRecentWrites();
-      this.#intake.lateEdits.endLater();
-      await this.#intake.refreshInTurn();
+      this.#reader.lateEdits.endLater();
+      await this.#reader.refreshInTurn();
       return true;
     });
   }
 
   /** The text of the file that people edit, which has the committed values, as an editor must start from them. */
   async read(): Promise<FileText> {
-    await this.#intake.requestRefresh();
+    await this.#reader.requestRefresh();
     await this.#follower.follow();
     const { path, text } = this.#served.files.edited;
     return { file: path, text };
@@ -90,12 +90,12 @@ export class TextOperations {
    * none. Throws RepoconfError 1102, 1106 or 1108.
    */
   async restore(): Promise<string | undefined> {
-    if (this.#intake.isRemoved) throw this.#intake.notWritable();
-    await this.#intake.refresh();
+    if (this.#reader.isRemoved) throw this.#reader.notWritable();
+    await this.#reader.refresh();
     return this.#served.mirror.inTurn(async () => {
       const { stored } = this.#served.current;
       const document = this.#served.files.edited;
-      if (stored === undefined) throw this.#intake.notWritable();
+      if (stored === undefined) throw this.#reader.notWritable();
       const config = filterConfig(stored, () => true);
       const { paths, removedFiles, fileSystem } = this.#served.context;
       const value = document === this.#served.files.tree ? { config } : homeFileOf(this.#served.current, config, paths);
@@ -112,7 +112,7 @@ export class TextOperations {
         throw storageFailure(this.#served.id, error);
       }
       this.#served.mirror.forgetRecentWrites();
-      await this.#intake.refreshInTurn();
+      await this.#reader.refreshInTurn();
       return kept;
     });
   }

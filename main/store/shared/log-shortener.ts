@@ -4,16 +4,16 @@ import pLimit from "p-limit";
 import { timeText } from "../../time/clock.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
 import type { StoreContext } from "../context.ts";
-import { readWidth } from "../hand-edits/hand-edits.ts";
-import type { Forgettings } from "../history/forgettings.ts";
+import { readWidth } from "../hand-edits/hand-edit-watcher.ts";
+import type { Erasures } from "../history/erasures.ts";
 import { SegmentMissingError } from "../history/segment.ts";
-import { appendInTurn } from "../log/append-in-turn.ts";
+import { appendWithRetry } from "../log/append-with-retry.ts";
 import { type Commit, ConflictError, type SnapshotEnd, type SnapshotPart, type Snapshots } from "../log/commit-log.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
 import type { LogNumber } from "../types.ts";
-import type { ForeignChangesParts } from "./foreign-changes.ts";
 import { beginningOf, commitsSince } from "./kept-history.ts";
+import type { ForeignChangesParts } from "./remote-changes.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 
 /** Milliseconds without progress after which another machine's snapshot counts as abandoned. */
@@ -29,7 +29,7 @@ const pollInterval = 250;
 export class LogShortener {
   readonly #context: StoreContext;
   readonly #repositories: Repositories;
-  readonly #forgettings: Forgettings;
+  readonly #forgettings: Erasures;
   readonly #scopes: SharedScopes;
   /** Up to this many bytes the log is left as it is. */
   readonly #leastBytes: number;
@@ -221,7 +221,7 @@ export class LogShortener {
 
   /** Appends a part, retrying if others append meanwhile. */
   async #append(entry: SnapshotPart | SnapshotEnd): Promise<void> {
-    await appendInTurn(this.#context.log, () => {
+    await appendWithRetry(this.#context.log, () => {
       this.#assertNewest(entry.snapshot);
       return entry;
     });

@@ -10,7 +10,7 @@ import { privateFile } from "../../home/prepare-home.ts";
 import { type ScopeFiles, scopeFileEnding } from "../../scopes/scope-files.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { inTurn } from "../../time/in-turn.ts";
-import { appendInTurn } from "../log/append-in-turn.ts";
+import { appendWithRetry } from "../log/append-with-retry.ts";
 import { type CommitLog, ConflictError, type ScopeChange } from "../log/commit-log.ts";
 import { RemovedFiles } from "../repository/removed-files.ts";
 import { causeOf } from "../storage-failure.ts";
@@ -186,7 +186,7 @@ export class SharedScopes {
       if (log === undefined) return;
       const names = [...this.#logged].flatMap(([name, { text }]) => (text === null ? [] : [name]));
       for (const name of names)
-        await appendInTurn(log, (): ScopeChange => {
+        await appendWithRetry(log, (): ScopeChange => {
           assertNeeded();
           const text = this.#logged.get(name)?.text ?? null;
           return { kind: "scope", time: timeText(this.#options.clock), name, text };

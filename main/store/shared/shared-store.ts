@@ -1,14 +1,14 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
-import { appendHeld } from "../log/append-in-turn.ts";
+import { appendHeld } from "../log/append-with-retry.ts";
 import type { OpenedLog, Renaming } from "../log/commit-log.ts";
 import type { FileLogOptions } from "../log/file-log.ts";
 import type { Repository } from "../repository/repository.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
-import { ForeignChanges, type ForeignChangesParts } from "./foreign-changes.ts";
 import { LogShortener } from "./log-shortener.ts";
+import { type ForeignChangesParts, RemoteChanges } from "./remote-changes.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 
 export interface SharedStoreOptions {
@@ -25,12 +25,12 @@ export class SharedStore {
   readonly shortener: LogShortener;
   readonly #context: StoreContext;
   readonly #parts: ForeignChangesParts;
-  readonly #foreignChanges: ForeignChanges;
+  readonly #foreignChanges: RemoteChanges;
 
   constructor(context: StoreContext, parts: ForeignChangesParts, leastBytes = defaultLeastBytes) {
     this.#context = context;
     this.#parts = parts;
-    this.#foreignChanges = new ForeignChanges(context, parts);
+    this.#foreignChanges = new RemoteChanges(context, parts);
     this.shortener = new LogShortener(context, parts, leastBytes);
   }
 

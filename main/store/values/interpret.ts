@@ -164,7 +164,7 @@ class Findings {
   }
 }
 
-interface Judging {
+interface InterpretOptions {
   /** Finds the values' places; if omitted, problems have no places. */
   readonly locate?: Locate;
   /** Whether a value was already found valid by these rules; if omitted, none was. */
@@ -189,7 +189,7 @@ export function* interpretingConfig(
   raw: Config,
   active: Config | undefined,
   rules: Rules,
-  { locate = () => [], isChecked, spare = new SpareSteps(), acknowledged: known = active }: Judging = {},
+  { locate = () => [], isChecked, spare = new SpareSteps(), acknowledged: known = active }: InterpretOptions = {},
 ): Generator<void, Interpretation> {
   const { scopes } = rules;
   const renamed = withNewNames(raw, scopes);

@@ -2,7 +2,7 @@ import { configEntries, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
-import type { FileIntake } from "../hand-edits/file-intake.ts";
+import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import type { ServedState } from "../repository/repository-state.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { WaitingValue } from "../types.ts";
@@ -31,12 +31,12 @@ export function waitingValues(served: ServedState): readonly WaitingValue[] {
  */
 export async function acceptValue(
   served: ServedState,
-  intake: FileIntake,
+  reader: HandEditReader,
   path: ConfigPath,
   hash: string,
 ): Promise<number> {
-  await intake.bringUpToDate();
-  const refusal = intake.refusal;
+  await reader.bringUpToDate();
+  const refusal = reader.refusal;
   if (refusal !== undefined) throw refusal;
   const { trust } = served.context;
   const waiting = waitingValues(served).find(({ scope, field }) => scope === path.scope && field === path.field);
@@ -52,8 +52,8 @@ export async function acceptValue(
   } catch (error) {
     throw storageFailure(served.id, error);
   }
-  await served.mirror.inTurn(() => intake.reconcile(served.mirror.wanted, "file"));
-  if (intake.unrecorded !== undefined) throw storageFailure(served.id, intake.unrecorded);
+  await served.mirror.inTurn(() => reader.reconcile(served.mirror.wanted, "file"));
+  if (reader.unrecorded !== undefined) throw storageFailure(served.id, reader.unrecorded);
   return served.current.revision;
 }
 

@@ -14,7 +14,7 @@ import type { Repositories } from "../repository/repositories.ts";
 /** Files read in parallel: enough to keep the disk busy, too few to run out of file handles. */
 export const readWidth = 32;
 
-export interface HandEditsOptions {
+export interface HandEditWatcherOptions {
   /** Milliseconds between two rescans; `defaultRescanInterval` if undefined. */
   readonly rescanInterval: number | undefined;
   readonly repositories: Repositories;
@@ -36,11 +36,11 @@ const echoTime = 30;
  * Notices edits by hand. A watcher's event makes a repository refresh, and a rescan, which compares every file's stamp with the known
  * one, finds changes that the watcher missed. Only the refresh decides what changed.
  */
-export class HandEdits {
+export class HandEditWatcher {
   readonly #context: StoreContext;
   /** The folder of the repositories' files. */
   readonly #folder: string;
-  readonly #options: HandEditsOptions;
+  readonly #options: HandEditWatcherOptions;
   readonly #watcher: FolderWatcher;
   /** The folder of each in-tree repository, and the repository of each folder. */
   readonly #treeFolders = new Map<string, string>();
@@ -60,7 +60,7 @@ export class HandEdits {
   #started = false;
   #closed = false;
 
-  constructor(context: StoreContext, options: HandEditsOptions) {
+  constructor(context: StoreContext, options: HandEditWatcherOptions) {
     this.#context = context;
     this.#folder = context.paths.repositories;
     this.#options = options;

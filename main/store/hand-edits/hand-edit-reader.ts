@@ -19,7 +19,7 @@ import type { LogNumber } from "../types.ts";
 import { LateEdits } from "./late-edits.ts";
 
 /** Reads a repository's files. An edit by hand is appended to the log like any other change. */
-export class FileIntake {
+export class HandEditReader {
   readonly lateEdits: LateEdits;
   /** Requests a refresh in the repository's queue. */
   readonly requestRefresh: () => Promise<void>;
@@ -42,16 +42,16 @@ export class FileIntake {
   /** Commits of the log that the history may lack. */
   readonly #unmirrored: Committed<Commit>[];
   /** Applies another machine's commit. */
-  readonly #takeOver: (committed: Committed<Commit>, document: DocumentCommit) => void;
+  readonly #applyRemote: (committed: Committed<Commit>, document: DocumentCommit) => void;
 
   constructor(
     served: ServedState,
     requestRefresh: () => Promise<void>,
-    takeOver: (committed: Committed<Commit>, document: DocumentCommit) => void,
+    applyRemote: (committed: Committed<Commit>, document: DocumentCommit) => void,
   ) {
     this.#served = served;
     this.requestRefresh = requestRefresh;
-    this.#takeOver = takeOver;
+    this.#applyRemote = applyRemote;
     this.#unmirrored = [...served.given.missed.commits];
     this.lateEdits = new LateEdits(served, this);
   }
@@ -191,7 +191,7 @@ export class FileIntake {
     this.isRead = true;
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
-    if (this.#journalRead && this.#served.mirror.isBehind) this.#served.reports.onBehind();
+    if (this.#journalRead && this.#served.mirror.isOutdated) this.#served.reports.onOutdated();
   }
 
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
@@ -207,7 +207,7 @@ export class FileIntake {
     if (!this.#journalRead) return;
     for (const committed of this.#unmirrored.splice(0)) {
       const document = committed.entry.documents.find(({ repo }) => repo === this.#served.id);
-      if (document !== undefined) this.#takeOver(committed, document);
+      if (document !== undefined) this.#applyRemote(committed, document);
     }
   }
 
@@ -257,7 +257,7 @@ export class FileIntake {
       (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
     const edited = await runInParts(diffingConfigs(this.#served.mirror.wanted, wanted));
     await this.#served.turn();
-    const edits = [...editsOf(edited), ...saidOf(changes, edited, wanted)];
+    const edits = [...editsOf(edited), ...activatedEdits(changes, edited, wanted)];
     await this.#served.turn();
     const accept = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
       if (committed !== undefined) {
@@ -289,7 +289,7 @@ export class FileIntake {
           isPart: false,
         });
       this.#served.publishDifferences(before, this.#served.current, first);
-      if (this.isRead && this.#served.mirror.isBehind) this.#served.reports.onBehind();
+      if (this.isRead && this.#served.mirror.isOutdated) this.#served.reports.onOutdated();
     };
     if (this.takenAt > after) {
       this.#beginAgain(new ConflictError(Promise.resolve()));
@@ -380,7 +380,11 @@ export class FileIntake {
 }
 
 /** The changed active fields that the file has and that are not `edited`. The log needs them: a power loss may revert the file. */
-function saidOf(changes: readonly StoredDifference[], edited: readonly ConfigPath[], values: Config): ConfigEdit[] {
+function activatedEdits(
+  changes: readonly StoredDifference[],
+  edited: readonly ConfigPath[],
+  values: Config,
+): ConfigEdit[] {
   const known = new Set(edited.map(({ scope, field }) => joinConfigPath(scope, field)));
   return editsOf(changes).filter(
     ({ scope, field, value }) =>

@@ -4,7 +4,7 @@ import { type CommitLog, type Committed, ConflictError, type LogEntry } from "./
 /**
  * Appends an entry; if others append meanwhile, it is made again after `conflictApplied`. Throws AppendError, or what `make` throws.
  */
-export async function appendInTurn<Entry extends LogEntry>(
+export async function appendWithRetry<Entry extends LogEntry>(
   log: CommitLog,
   make: () => Entry,
   conflictApplied = (conflict: ConflictError) => conflict.applied,
@@ -25,7 +25,7 @@ export async function appendInTurn<Entry extends LogEntry>(
   }
 }
 
-/** As `appendInTurn`, for a caller who holds the repository. Throws RepoconfError 1102 if another machine removed it. */
+/** As `appendWithRetry`, for a caller who holds the repository. Throws RepoconfError 1102 if another machine removed it. */
 export function appendHeld<Entry extends LogEntry>(
   log: CommitLog,
   repository: Repository,
@@ -35,5 +35,5 @@ export function appendHeld<Entry extends LogEntry>(
     repository.assertPresent();
     return make();
   };
-  return appendInTurn(log, makeIfPresent, conflict => repository.conflictApplied(conflict));
+  return appendWithRetry(log, makeIfPresent, conflict => repository.conflictApplied(conflict));
 }

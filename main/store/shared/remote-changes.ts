@@ -2,7 +2,7 @@ import { applyConfigEdits } from "../../../shared/config.ts";
 import { isRemote } from "../../git/git-remote.ts";
 import type { StoreContext } from "../context.ts";
 import type { StoreEvents } from "../events.ts";
-import type { Forgettings } from "../history/forgettings.ts";
+import type { Erasures } from "../history/erasures.ts";
 import type { Journals } from "../history/journals.ts";
 import {
   type Commit,
@@ -24,13 +24,13 @@ export interface ForeignChangesParts {
   readonly repositories: Repositories;
   readonly journals: Journals;
   readonly kept: KeptEntries;
-  readonly forgettings: Forgettings;
+  readonly forgettings: Erasures;
   readonly scopes: SharedScopes;
   readonly events: StoreEvents;
 }
 
 /** Applies the entries that other machines append to a shared log. */
-export class ForeignChanges {
+export class RemoteChanges {
   readonly #context: StoreContext;
   readonly #parts: ForeignChangesParts;
   /** Repositories that another machine removed and whose files still exist: the entry, and when the file has been moved away. */
@@ -61,7 +61,7 @@ export class ForeignChanges {
       case "kept":
         return this.#prepareKept(number, entry);
       case "forget":
-        await this.#parts.forgettings.takeOver(number, entry);
+        await this.#parts.forgettings.applyRemote(number, entry);
         return () => {};
       case "rename":
         return () => this.#rename(number, entry.repo, entry.name);
@@ -118,7 +118,7 @@ export class ForeignChanges {
     return () => {
       if (added !== undefined) this.#parts.events.publish({ kind: "added", state: added.state });
       this.#parts.kept.repositories.add(repository);
-      for (const { committed, document } of kept) repository.takeOver(committed, document, false);
+      for (const { committed, document } of kept) repository.applyRemote(committed, document, false);
       this.#rename(number, id, first.document.name ?? id);
     };
   }
@@ -154,7 +154,7 @@ export class ForeignChanges {
     if (!repository.isRead) await repository.refresh();
     return isPart => {
       this.#parts.kept.repositories.add(repository);
-      repository.takeOver(committed, document, isPart);
+      repository.applyRemote(committed, document, isPart);
     };
   }
 

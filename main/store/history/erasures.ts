@@ -3,7 +3,7 @@ import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
-import { appendHeld } from "../log/append-in-turn.ts";
+import { appendHeld } from "../log/append-with-retry.ts";
 import type { Committed, Forgetting } from "../log/commit-log.ts";
 import type { KeptEntries } from "../log/kept-entries.ts";
 import type { Repositories } from "../repository/repositories.ts";
@@ -22,7 +22,7 @@ interface Shortener {
 }
 
 /** Erases values from every history and from the log (`history/forget`). */
-export class Forgettings {
+export class Erasures {
   readonly #context: StoreContext;
   readonly #repositories: Repositories;
   readonly #kept: KeptEntries;
@@ -54,7 +54,7 @@ export class Forgettings {
   }
 
   /** Erases values from the history here that another machine asked to forget. */
-  async takeOver(number: LogNumber, entry: Forgetting): Promise<void> {
+  async applyRemote(number: LogNumber, entry: Forgetting): Promise<void> {
     this.#unfollowed.set(number, entry);
     this.#shortener()?.watchForgetting();
     await this.follow();
