@@ -263,7 +263,7 @@ describeScreen("adding repositories", () => {
       await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     }
     const { result } = await screen.t.owner.call("repo/list");
-    expect(result).toMatchObject([
+    expect(result.toSorted((one, other) => one.name.localeCompare(other.name))).toMatchObject([
       { name: "clone", inTree: true },
       { name: "other", inTree: false },
       { name: "shop", path: join(folder.path, "shop"), inTree: false },
