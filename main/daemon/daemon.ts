@@ -185,7 +185,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     },
     onRefused: (caller, operation, { code }) => audit?.operationRefused(caller, operation, code),
   });
-  const idleEnd = new IdleEnd({ timeout: options.idleTimeout, clock, sessions, logger, onStop });
+  const countClients = () => connections.count;
+  const idleEnd = new IdleEnd({ timeout: options.idleTimeout, clock, sessions, logger, countClients, onStop });
   new Admission({
     server,
     endpoint,
@@ -196,7 +197,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     service,
     store,
     yielding,
-    onCount: count => idleEnd.setClients(count),
+    onCount: () => idleEnd.check(),
     onRefusal: error => refusals.noteConnection(error),
   }).begin();
 
@@ -224,7 +225,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   upkeep.start();
   store.watchFiles();
   runState.begin();
-  idleEnd.setClients(0);
+  idleEnd.check();
   logger.info({ url: server.url, home: home.folder, ipv6: server.ipv6 }, "running");
 
   const running = resources.move();

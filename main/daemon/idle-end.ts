@@ -8,6 +8,8 @@ export interface IdleEndOptions {
   readonly clock: Pick<Clock, "schedule">;
   readonly sessions: Pick<Sessions, "list">;
   readonly logger: Logger;
+  /** How many clients are connected now. */
+  countClients(): number;
   onStop(): void;
 }
 
@@ -21,14 +23,14 @@ export class IdleEnd {
     this.#options = options;
   }
 
-  /** Tells it how many clients are connected now. */
-  setClients(count: number): void {
-    const { timeout, clock, sessions, logger, onStop } = this.#options;
+  /** Call when clients connected or left: counts the time anew if there is none now. */
+  check(): void {
+    const { timeout, clock, sessions, logger, countClients, onStop } = this.#options;
     this.#cancel();
-    if (timeout === undefined || count > 0 || this.#isClosed) return;
+    if (timeout === undefined || countClients() > 0 || this.#isClosed) return;
     this.#cancel = clock.schedule(timeout, () => {
       // A window that lost its connection, for example while the machine sleeps, reconnects and needs its session.
-      if (sessions.list().length > 0) return this.setClients(0);
+      if (sessions.list().length > 0) return this.check();
       logger.info("stopping: no client was connected for a while");
       onStop();
     });

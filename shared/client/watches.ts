@@ -133,8 +133,11 @@ export class Watches {
 /** Adds the repository because of which a watch was refused, or all if it goes on from another log. Throws any other error. */
 function noteUnavailable(error: unknown, watch: Watch, unavailable: Set<string>): void {
   if (!(error instanceof RequestError) || error.code === 1113) throw error;
-  const { repo, code } = error;
-  if (repo !== undefined && !unavailable.has(repo)) unavailable.add(repo);
+  const { repo, code, details } = error;
+  const { repos } = details ?? {};
+  if (repo !== undefined && !unavailable.has(repo)) {
+    for (const id of Array.isArray(repos) ? repos : [repo]) if (typeof id === "string") unavailable.add(id);
+  }
   // For example because a backup was restored: nobody knows what changed.
   else if (repo === undefined && code === 1110) for (const id of watch.known) unavailable.add(id);
   else throw error;

@@ -20,15 +20,20 @@ export function sealPosition(position: Position): string {
   return Buffer.concat([sealing.update(block), sealing.final()]).toString("base64url");
 }
 
-/** The position in the log of `current`. Throws RepoconfError 1110 if it belongs to another log, or is no position. */
-export function openPosition(text: string, current: Position): Position {
-  const [log = ""] = current.split(".");
+/**
+ * The position in the log of `current`. Throws RepoconfError 1110 if it belongs to another log, or is no position, or if the log does
+ * not reach it: then an older copy of the home was put back. With a log that `isShared`, another machine's daemon may be further.
+ */
+export function openPosition(text: string, current: Position, isShared: boolean): Position {
+  const [log = "", newest] = current.split(".");
   const sealed = Buffer.from(text, "base64url");
   if (sealed.length === 16) {
     const opening = createDecipheriv(cipher, keyOf(log), null).setAutoPadding(false);
     const block = Buffer.concat([opening.update(sealed), opening.final()]);
     // A position of another log would decrypt to random bytes.
-    if (block.readUInt32BE(0) === 0) return formatPosition(log, Number(block.readBigUInt64BE(8)));
+    const number = block.readBigUInt64BE(8);
+    const isReached = isShared || number <= BigInt(newest ?? 0);
+    if (block.readUInt32BE(0) === 0 && isReached) return formatPosition(log, Number(number));
   }
   const message =
     "The position does not belong to this home's log, for example because a backup was restored. Read the values again, and watch from the position in details.";

@@ -42,14 +42,20 @@ export function watchOperations(
       }
       const isSeen = (id: string) => store.repositories.has(id) && (visible.get(id) ?? service.canSee(caller, id));
       const seen = () => [...(ids ?? store.repositories.ids())].filter(isSeen);
-      const begin = position ? openPosition(position, store.position) : undefined;
+      const unavailable = new Map<string, unknown>();
+      const begin = position ? openPosition(position, store.position, store.log.shared !== undefined) : undefined;
       // Again for repositories that were added while others were read.
       for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
         for (const id of next) {
           if (turn.isOver) await turn.pass();
-          if (begin && store.repositories.has(id)) from.set(id, await revisionBehind(store, id, begin, turn));
+          if (begin && store.repositories.has(id))
+            await revisionBehind(store, id, begin, turn)
+              .then(revision => from.set(id, revision))
+              .catch(error => unavailable.set(id, error));
+          if (unavailable.has(id)) from.set(id, 0);
         }
       }
+      if (unavailable.size > 0) throw firstOf(unavailable);
       const watched = seen();
       const revisions = Object.fromEntries(watched.map(id => [id, store.repositories.revision(id)]));
       // Events begin after the reported revision, so that nothing is lost between here and the reply.
@@ -72,6 +78,15 @@ export function watchOperations(
       return { result: {} };
     },
   };
+}
+
+/** The error of the first repository. If there are more, `details.repos` names all, so that a client can leave them out at once. */
+function firstOf(unavailable: ReadonlyMap<string, unknown>): unknown {
+  const [first] = unavailable.values();
+  if (!(first instanceof RepoconfError) || unavailable.size === 1) return first;
+  const { code, message, repo, details } = first;
+  const repos = [...unavailable.keys()];
+  return new RepoconfError(code, message, { ...(repo !== undefined && { repo }), details: { ...details, repos } });
 }
 
 /** The revision that a repository had at a position. Throws RepoconfError 1110 if the changes after it are no longer kept. */

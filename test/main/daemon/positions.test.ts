@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { cp, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
@@ -164,6 +164,38 @@ describe("a watch from a position", () => {
     await client.call("config/watch", { position: String(position) });
     await until(async () => (await receivedBy(client)).length > 1, "the replay");
     expect(await receivedBy(client)).toEqual(["one 2", "the replay ends"]);
+  });
+
+  test("that the log does not reach, because an older copy of the home was put back, fails with 1110", async () => {
+    await using folder = await temporaryFolder();
+    const [home, copy] = [join(folder.path, "home"), join(folder.path, "copy")];
+    const first = await startTestDaemon({ home });
+    await first.addRepository("one");
+    await first[Symbol.asyncDispose]();
+    await cp(home, copy, { recursive: true, preserveTimestamps: true });
+    const second = await startTestDaemon({ home });
+    await second.owner.call("config/watch", {});
+    await set(second, "one", 1);
+    await receivedBy(second.owner);
+    const position = positionOf(second.owner);
+    await second[Symbol.asyncDispose]();
+    await rm(home, { recursive: true });
+    await cp(copy, home, { recursive: true, preserveTimestamps: true });
+    await using t = await startTestDaemon({ home });
+    const { errors } = await t.owner.call("config/watch", { position });
+    expect(errors).toMatchObject([{ code: 1110, details: { position: expect.stringMatching(/^[\w-]{22}$/) } }]);
+  });
+
+  test("before the start of several histories fails with the names of all", async () => {
+    await using t = await startTestDaemon();
+    await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions: 5 } }));
+    await t.restart();
+    for (const id of ["one", "two", "three"]) await t.addRepository(id);
+    const { result } = await t.owner.call("config/watch", {});
+    for (let timeout = 1; timeout <= 20; timeout++) await set(t, ["one", "three"], timeout);
+    const client = await t.connect();
+    const { errors } = await client.call("config/watch", { position: result.position ?? "" });
+    expect(errors).toMatchObject([{ code: 1110, repo: "one", details: { repos: ["one", "three"] } }]);
   });
 
   test("resumes in the typed client, then continues live", async () => {
