@@ -81,7 +81,9 @@ export default defineConfig({
         // Runs these tests again over the TCP port, as on systems without Unix sockets.
         test: {
           name: "e2e-port",
-          include: ["test/e2e/{cli-*,export-import,status}.test.ts"],
+          include: [
+            "test/e2e/{backup,cli-*,edit,exact-values,export-import,service,shared-log,status,value-places}.test.ts",
+          ],
           env: { REPOCONF_TEST_CHANNEL: "port" },
           ...commandTests,
         },

@@ -5,12 +5,15 @@ import type { TextPattern } from "./schema-walk.ts";
 import type { StepBudget } from "./step-budget.ts";
 
 /**
- * The steps that matching costs: for each text, for each character, for each state that is reached for the first time, and for
- * each instruction that is then checked. Measured so that every step takes about the same time: a million take 40 ms.
+ * The steps that matching costs: for each text, for each character, for each set that a new character is compared with, for each state
+ * that is reached for the first time, and for each instruction that is then checked. Measured so that every step takes about the same
+ * time: a million take 40 ms.
  */
-const [stepsOfText, stepsOfCharacter, stepsOfNew, stepsOfInstruction] = [4, 1, 35, 2];
-/** The number of instructions in all states of a pattern that are kept, and the number of characters whose class is known. */
-const [maxKept, maxCharacters] = [250_000, 5_000];
+const [stepsOfText, stepsOfCharacter, stepsOfSet, stepsOfNew, stepsOfInstruction] = [4, 1, 10, 35, 2];
+/** What a pattern keeps of earlier texts: so many instructions, steps and sets together, and the classes of so many characters. */
+const [maxKept, maxCharacters] = [100_000, 5_000];
+/** JavaScript's engine takes up to a millisecond to prepare each. */
+const maxProperties = 40;
 /** Characters of a pattern that a message quotes. */
 const maxShown = 80;
 
@@ -20,6 +23,8 @@ const maxShown = 80;
  * the pattern is invalid or not supported.
  */
 export function linearPattern(source: string): TextPattern {
+  if ((source.match(/\\[pP]\{/g)?.length ?? 0) > maxProperties)
+    throw cannotUse(source, `it has more than ${maxProperties} classes of the form \\p{...}`);
   try {
     new RegExp(source, "u");
   } catch (error) {
@@ -40,7 +45,6 @@ function cannotUse(source: string, reason: string): SchemaError {
 
 /** The characters that all sets of the pattern treat alike. */
 interface CharacterClass {
-  readonly id: number;
   /** The sets that contain them. */
   readonly sets: ReadonlySet<number>;
   /** Whether `\b` counts them as part of a word. */
@@ -52,13 +56,13 @@ interface State {
   /** The instructions that go on from there. */
   readonly pending: readonly number[];
   readonly isAfterWord: boolean;
-  /** The next state, by the id of the next character's class, as far as it is known. */
-  readonly next: State[];
+  /** The next state, by the class of the next character, as far as it is known. */
+  readonly next: Map<CharacterClass, State>;
 }
 
 /** The state once some part of the text has matched. */
-const matched: State = { pending: [], isAfterWord: false, next: [] };
-const endOfText: CharacterClass = { id: 0, sets: new Set(), isWord: false };
+const matched: State = { pending: [], isAfterWord: false, next: new Map() };
+const endOfText: CharacterClass = { sets: new Set(), isWord: false };
 
 class LinearPattern implements TextPattern {
   readonly #program: PatternProgram;
@@ -75,7 +79,7 @@ class LinearPattern implements TextPattern {
     this.#hasBoundaries = program.instructions.some(
       one => one.kind === "assertion" && (one.assertion === "\\b" || one.assertion === "\\B"),
     );
-    this.#start = { pending: [program.start], isAfterWord: false, next: [] };
+    this.#start = { pending: [program.start], isAfterWord: false, next: new Map() };
   }
 
   test(text: string, budget: StepBudget): boolean {
@@ -85,20 +89,22 @@ class LinearPattern implements TextPattern {
       const code = text.codePointAt(at) ?? 0;
       if (code > 0xffff) at += 1;
       const character = this.#characters.get(code) ?? this.#classOf(code, budget);
-      state = state.next[character.id] ?? this.#step(state, character, budget);
+      state = state.next.get(character) ?? this.#step(state, character, budget);
       if (state === matched) return true;
     }
-    return (state.next[endOfText.id] ?? this.#step(state, endOfText, budget)) === matched;
+    return (state.next.get(endOfText) ?? this.#step(state, endOfText, budget)) === matched;
   }
 
   #classOf(code: number, budget: StepBudget): CharacterClass {
     const { sets } = this.#program;
-    budget.take(sets.length);
+    budget.take(sets.length * stepsOfSet);
     const character = String.fromCodePoint(code);
     const containing = [...sets.keys()].filter(index => sets[index]?.(character));
     const isWord = /\w/.test(character);
     const key = `${containing.join()}${this.#hasBoundaries && isWord ? "w" : ""}`;
-    const found = this.#classes.get(key) ?? { id: this.#classes.size + 1, sets: new Set(containing), isWord };
+    const known = this.#classes.get(key);
+    const found = known ?? { sets: new Set(containing), isWord };
+    if (known === undefined) this.#keep(containing.length);
     this.#classes.set(key, found);
     if (this.#characters.size >= maxCharacters) this.#characters.clear();
     this.#characters.set(code, found);
@@ -127,7 +133,8 @@ class LinearPattern implements TextPattern {
     }
     budget.take(stepsOfNew + visited.size * stepsOfInstruction);
     const found = isMatch ? matched : this.#stateOf(next, this.#hasBoundaries && character.isWord);
-    state.next[character.id] = found;
+    this.#keep(1);
+    state.next.set(character, found);
     return found;
   }
 
@@ -136,14 +143,20 @@ class LinearPattern implements TextPattern {
     const key = `${isAfterWord ? "w" : ""}${String.fromCharCode(...pending)}`;
     const known = this.#states.get(key);
     if (known !== undefined) return known;
-    this.#kept += pending.length;
-    if (this.#kept > maxKept) {
-      this.#states.clear();
-      this.#start.next.length = 0;
-      this.#kept = pending.length;
-    }
-    const state: State = { pending, isAfterWord, next: [] };
+    this.#keep(pending.length);
+    const state: State = { pending, isAfterWord, next: new Map() };
     this.#states.set(key, state);
     return state;
+  }
+
+  /** Counts what is about to be kept, and forgets everything else if that is too much. */
+  #keep(count: number): void {
+    this.#kept += count;
+    if (this.#kept <= maxKept) return;
+    this.#states.clear();
+    this.#classes.clear();
+    this.#characters.clear();
+    this.#start.next.clear();
+    this.#kept = count;
   }
 }

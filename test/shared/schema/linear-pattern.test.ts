@@ -50,6 +50,7 @@ test.each([
   ["(?:a{100}){100}", /too large/],
   ["(?i:a)", /inline flags/],
   [`${"(".repeat(101)}a${")".repeat(101)}`, /nested too deeply/],
+  [`${"[\\p{L}x]".repeat(41)}`, /more than 40 classes/],
 ])("%s is rejected with the reason", (source, reason) => {
   expect(() => linearPattern(source)).toThrow(reason);
 });
@@ -90,6 +91,19 @@ test("states computed for the first time count at their real cost, and cached st
   const budget = new StepBudget(1, new SpareSteps());
   always.test(text.slice(-2_000), budget);
   expect(budget.taken / 2_000).toBeGreaterThan(250);
+});
+
+test("a new character costs steps for each set of the pattern, a known one does not", () => {
+  const pattern = linearPattern(
+    Array.from({ length: 500 }, (_, index) => `[^\\u{${(0x4000 + index).toString(16)}}]`).join(""),
+  );
+  const stepsFor = (text: string) => {
+    const budget = new StepBudget(1, new SpareSteps());
+    pattern.test(text, budget);
+    return budget.taken;
+  };
+  expect(stepsFor("a")).toBeGreaterThan(5_000);
+  expect(stepsFor("a")).toBeLessThan(100);
 });
 
 test("repeats nested in repeats do not multiply", () => {
