@@ -262,7 +262,7 @@ describe.concurrent("repoconf backup", () => {
     expect(await readFile(file, "utf8")).toBe("mine");
     await home.succeed(["backup", "backup.tar.gz", "--force"]);
     expect(await namesIn(file)).toEqual(["format", "manifest.json", "repos/shop.json"]);
-    expect(await readdir(home.workFolder)).toEqual(["backup.tar.gz", "home"]);
+    expect(await readdir(home.workFolder)).toEqual(["backup.tar.gz", basename(home.homeFolder)]);
   });
 
   test("files that are not Repoconf's are left out and named, and a broken repository's file is saved as it is", async () => {
@@ -280,7 +280,7 @@ describe.concurrent("repoconf backup", () => {
     await mkdir(home.homeFolder);
     await writeFile(join(home.homeFolder, "format"), `${homeFormat + 1}\n`);
     await home.refuse(1, ["backup", "backup.tar.gz"], "Install the newer version");
-    expect(await readdir(home.workFolder)).toEqual(["home"]);
+    expect(await readdir(home.workFolder)).toEqual([basename(home.homeFolder)]);
     await writeFile(join(home.workFolder, "backup.tar.gz"), archive(manifest, format));
     const restored = await home.run(["backup", "--restore", "backup.tar.gz", "--yes"]);
     expect(restored).toMatchObject({ code: 1, errorOutput: expect.stringContaining("Install the newer version") });
