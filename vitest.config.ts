@@ -79,7 +79,7 @@ export default defineConfig({
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...commandTests } },
       {
         extends: true,
-        // Runs these tests again over the TCP port, as on systems without Unix sockets.
+        // Runs these tests again over the TCP port, as on systems without Unix sockets, and with a process for each command.
         test: {
           name: "e2e-port",
           include: [

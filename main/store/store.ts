@@ -55,7 +55,7 @@ export class Store {
   readonly repositories: Repositories;
   readonly roster: Roster;
   readonly lastChanges = new LastChanges();
-  readonly forgettings: Erasures;
+  readonly erasures: Erasures;
   readonly #context: StoreContext;
   readonly #options: StoreOptions;
   readonly #journals: Journals;
@@ -90,13 +90,13 @@ export class Store {
     });
     this.#kept = new KeptEntries(
       context,
-      () => [...this.forgettings.numbers, ...(this.#shared?.numbers ?? [])],
+      () => [...this.erasures.numbers, ...(this.#shared?.numbers ?? [])],
       () => void this.#shared?.shortener.shortenIfLong(),
     );
     this.#mirrors = new MirrorSchedule(context.clock, this.#kept);
-    this.forgettings = new Erasures(context, repositories, this.#kept, () => this.#shared?.shortener);
+    this.erasures = new Erasures(context, repositories, this.#kept, () => this.#shared?.shortener);
     const { scopes, leastBytes } = options.shared ?? {};
-    const parts = { repositories, journals, kept: this.#kept, forgettings: this.forgettings, events };
+    const parts = { repositories, journals, kept: this.#kept, erasures: this.erasures, events };
     this.#shared = scopes && new SharedStore(context, { ...parts, scopes }, leastBytes);
     scopes?.begin(context.log, () => this.reinterpret());
     const reconciled = () => this.#handEdits.reconciled;
@@ -123,12 +123,12 @@ export class Store {
   }
 
   async #start(missed: MissedEntries): Promise<void> {
-    const { repositories, forgettings } = this;
+    const { repositories, erasures } = this;
     this.#missed = missed;
     const there = await listRepositoryFiles(this.#context.paths.repositories);
     const indexed = await repositories.begin(there, removedIds(missed.entries));
     for (const entry of indexed) this.#handEdits.follow(entry);
-    await recoverHistories(this.#context, repositories, this.#kept, forgettings, missed, progress =>
+    await recoverHistories(this.#context, repositories, this.#kept, erasures, missed, progress =>
       this.#options.onRecovering?.(progress),
     );
     this.#missed = undefined;

@@ -33,8 +33,3 @@ export class RevisionNotes {
     }
   }
 }
-
-/** The effective timeout of a repository. */
-export async function timeoutOf(t: TestDaemon, repo: string): Promise<unknown> {
-  return (await t.owner.call("config/list", { repo })).result["svc"]?.["timeout"];
-}

@@ -91,7 +91,7 @@ export function historyOperations(
       const path = splitConfigPath(field);
       if (path === undefined)
         throw new RepoconfError(1011, `Fields are written <scope>.<field>, not "${field}".`, { field });
-      await store.forgettings.forget(repo, path, caller.actor);
+      await store.erasures.forget(repo, path, caller.actor);
       return { result: {} };
     },
   };

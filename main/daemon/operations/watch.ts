@@ -45,14 +45,16 @@ export function watchOperations(
       const unavailable = new Map<string, unknown>();
       const begin = position ? openPosition(position, store.position, store.log.shared !== undefined) : undefined;
       // Again for repositories that were added while others were read.
-      for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
+      const isOpen = (id: string) => !from.has(id) && !unavailable.has(id);
+      for (let next = begin && seen(); next?.length; next = seen().filter(isOpen)) {
         for (const id of next) {
           if (turn.isOver) await turn.pass();
-          if (begin && store.repositories.has(id))
-            await revisionBehind(store, id, begin, turn)
-              .then(revision => from.set(id, revision))
-              .catch(error => unavailable.set(id, error));
-          if (unavailable.has(id)) from.set(id, 0);
+          if (begin === undefined || !store.repositories.has(id)) continue;
+          try {
+            from.set(id, await revisionBehind(store, id, begin, turn));
+          } catch (error) {
+            unavailable.set(id, error);
+          }
         }
       }
       if (unavailable.size > 0) throw firstOf(unavailable);

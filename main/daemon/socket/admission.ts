@@ -24,8 +24,8 @@ export interface AdmissionOptions extends CatchUpOptions {
   readonly dispatch: Dispatch;
   readonly budget: KeyBudget;
   readonly endpoint: Endpoint;
-  /** Called with the number of clients whenever it changes. */
-  onCount(count: number): void;
+  /** Called whenever the number of clients changes. */
+  onCount(): void;
 }
 
 /** While a client catches up: above this many unread bytes, no more history is read for it. */
@@ -122,7 +122,7 @@ export class Admission {
     // A packet may have no data.
     socket.conn.on("data", (data: { readonly length: number } | undefined) => lease.countReceived(data?.length ?? 0));
     authentication.noteUse(caller);
-    onCount(connections.count);
+    onCount();
     socket.on("disconnect", () => {
       connections.delete(connection);
       lease.end();
@@ -130,7 +130,7 @@ export class Admission {
       authentication.noteUse(caller);
       // Otherwise a client that only leaves the namespace could keep its transport open for as long as it likes.
       socket.conn.close();
-      onCount(connections.count);
+      onCount();
     });
     // Handles every event that a client sends, so that one with a mistyped name gets an answer too.
     socket.onAny((...message: unknown[]) => void this.#dispatch(message, connection));

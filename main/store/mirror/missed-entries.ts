@@ -42,7 +42,7 @@ export async function recoverHistories(
   { log, onProblem }: StoreContext,
   repositories: Repositories,
   kept: KeptEntries,
-  forgettings: Erasures,
+  erasures: Erasures,
   { entries, commits, lost, isCopy }: MissedEntries,
   onProgress: (progress: IndexingProgress) => void,
 ): Promise<void> {
@@ -50,14 +50,14 @@ export async function recoverHistories(
   const touched = [...(lost > 0 ? repositories.ids() : commits.keys())].flatMap(id => repositories.get(id) ?? []);
   // Before any is read, because the log meanwhile releases entries that no kept repository needs.
   for (const repository of touched) kept.repositories.add(repository);
-  for (const { number, entry } of entries) if (entry.kind === "forget") forgettings.add(number, entry);
+  for (const { number, entry } of entries) if (entry.kind === "forget") erasures.add(number, entry);
   let done = 0;
   await forEachConcurrently(touched, readWidth, async repository => {
     await repository.refresh();
     done += 1;
     onProgress({ done, total: touched.length });
   });
-  await forgettings
+  await erasures
     .follow()
     .catch(error => onProblem("some values could not be erased; the next start retries", { error: String(error) }));
   if (lost > 0 || isCopy) {

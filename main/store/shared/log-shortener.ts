@@ -29,7 +29,7 @@ const pollInterval = 250;
 export class LogShortener {
   readonly #context: StoreContext;
   readonly #repositories: Repositories;
-  readonly #forgettings: Erasures;
+  readonly #erasures: Erasures;
   readonly #scopes: SharedScopes;
   /** Up to this many bytes the log is left as it is. */
   readonly #leastBytes: number;
@@ -41,12 +41,12 @@ export class LogShortener {
 
   constructor(
     context: StoreContext,
-    { repositories, forgettings, scopes }: Pick<ForeignChangesParts, "repositories" | "forgettings" | "scopes">,
+    { repositories, erasures, scopes }: Pick<ForeignChangesParts, "repositories" | "erasures" | "scopes">,
     leastBytes: number,
   ) {
     this.#context = context;
     this.#repositories = repositories;
-    this.#forgettings = forgettings;
+    this.#erasures = erasures;
     this.#scopes = scopes;
     this.#leastBytes = leastBytes;
   }
@@ -142,7 +142,7 @@ export class LogShortener {
       throw new OvertakenError();
     });
     // A snapshot must not contain values that are to be forgotten.
-    await this.#forgettings.follow();
+    await this.#erasures.follow();
     // Scopes come before the values that they describe.
     await this.#scopes.repeat(() => this.#assertNewest(snapshot));
     // Repositories that are added from now on follow in the log.

@@ -24,7 +24,7 @@ export interface ForeignChangesParts {
   readonly repositories: Repositories;
   readonly journals: Journals;
   readonly kept: KeptEntries;
-  readonly forgettings: Erasures;
+  readonly erasures: Erasures;
   readonly scopes: SharedScopes;
   readonly events: StoreEvents;
 }
@@ -61,7 +61,7 @@ export class RemoteChanges {
       case "kept":
         return this.#prepareKept(number, entry);
       case "forget":
-        await this.#parts.forgettings.applyRemote(number, entry);
+        await this.#parts.erasures.applyRemote(number, entry);
         return () => {};
       case "rename":
         return () => this.#rename(number, entry.repo, entry.name);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Home, homeAt } from "../../../main/home/home.ts";
 import { putInPlace, stagingOf } from "../../../main/home/restore.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
-import { timeoutOf } from "../../helpers/revision-notes.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 /** The number of renames in a restore of this home: six entries are moved aside, four folders and settings.json are moved in. */

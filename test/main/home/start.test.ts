@@ -10,7 +10,7 @@ import { createDaemon } from "../../../main/daemon/daemon.ts";
 import { takeLock } from "../../../main/home/lock.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
-import { timeoutOf } from "../../helpers/revision-notes.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 test("the lock is taken without writing anything, so a full disk cannot prevent it", async () => {

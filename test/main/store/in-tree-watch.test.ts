@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../main/time/clock.ts";
 import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
-import { timeoutOf } from "../../helpers/revision-notes.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 /** Saves the in-tree file until its value is active, because a test cannot see when the watch has started. */

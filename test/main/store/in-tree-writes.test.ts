@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, type WatchedFileSystem, watchFileSystem } from "../../helpers/file-system.ts";
-import { timeoutOf } from "../../helpers/revision-notes.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { saveByRename } from "../../helpers/shop.ts";
 import { titleWith } from "../../helpers/skips.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";

@@ -5,7 +5,8 @@ import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { replaceFile, untilHealth } from "../../helpers/broken-file.ts";
 import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
-import { RevisionNotes, timeoutOf } from "../../helpers/revision-notes.ts";
+import { RevisionNotes } from "../../helpers/revision-notes.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
-import { timeoutOf } from "../../helpers/revision-notes.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 

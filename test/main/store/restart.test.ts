@@ -7,7 +7,8 @@ import { halfAFile, replaceFile, untilHealth } from "../../helpers/broken-file.t
 import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { freezeHome } from "../../helpers/frozen-home.ts";
-import { RevisionNotes, timeoutOf } from "../../helpers/revision-notes.ts";
+import { RevisionNotes } from "../../helpers/revision-notes.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { healthOf, saveByRename, shopText } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 

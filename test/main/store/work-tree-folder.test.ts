@@ -6,7 +6,7 @@ import { type FolderIdentity, realFileSystem } from "../../../main/files/file-sy
 import { WorkTreeFolder } from "../../../main/store/repository/work-tree-folder.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
-import { timeoutOf } from "../../helpers/revision-notes.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { healthOf } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
