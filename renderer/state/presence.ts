@@ -12,8 +12,10 @@ export function announcePresence(): void {
     reportedAt = Date.now();
     daemon()
       .request("session/touch", {})
-      // The next use reports it again.
-      .catch(() => {});
+      .catch(() => {
+        // The next use reports it again.
+        reportedAt = 0;
+      });
   };
   for (const event of ["pointerdown", "wheel", "keydown"])
     document.addEventListener(event, report, { capture: true, passive: true });

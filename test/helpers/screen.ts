@@ -317,10 +317,23 @@ export async function untilScope(t: TestDaemon, wanted: string): Promise<void> {
   );
 }
 
-/** Presses keys in sequence. */
+/**
+ * Presses keys in sequence, each once the open dialog has the focus: a dialog is visible a moment before, and a key that comes
+ * sooner goes to the page behind it.
+ */
 export async function press(page: Page, ...keys: readonly string[]): Promise<void> {
-  for (const key of keys) await page.keyboard.press(key);
+  for (const key of keys) {
+    await page.waitForFunction(dialogHasFocus);
+    await page.keyboard.press(key);
+  }
 }
+
+/** Runs in the page. A list that belongs to a dialog stands beside it. */
+const dialogHasFocus = `(() => {
+  const dialog = [...document.querySelectorAll('[role="dialog"], [role="alertdialog"]')].at(-1);
+  const focused = document.activeElement;
+  return dialog === undefined || dialog.contains(focused) || focused.closest('[role="listbox"], [role="menu"]') !== null;
+})()`;
 
 function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -2,7 +2,15 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
-import { describeScreen, openPage, openScreen, openShop, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import {
+  describeScreen,
+  openPage,
+  openScreen,
+  openShop,
+  press,
+  type ScreenPage,
+  startScreen,
+} from "../helpers/screen.ts";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -127,7 +135,7 @@ describeScreen("axe", () => {
     await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).click();
     await page.getByRole("heading", { name: "Not changed" }).waitFor();
     await hasNoFindings(window);
-    await page.keyboard.press("Escape");
+    await press(page, "Escape");
     await page.getByRole("searchbox", { name: "Filter changes" }).fill("since:x");
     await page.getByRole("alert").waitFor();
     await hasNoFindings(window);
@@ -144,7 +152,7 @@ describeScreen("axe", () => {
     await page.getByRole("button", { name: "Revoke… ci" }).click();
     await page.getByRole("dialog", { name: "Revoke the key ci?" }).waitFor();
     await hasNoFindings(window);
-    await page.keyboard.press("Escape");
+    await press(page, "Escape");
     await window.goTo("#/sessions");
     await page.getByText("this window").waitFor();
     await hasNoFindings(window);
@@ -214,21 +222,21 @@ describeScreen("axe", () => {
     const checkDialog = async (title: string) => {
       await page.getByRole("dialog", { name: title }).waitFor();
       await hasNoFindings(window, "[role=dialog]");
-      await page.keyboard.press("Escape");
+      await press(page, "Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     };
     await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     await checkDialog("Add a repository");
-    await page.keyboard.press("Control+k");
+    await press(page, "Control+k");
     await page.getByRole("option").first().waitFor();
     await checkDialog("Go to a place, or run a command");
-    await page.keyboard.press("?");
+    await press(page, "?");
     await checkDialog("Keys");
     await page.setViewportSize({ width: 900, height: 700 });
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
     await hasNoFindings(window);
-    await page.keyboard.press("Escape");
+    await press(page, "Escape");
     await page.setViewportSize({ width: 1280, height: 800 });
     await window.choose("shop");
     await window

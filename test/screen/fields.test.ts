@@ -96,11 +96,11 @@ describeScreen("fields of the scope svc", () => {
     const web = cards.getByRole("region", { name: "Services: web" });
     await web.getByRole("button", { name: "Rename web" }).click();
     await poll(window.focused).toBe("input New name for web");
-    await page.keyboard.press("ControlOrMeta+a");
+    await press(page, "ControlOrMeta+a");
     await page.keyboard.type("database");
     await reads(web, "This name already exists.");
     await page.keyboard.type("2");
-    await page.keyboard.press("Enter");
+    await press(page, "Enter");
     // The focus stays on the card after the form closes.
     await poll(window.focused).toBe("button Rename database2");
     await cards.getByRole("textbox", { name: "Services: database2: Ready" }).fill("true");
@@ -111,7 +111,7 @@ describeScreen("fields of the scope svc", () => {
     await window.save();
     expect(await screen.stored("shop", "svc.services")).toEqual({ database2: { ready: "true", image: "node:24" } });
     await cards.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("cache");
-    await page.keyboard.press("Enter");
+    await press(page, "Enter");
     await cards.getByRole("textbox", { name: "Services: cache: Image" }).fill("redis:8");
     await window.field("Default service").getByRole("button", { name: "Default service" }).click();
     await poll(() => page.getByRole("option").allInnerTexts()).toEqual(["none", "database2", "cache"]);

@@ -9,6 +9,7 @@ import {
   openScreen,
   openShop,
   poll,
+  press,
   reads,
   startScreen,
 } from "../helpers/screen.ts";
@@ -98,7 +99,7 @@ describeScreen("session and frame", () => {
     await window.view("JSON");
     const editor = window.page.getByRole("textbox", { name: "Text of the file" });
     await editor.getByText(`"timeout"`).click();
-    await window.page.keyboard.press("End");
+    await press(window.page, "End");
     await window.page.keyboard.type(" // half a minute");
     await reads(editor, "// half a minute");
     await endSessions(window);
@@ -108,12 +109,13 @@ describeScreen("session and frame", () => {
 
   test("activity in a window renews its session", async () => {
     await using window = await openScreen({ shop: {} });
-    const { screen } = window;
-    await window.row("shop").waitFor();
+    const { screen, page } = window;
+    // The rows are there before it.
+    await reads(page.getByRole("banner").getByRole("status"), "Connected");
     const session = async () => (await screen.t.owner.call("key/list")).result.find(({ kind }) => kind === "session");
     const { createdAt, usedAt } = (await session()) ?? {};
     expect(usedAt).toBe(createdAt);
-    await window.page.keyboard.press("Shift");
+    await press(page, "Shift");
     await poll(async () => (await session())?.usedAt !== usedAt).toBe(true);
   });
 
