@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { until } from "../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../helpers/file-system.ts";
-import { amount, judge, reportPromise } from "../helpers/promise.ts";
+import { amount, judge, reportPromise, torture } from "../helpers/promise.ts";
 import { type Shop, startShop } from "../helpers/shop.ts";
 
 async function temporaryFiles({ t }: Shop): Promise<string[]> {
@@ -11,7 +11,9 @@ async function temporaryFiles({ t }: Shop): Promise<string[]> {
 }
 
 describe.concurrent("R4 a failing disk damages nothing: when the Nth call of a set fails, for each N, nothing changes (1108), or the set is served and its file is intact, old or new; no temporary file is left, and later sets work", () => {
-  test.each(["ENOSPC", "EIO", "EROFS", "EMFILE", "EPERM", "EBUSY"])("%s", async code => {
+  // The short form has one of each kind: the disk's own errors, those of opening, and those of a rename that another program blocks.
+  const codes = torture ? ["ENOSPC", "EIO", "EROFS", "EMFILE", "EPERM", "EBUSY"] : ["ENOSPC", "EMFILE", "EPERM"];
+  test.each(codes)("%s", async code => {
     const fileSystem = watchFileSystem();
     await using shop = await startShop(undefined, { fileSystem });
     await shop.set({ "svc.timeout": 1000 });
@@ -153,13 +155,8 @@ describe("R4 a write that takes fewer bytes than it is given, without an error,"
       const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop" });
       const note = `each write of three sets writes ${how}: ${shortened} short writes`;
       judge("R4", shortened, errors, note);
-      expect(result.map(({ revision, source }) => [revision, source])).toEqual([
-        [5, "set"],
-        [4, "set"],
-        [3, "set"],
-        [2, "set"],
-        [1, "file"],
-      ]);
+      const recorded = result.map(({ revision, source }) => `${revision} ${source}`);
+      expect(recorded).toEqual(["5 set", "4 set", "3 set", "2 set", "1 file"]);
       expect(shop.t.log.filter(line => line.includes("damaged"))).toEqual([]);
     },
   );

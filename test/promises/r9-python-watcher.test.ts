@@ -137,7 +137,7 @@ for (const transport of ["polling", "websocket"] as const) {
       await watcher.reach(1);
       const setter = new Setter();
       const setting = setter.run(stage);
-      const restarts = amount(2, 8);
+      const restarts = amount(1, 8);
       try {
         for (let restart = 0; restart < restarts; restart++) {
           await until(() => setter.newest > 0, "the first sets");

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
 import { connectClient, type TestClient } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
 import { projectFolder, repoconfCommand, type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
@@ -56,12 +56,29 @@ async function residentBytes({ pid }: ChildProcess): Promise<number> {
   return 1024 * Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
 }
 
-test.each(attacks)("S15 one key starves nobody: %s", async attack => {
+async function startPrepared() {
   // In full, the daemon as shipped; otherwise from the current sources.
   const command = torture ? repoconfCommand : join(projectFolder, "main/cli/repoconf.ts");
-  await using daemon = await spawnDaemon(undefined, undefined, [], command);
+  const daemon = await spawnDaemon(undefined, undefined, [], command);
   const owner = await connectClient(daemon.url, daemon.ownerKey);
-  const order = await prepare(daemon, owner);
+  return { daemon, owner, order: await prepare(daemon, owner) };
+}
+
+/** In full, each attack has a daemon of its own; otherwise all are made on one, one after the other. */
+let shared: Awaited<ReturnType<typeof startPrepared>> | undefined;
+afterEach(async () => {
+  if (torture) await end();
+});
+afterAll(() => end());
+async function end(): Promise<void> {
+  shared?.owner.socket.close();
+  await shared?.daemon[Symbol.asyncDispose]();
+  shared = undefined;
+}
+
+test.each(attacks)("S15 one key starves nobody: %s", async attack => {
+  shared ??= await startPrepared();
+  const { daemon, owner, order } = shared;
   const { child, report } = start({ ...order, attack });
   let isOver = false;
   void report.then(() => {
@@ -105,6 +122,5 @@ test.each(attacks)("S15 one key starves nobody: %s", async attack => {
     expect({ isSlow, isLarge }, note).toEqual({ isSlow: false, isLarge: false });
   } finally {
     child.kill("SIGKILL");
-    owner.socket.close();
   }
 });
