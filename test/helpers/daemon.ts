@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import type { Socket } from "socket.io-client";
@@ -66,6 +66,8 @@ export type TestDaemonOptions = Partial<
 > & {
   /** An existing home; it is not deleted at the end. */
   readonly home?: string;
+  /** Files that are in the home before the first start, by path; objects are written as JSON. */
+  readonly files?: { readonly [path: string]: string | object };
   /** The port preferred in the settings; then no port is required. */
   readonly settingsPort?: number;
 };
@@ -74,10 +76,14 @@ export type TestDaemonOptions = Partial<
 export const noRescans: TestDaemonOptions = { rescanInterval: 3_600_000 };
 
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
-  const { home, settingsPort, ...daemonOptions } = options;
+  const { home, files = {}, settingsPort, ...daemonOptions } = options;
   const folder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-test-")));
   const log: string[] = [];
   const logger = pino({ level: "debug", base: null }, { write: (line: string) => void log.push(line) });
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), typeof content === "string" ? content : JSON.stringify(content));
+  }
   if (settingsPort !== undefined)
     await writeFile(join(folder, "settings.json"), JSON.stringify({ port: settingsPort }));
   const port = settingsPort === undefined ? { port: 0 } : {};

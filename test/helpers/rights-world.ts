@@ -1,10 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import fc from "fast-check";
 import type { Grant, Grants } from "../../shared/grants.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import { startTestDaemon, type TestClient, type TestDaemon, until } from "./daemon.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { startTestDaemon, type TestClient, type TestDaemon } from "./daemon.ts";
 
 /** Repositories whose values change. The file of `sick` has problems; the file of `broken` was broken from the start. */
 export const changing = ["alpha", "beta", "gamma"] as const;
@@ -108,14 +105,9 @@ export interface RightsWorld extends AsyncDisposable {
 }
 
 export async function startRightsWorld(): Promise<RightsWorld> {
-  const home = await temporaryFolder();
-  for (const folder of ["scopes", "repos"]) await mkdir(join(home.path, folder));
-  await writeFile(join(home.path, "scopes/team.schema.json"), JSON.stringify(team));
-  await writeFile(join(home.path, "repos/sick.json"), sickText(0));
-  await writeFile(join(home.path, "repos/broken.json"), brokenText);
-  const t = await startTestDaemon({ home: home.path });
+  const repos = { "repos/sick.json": sickText(0), "repos/broken.json": brokenText };
+  const t = await startTestDaemon({ files: { "scopes/team.schema.json": team, ...repos } });
   const { owner } = t;
-  await until(async () => (await owner.call("scope/list")).result.length === 2, "the scope");
   for (const repo of changing) await t.addRepository(repo);
   const rival = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], rivalName);
   await owner.call("config/watch");
@@ -124,10 +116,7 @@ export async function startRightsWorld(): Promise<RightsWorld> {
     t,
     paths: scopes.flatMap(({ scope, schema }) => Object.keys(schema.properties).map(field => `${scope}.${field}`)),
     happen: round => happen(owner, rival, round),
-    [Symbol.asyncDispose]: async () => {
-      await t[Symbol.asyncDispose]();
-      await home[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
   };
 }
 

@@ -1,9 +1,7 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { rename, writeFile } from "node:fs/promises";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ChangedRepository, ChangeSource, HealthProblem, Reply } from "../../shared/protocol.ts";
-import { startTestDaemon, type TestDaemon, type TestDaemonOptions } from "./daemon.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions } from "./daemon.ts";
 
 /** A daemon that started with one repository file, `shop`, in its home; the owner watches it. */
 export interface Shop extends AsyncDisposable {
@@ -35,28 +33,21 @@ export const shopText = `{
 `;
 
 export async function startShop(text: string = shopText, options: TestDaemonOptions = {}): Promise<Shop> {
-  const home = await temporaryFolder();
-  const file = join(home.path, "repos/shop.json");
-  await mkdir(join(home.path, "repos"));
-  await writeFile(file, text);
   // Only the watch detects changes, unless a test asks for rescans.
-  const t = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000, ...options });
+  const t = await startTestDaemon({ files: { "repos/shop.json": text }, ...noRescans, ...options });
   // The reply arrives when the history contains the file's values.
   await t.owner.call("file/read", { repo: "shop" });
   await t.owner.call("config/watch", { repo: "shop" });
   return {
     t,
-    file,
+    file: t.repositoryFile("shop"),
     read: () => t.readRepository("shop"),
     set: fields => t.owner.call("config/set", { repo: "shop", ...fields, flush: true }),
     value: async field => (await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.[field],
     revision: async () => (await t.owner.call("config/list", { repo: "shop" })).revision,
     health: () => healthOf(t, "shop"),
     sources: () => t.owner.events.flatMap(([resource, , payload]) => (resource === "config" ? [payload.source] : [])),
-    [Symbol.asyncDispose]: async () => {
-      await t[Symbol.asyncDispose]();
-      await home[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
   };
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonValue } from "../../shared/json.ts";
-import { startTestDaemon, type TestDaemon, type TestDaemonOptions } from "./daemon.ts";
+import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions } from "./daemon.ts";
 import { saveByRename } from "./shop.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -31,7 +31,7 @@ export async function startWorkTree(
   const file = join(folder, ".repoconf.json");
   await Promise.all([mkdir(home), mkdir(folder)]);
   if (text !== null) await writeFile(file, text);
-  const t = await startTestDaemon({ home, rescanInterval: 3_600_000, ...options });
+  const t = await startTestDaemon({ home, ...noRescans, ...options });
   const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
   if (errors.length > 0) throw new Error(JSON.stringify(errors));
   await t.owner.call("config/watch", { repo: "site" });

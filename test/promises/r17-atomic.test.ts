@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bundle } from "../helpers/bundled.ts";
 import { CallOrder, last } from "../helpers/call-order.ts";
-import { startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";
+import { noRescans, startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";
 import { DaemonProcess } from "../helpers/daemon-process.ts";
 import type { Death } from "../helpers/dying-daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";
@@ -36,7 +36,7 @@ async function callsOfSet(): Promise<number> {
   await using folder = await temporaryFolder();
   await addShops(folder.path, ids);
   const fileSystem = watchFileSystem();
-  await using t = await startTestDaemon({ home: folder.path, fileSystem, rescanInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home: folder.path, fileSystem, ...noRescans });
   await setAll(t.owner, ids, 31);
   const begin = fileSystem.calls.length;
   await setAll(t.owner, ids, 32);
@@ -50,7 +50,7 @@ test("R17 an atomic set over 8 repositories is served whole or not at all after 
   expect(calls).toBeGreaterThan(40);
   // The calls of the log come first; of the calls of the files, the short form uses only some.
   const steps = Array.from({ length: calls }, (_, index) => index + 1).filter(
-    step => step <= 4 || step % amount(9, 1) === 0,
+    step => step <= 4 || step % amount(18, 1) === 0,
   );
   const wrong: string[] = [];
   let unheard = 0;
@@ -90,7 +90,7 @@ test("R17 an atomic set is served whole or not at all after a power loss at each
   const watched = watchFileSystem();
   const loss = new PowerLoss(home, watched);
   await addShops(home, some);
-  await using t = await startTestDaemon({ home, fileSystem: loss.fileSystem, rescanInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home, fileSystem: loss.fileSystem, ...noRescans });
   await setAll(t.owner, some, 31);
   await using _vault = await loss.begin();
   const order = new CallOrder(last("journal"));
@@ -108,7 +108,7 @@ test("R17 an atomic set is served whole or not at all after a power loss at each
   for (const state of loss.states(randomNumbers(seed), amount(2, 6))) {
     if (states++ > amount(60, 3_000)) break;
     await using lost = await loss.make(state);
-    await using again = await startTestDaemon({ home: lost.path, rescanInterval: 3_600_000 });
+    await using again = await startTestDaemon({ home: lost.path, ...noRescans });
     const served = await timeouts(again.owner, some);
     const [first] = served;
     seen.add(first);

@@ -1,9 +1,9 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseJsonText } from "../../main/files/json-text.ts";
 import { anyOrder, CallOrder, type ChooseCall, last } from "../helpers/call-order.ts";
-import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { noRescans, startTestDaemon } from "../helpers/daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";
 import { PowerLoss } from "../helpers/power-loss.ts";
 import { amount, judge, seed } from "../helpers/promise.ts";
@@ -72,11 +72,8 @@ async function lose(
   const home = folder.path;
   const watched = watchFileSystem();
   const loss = new PowerLoss(home, watched);
-  await using t = await startTestDaemon({ home, fileSystem: loss.fileSystem, rescanInterval: 3_600_000 });
-  await writeFile(join(home, "settings.json"), settings);
-  await t.restart();
-  await t.writeRepository("shop", shopText);
-  await until(async () => (await t.owner.call("config/list", { repo: "shop" })).errors.length === 0, "the repository");
+  const files = { "settings.json": settings, "repos/shop.json": shopText };
+  await using t = await startTestDaemon({ home, files, fileSystem: loss.fileSystem, ...noRescans });
   await t.owner.call("config/watch", { repo: "shop" });
   for (const timeout of before) await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": timeout });
   await t.readRepository("shop");
@@ -142,7 +139,8 @@ async function lose(
     const { domain, provider } = first.config["svc"] ?? {};
     if (how === "sets side by side" && loss.isAcknowledged(state) && (domain !== "a.test" || provider !== "us"))
       note(`the domain is ${domain} and the provider ${provider}`);
-    // A second start shows that nothing was merely postponed.
+    // A second start shows that nothing was merely postponed; the short form makes it for some of the states.
+    if (states % amount(4, 1) !== 0) continue;
     const second = await opened(lost.path, note);
     if (JSON.stringify(second) !== JSON.stringify(first))
       note(`${JSON.stringify(first)}, then ${JSON.stringify(second)}`);
@@ -152,7 +150,7 @@ async function lose(
 
 /** What a daemon serves from this home; reports contradictions. */
 async function opened(home: string, note: (what: string) => void) {
-  await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home, ...noRescans });
   const { result, revision, errors } = await t.owner.call("config/list", { repo: "shop", stored: true });
   if (errors.length > 0) note(`list: ${JSON.stringify(errors)}`);
   const history = await t.owner.call("history/list", { repo: "shop" });

@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { defaultRetention } from "../../main/home/settings.ts";
 import { startTestDaemon, type TestClient } from "../helpers/daemon.ts";
@@ -86,10 +84,8 @@ function transportOf({ socket }: TestClient): { pause(): void; resume(): void } 
 test("R9 a watch resumes from any revision that is kept, and gets 1110 for others", async () => {
   expect(defaultRetention).toEqual({ revisions: 10_000, bytes: 64 * 1024 * 1024 });
   const kept = amount(500, defaultRetention.revisions);
-  await using t = await startTestDaemon();
+  await using t = await startTestDaemon({ files: { "settings.json": { history: { revisions: kept } } } });
   const repo = await t.addRepository("shop");
-  await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions: kept } }));
-  await t.restart();
   // Beyond what is kept by more than a segment, so that whole segments are dropped.
   const last = Math.floor(kept * 1.3) + 1;
   for (let next = 2; next <= last; next += 100) {

@@ -1,11 +1,10 @@
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limits } from "../../../shared/limits.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { homeFiles } from "../../helpers/home-files.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 const tokenSchema = {
   type: "object",
@@ -215,45 +214,34 @@ describe("a masked value", () => {
     { repo: "shop", text: `{ "config": { "svc": { "domain": "${hush}`, base: "{}" },
   ];
 
-  async function startWithScope() {
-    const home = await temporaryFolder();
-    await mkdir(join(home.path, "scopes"));
-    await writeFile(join(home.path, "scopes/deploy.schema.json"), JSON.stringify(tokenSchema));
-    const t = await startTestDaemon({ home: home.path });
+  async function startWithScope(): Promise<TestDaemon> {
+    const t = await startTestDaemon({ files: { "scopes/deploy.schema.json": tokenSchema } });
     await t.addRepository("shop");
-    return {
-      t,
-      home: home.path,
-      [Symbol.asyncDispose]: async () => {
-        await t[Symbol.asyncDispose]();
-        await home[Symbol.asyncDispose]();
-      },
-    };
+    return t;
   }
-  const onDisk = async (home: string) => JSON.stringify(await homeFiles(home));
 
-  test.each(masked)("is never written to disk and is lost when the daemon stops: $field $text", async draft => {
-    await using started = await startWithScope();
-    const { t, home } = started;
-    const name = { repo: "shop", ...(draft.field !== undefined && { field: draft.field }) };
-    expect(await set(t.owner, { drafts: [timeout, draft] })).toMatchObject({ inMemory: [name] });
-    expect(await list(t.owner)).toEqual([timeout, { ...draft, inMemory: true }]);
-    expect(await onDisk(home)).not.toContain(hush);
-    await t.restart();
-    expect(await list(t.owner)).toEqual([timeout]);
+  test("is never written to disk and is lost when the daemon stops", async () => {
+    await using t = await startWithScope();
+    for (const draft of masked) {
+      const name = { repo: "shop", ...(draft.field !== undefined && { field: draft.field }) };
+      expect(await set(t.owner, { drafts: [timeout, draft] })).toMatchObject({ inMemory: [name] });
+      expect(await list(t.owner)).toEqual([timeout, { ...draft, inMemory: true }]);
+      expect(JSON.stringify(await homeFiles(t.homeFolder))).not.toContain(hush);
+      await t.restart();
+      expect(await list(t.owner)).toEqual([timeout]);
+    }
   });
 
   test("is removed from disk when an edit of its draft or a changed schema makes it masked", async () => {
-    await using started = await startWithScope();
-    const { t, home } = started;
-    const file = join(home, "drafts.json");
+    await using t = await startWithScope();
+    const file = join(t.homeFolder, "drafts.json");
     const region = { repo: "shop", field: "deploy.region", value: hush };
     await set(t.owner, { drafts: [text, region] });
     expect(await readFile(file, "utf8")).toContain(hush);
     await set(t.owner, { drafts: [{ ...text, text: `${text.text} and more` }] });
     expect(await readFile(file, "utf8")).not.toContain("timeout");
     const properties = { ...tokenSchema.properties, region: { type: "string", default: "", "x-masked": true } };
-    await writeFile(join(home, "scopes/deploy.schema.json"), JSON.stringify({ type: "object", properties }));
+    await writeFile(join(t.homeFolder, "scopes/deploy.schema.json"), JSON.stringify({ type: "object", properties }));
     await until(async () => !(await readFile(file, "utf8")).includes(hush), "the value to leave the disk");
     expect(await list(t.owner)).toMatchObject([{ inMemory: true }, { ...region, inMemory: true }]);
   });

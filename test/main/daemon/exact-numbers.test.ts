@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { replaceFile } from "../../helpers/broken-file.ts";
-import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { openRawWebSocket } from "../../helpers/raw-websocket.ts";
 
 const whole = { type: "integer", default: 0 };
@@ -15,12 +15,7 @@ const schema = {
   },
 };
 
-let t: TestDaemon;
-beforeAll(async () => {
-  t = await startTestDaemon();
-  await replaceFile(`${t.homeFolder}/scopes/num.schema.json`, JSON.stringify(schema));
-  await until(async () => (await t.owner.call("scope/list")).result.length === 2, "the scope");
-});
+const t = await startTestDaemon({ files: { "scopes/num.schema.json": schema } });
 afterAll(() => t[Symbol.asyncDispose]());
 
 const storedIn = async (repo: string) =>

@@ -1,10 +1,9 @@
-import { appendFile, mkdir, readdir, rename, writeFile } from "node:fs/promises";
+import { appendFile, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, type TestDaemonOptions } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
 async function startWith(ids: readonly string[], options: TestDaemonOptions = {}): Promise<TestDaemon> {
@@ -101,11 +100,8 @@ describe("history/search", () => {
   });
 
   test("covers more repositories than it keeps open at a time", async () => {
-    await using home = await temporaryFolder();
-    await mkdir(join(home.path, "repos"));
     const ids = Array.from({ length: 50 }, (_, index) => `r${100 + index}`);
-    for (const id of ids) await writeFile(join(home.path, `repos/${id}.json`), "{}");
-    await using t = await startTestDaemon({ home: home.path });
+    await using t = await startTestDaemon({ files: Object.fromEntries(ids.map(id => [`repos/${id}.json`, "{}"])) });
     // The reply comes once all of them are known.
     await t.owner.call("repo/list");
     for (const timeout of [1, 2]) for (const id of ids) await setAll(t, [id, timeout]);

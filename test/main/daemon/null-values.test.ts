@@ -1,9 +1,8 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { configValue } from "../../../shared/config.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import { replaceFile } from "../../helpers/broken-file.ts";
-import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestClient, until } from "../../helpers/daemon.ts";
 import { saveByRename } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -33,12 +32,7 @@ const schema = {
   },
 };
 
-let t: TestDaemon;
-beforeAll(async () => {
-  t = await startTestDaemon();
-  await replaceFile(`${t.homeFolder}/scopes/maybe.schema.json`, JSON.stringify(schema));
-  await until(async () => (await t.owner.call("scope/list")).result.length === 2, "the scope");
-});
+const t = await startTestDaemon({ files: { "scopes/maybe.schema.json": schema } });
 afterAll(() => t[Symbol.asyncDispose]());
 
 function changesOf(client: TestClient) {

@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { WatchMessage } from "../../../main/client/client.ts";
 import type { Grants } from "../../../shared/grants.ts";
@@ -10,9 +8,7 @@ import { connect } from "../../helpers/patient-client.ts";
 const grants: Grants = [{ repos: ["shop"], fields: ["svc.domain"], right: "read" }];
 /** A daemon that keeps few revisions, with the repositories "shop" and "other". */
 async function startWithWindow(revisions: number): Promise<TestDaemon> {
-  const t = await startTestDaemon(noRescans);
-  await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions } }));
-  await t.restart();
+  const t = await startTestDaemon({ ...noRescans, files: { "settings.json": { history: { revisions } } } });
   for (const id of ["shop", "other"]) await t.addRepository(id);
   return t;
 }
@@ -140,10 +136,5 @@ describe("progress", () => {
     // It contains a revision number, which repo/list shows too, an opaque position, and nothing else.
     const progress = { repo: "shop", revision: expect.any(Number), position: expect.stringMatching(/^[\w-]{22}$/) };
     for (const event of seen) expect(event).toEqual(["config", "progress", progress]);
-  });
-
-  test.each([{ progress: "yes" }, { progress: 1 }])("is refused with 1101 for %o", async args => {
-    await using t = await startTestDaemon();
-    expect((await t.owner.call("config/watch", args)).errors).toMatchObject([{ code: 1101 }]);
   });
 });

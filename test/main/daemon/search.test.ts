@@ -1,11 +1,10 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Grants } from "../../../shared/grants.ts";
 import type { SearchHit } from "../../../shared/protocol.ts";
 import { breakFile } from "../../helpers/broken-file.ts";
 import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
 const pluginSchema = {
@@ -20,11 +19,8 @@ const pluginSchema = {
 
 /** Three repositories: `a` (name shop), `b` (name blog, broken), `c` (name attic, nothing stored). */
 async function startSearched(): Promise<TestDaemon> {
-  const home = await temporaryFolder();
-  await mkdir(join(home.path, "scopes"), { recursive: true });
-  await writeFile(join(home.path, "scopes/plugin.schema.json"), JSON.stringify(pluginSchema));
-  const t = await startTestDaemon({ home: home.path });
-  const path = join(home.path, "ann/src/shop");
+  const t = await startTestDaemon({ files: { "scopes/plugin.schema.json": pluginSchema } });
+  const path = join(t.homeFolder, "ann/src/shop");
   await mkdir(path, { recursive: true });
   await t.owner.call("repo/add", { id: "a", name: "Shop", path });
   await t.owner.call("repo/add", { id: "b", name: "Blog" });
@@ -42,13 +38,7 @@ async function startSearched(): Promise<TestDaemon> {
   });
   await t.owner.call("config/set", { repo: "b", "svc.timeout": 1234, "svc.provider": "elsewhere" });
   await breakFile(t, "b");
-  const dispose = t[Symbol.asyncDispose];
-  return Object.assign(t, {
-    [Symbol.asyncDispose]: async () => {
-      await dispose();
-      await home[Symbol.asyncDispose]();
-    },
-  });
+  return t;
 }
 
 const t = await startSearched();
@@ -136,10 +126,7 @@ describe("@modified and @broken", () => {
   });
 
   test("a repository whose file was broken from the start is found by name, and has no values to find", async () => {
-    await using home = await temporaryFolder();
-    await mkdir(join(home.path, "repos"), { recursive: true });
-    await writeFile(join(home.path, "repos/odd.json"), "{ half");
-    await using daemon = await startTestDaemon({ home: home.path });
+    await using daemon = await startTestDaemon({ files: { "repos/odd.json": "{ half" } });
     expect(await places("odd", daemon.owner)).toEqual(["odd"]);
     expect(await places("@broken", daemon.owner)).toEqual(["odd"]);
     expect(await places("timeout", daemon.owner)).toEqual([]);
@@ -245,11 +232,8 @@ describe("the last change of a field, by whom and when", () => {
   });
 
   test("is searched for in 1,000 repositories per page, which may be empty and still have a next", async () => {
-    await using home = await temporaryFolder();
-    await mkdir(join(home.path, "repos"));
-    const ids = Array.from({ length: 1_001 }, (_, index) => `r${1_000 + index}`);
-    for (const id of ids) await writeFile(join(home.path, `repos/${id}.json`), "{}");
-    await using daemon = await startTestDaemon({ home: home.path });
+    const files = Array.from({ length: 1_001 }, (_, index) => [`repos/r${1_000 + index}.json`, "{}"]);
+    await using daemon = await startTestDaemon({ files: Object.fromEntries(files) });
     await daemon.owner.call("config/set", { repo: "r2000", "svc.timeout": 1 });
     const first = await daemon.owner.call("config/search", { query: "by:owner" });
     expect(first).toEqual({ result: [], next: "r1999", errors: [] });
