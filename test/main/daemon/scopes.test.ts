@@ -1,7 +1,7 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
 import { replaceFile, untilHealth } from "../../helpers/broken-file.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
@@ -13,9 +13,10 @@ const deploy = {
     color: { type: "string", enum: ["red", "green"], default: "red", description: "The colour that is live." },
     "net.timeout": { type: "integer", default: 7 },
     secret: { $ref: "#/$defs/text", default: "" },
+    size: { $ref: "#/$defs/pair", default: 1 },
   },
   required: ["secret"],
-  $defs: { text: { type: "string" } },
+  $defs: { text: { type: "string" }, pair: { allOf: [{ $ref: "#/$defs/number" }] }, number: { type: "integer" } },
 };
 
 const fileOf = (t: TestDaemon, scope: string) => join(t.homeFolder, "scopes", `${scope}.schema.json`);
@@ -48,7 +49,7 @@ describe("a scope's file", () => {
 
     const list = await t.owner.call("config/list", { repo });
     expect(Object.keys(list.result)).toEqual(["svc", "deploy"]);
-    expect(list.result["deploy"]).toEqual({ color: "red", "net.timeout": 7, secret: "" });
+    expect(list.result["deploy"]).toEqual({ color: "red", "net.timeout": 7, secret: "", size: 1 });
     const set = { repo, "deploy.color": "green", "deploy.net.timeout": 8, "deploy.secret": 5, "svc.timeout": 5 };
     const { result, errors } = await t.owner.call("config/set", set);
     expect(errors).toMatchObject([{ code: 1103, field: "deploy.secret" }]);
@@ -105,14 +106,15 @@ describe("a scope's file", () => {
     for (const wrong of [{ size: "x" }, { tree: { a: { b: 1 } } }]) expect(isGood(wrong)).toBe(false);
   });
 
-  test("reduced to what a key may read names no other field, not even in required", async () => {
+  test("reduced to what a key may read has no other field, not even in required, and only the definitions that it refers to", async () => {
     await using t = await startTestDaemon();
     await put(t, "deploy", deploy);
     await untilScopes(t, "svc", "deploy");
-    const tool = await t.connectWith([{ repos: "*", fields: ["deploy.color"], right: "read" }]);
-    const { result } = await tool.call("scope/list");
-    expect(result).toMatchObject([{ scope: "deploy", schema: { title: "Deploy", properties: { color: {} } } }]);
-    expect(JSON.stringify(result)).not.toMatch(/secret|net\.timeout/);
+    const { color, size } = deploy.properties;
+    const tool = await t.connectWith([{ repos: "*", fields: ["deploy.color", "deploy.size"], right: "read" }]);
+    const { pair, number } = deploy.$defs;
+    const schema = { type: "object", title: "Deploy", properties: { color, size }, $defs: { pair, number } };
+    expect((await tool.call("scope/list")).result).toEqual([{ scope: "deploy", schema }]);
   });
 
   test("sends its event to keys that may read something in the scope", async () => {
@@ -154,15 +156,6 @@ describe("a scope's file", () => {
     await untilHealth(t, repo, health => health.length === 0);
     const back = await t.owner.call("config/list", { repo, field: "deploy.color" });
     expect(back.result).toEqual({ deploy: { color: "green" } });
-  });
-
-  test("serves a stored null where the schema allows it, whatever the default", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository();
-    await put(t, "deploy", { ...deploy, properties: { owner: { type: ["string", "null"], default: "nobody" } } });
-    await untilScopes(t, "svc", "deploy");
-    await t.owner.call("config/set", { repo, "deploy.owner": null });
-    expect((await t.owner.call("config/list", { repo, scope: "deploy" })).result).toEqual({ deploy: { owner: null } });
   });
 
   test("may have thousands of fields, and a field's own dialect is ignored", async () => {
@@ -212,58 +205,49 @@ describe("a scope's file", () => {
   });
 });
 
-describe("an unusable scope file", async () => {
-  const shared = await startTestDaemon();
-  afterAll(() => shared[Symbol.asyncDispose]());
-  afterEach(async () => {
-    for (const name of await readdir(join(shared.homeFolder, "scopes")))
-      await rm(join(shared.homeFolder, "scopes", name));
-    await until(async () => (await problemsOf(shared)).length === 0, "the end of the report");
-    await untilScopes(shared, "svc");
-  });
+describe("an unusable scope file", () => {
   const withField = (field: unknown, name = "a") => ({ type: "object", properties: { [name]: field } });
-  test.each<[title: string, name: string, schema: unknown]>([
-    ["invalid JSON", "broken", '{ "type": "object", '],
-    ["an array", "broken", "[]"],
-    ["no properties", "broken", { type: "object" }],
-    ["another type", "broken", { type: "array", properties: {} }],
-    ["a field without a default", "broken", withField({ type: "string" })],
-    ["a default that its schema rejects", "broken", withField({ type: "string", default: 5 })],
-    [
-      "a default that is not a key as x-keyOf requires",
-      "broken",
-      withField({ type: "string", default: "x", "x-keyOf": "a" }),
-    ],
-    ["x-keyOf of a missing field", "broken", withField({ type: "string", default: "", "x-keyOf": "b" })],
-    ["a field that is not an object", "broken", withField(true)],
-    ["an unknown type", "broken", withField({ type: "text", default: "" })],
-    ["an invalid pattern", "broken", withField({ type: "string", pattern: "(", default: "" })],
-    ["a $ref to the web", "broken", withField({ $ref: "https://example.com/a.json", default: "" })],
-    ["a $ref to another file", "broken", withField({ $ref: "../keys.json", default: "" })],
-    ["a $ref to another scope", "broken", withField({ $ref: "svc.schema.json#/properties/timeout", default: 5 })],
-    ["a $ref inside a field", "broken", withField({ type: "array", items: { $ref: "file:///etc/a" }, default: [] })],
-    [
-      "a $ref to a schema that is not its own but known to every validator",
-      "broken",
-      withField({ $ref: svcSchema.$schema, default: {} }),
-    ],
-    ["a $ref to a missing definition", "broken", withField({ $ref: "#/$defs/none", default: "" })],
-    ["a file of more than 4,000,000 bytes", "broken", withField({ default: "", description: "d".repeat(4_000_000) })],
-    ["a field called __proto__", "broken", '{ "type": "object", "properties": { "__proto__": { "default": 1 } } }'],
-    ["a field's name with a space", "broken", withField({ type: "string", default: "" }, "a b")],
-    ["an invalid scope name", "9broken", withField({ type: "string", default: "" })],
-    ["a name with a dot", "bro.ken", withField({ type: "string", default: "" })],
-    ["the name of the built-in scope", "svc", withField({ type: "string", default: "" })],
-  ])("%s is reported with its path, and not used", async (_title, name, schema) => {
-    await put(shared, name, schema);
-    // The daemon sees both in the same read of the folder.
-    await put(shared, "marker", withField({ type: "string", default: "" }));
-    await until(async () => (await scopeNames(shared)).includes("marker"), "the marker");
-    expect(await problemsOf(shared)).toEqual([expect.stringContaining(fileOf(shared, name))]);
-    expect(shared.log.join("")).toContain(`${name}.schema.json`);
-    const { result } = await shared.owner.call("scope/list");
-    expect(result.map(({ scope }) => scope)).toEqual(["svc", "marker"]);
-    expect(result[0]?.schema).toEqual(svcSchema);
+  const text = (more: object = {}) => withField({ type: "string", default: "", ...more });
+  const unusable: { readonly [title: string]: unknown } = {
+    "invalid JSON": '{ "type": "object", ',
+    "an array": "[]",
+    "no properties": { type: "object" },
+    "another type": { type: "array", properties: {} },
+    "a field without a default": withField({ type: "string" }),
+    "a default that its schema rejects": text({ default: 5 }),
+    "a default that is not a key as x-keyOf requires": text({ default: "x", "x-keyOf": "a" }),
+    "x-keyOf of a missing field": text({ "x-keyOf": "b" }),
+    "a field that is not an object": withField(true),
+    "an unknown type": text({ type: "text" }),
+    "an invalid pattern": text({ pattern: "(" }),
+    "a $ref to the web": withField({ $ref: "https://example.com/a.json", default: "" }),
+    "a $ref to another file": withField({ $ref: "../keys.json", default: "" }),
+    "a $ref to another scope": withField({ $ref: "svc.schema.json#/properties/timeout", default: 5 }),
+    "a $ref inside a field": withField({ type: "array", items: { $ref: "file:///etc/a" }, default: [] }),
+    "a $ref to a schema that every validator knows": withField({ $ref: svcSchema.$schema, default: {} }),
+    "a $ref to a missing definition": withField({ $ref: "#/$defs/none", default: "" }),
+    "more than 4,000,000 bytes": withField({ default: "", description: "d".repeat(4_000_000) }),
+    "a field called __proto__": '{ "type": "object", "properties": { "__proto__": { "default": 1 } } }',
+    "a field's name with a space": withField({ type: "string", default: "" }, "a b"),
+  };
+  test("is reported with its path, and not used, whatever is wrong with its content or its name", async () => {
+    await using t = await startTestDaemon();
+    const files: readonly (readonly [scope: string, title: string, schema: unknown])[] = [
+      ...Object.entries(unusable).map(([title, schema], index) => [`broken${index}`, title, schema] as const),
+      ["9broken", "an invalid scope name", text()],
+      ["bro.ken", "a name with a dot", text()],
+      ["svc", "the name of the built-in scope", text()],
+    ];
+    for (const [scope, , schema] of files) await put(t, scope, schema);
+    await put(t, "usable", text());
+    await until(async () => (await problemsOf(t)).length === files.length, "all reports");
+    await untilScopes(t, "svc", "usable");
+    const problems = await problemsOf(t);
+    for (const [scope, title] of files) {
+      expect(problems, title).toContainEqual(expect.stringContaining(fileOf(t, scope)));
+      expect(t.log.join("")).toContain(`${scope}.schema.json`);
+    }
+    expect((await t.owner.call("scope/list")).result[0]?.schema).toEqual(svcSchema);
   });
 
   test("a report of invalid JSON names line and column", async () => {

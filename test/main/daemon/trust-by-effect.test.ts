@@ -1,60 +1,32 @@
-import { mkdir, rm, unlink } from "node:fs/promises";
+import { rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../../shared/json.ts";
-import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { type TestDaemonOptions, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
-import { deployOf, putDeploy, replaceDeploy } from "../../helpers/renamed-scope.ts";
-import { healthOf, saveByRename } from "../../helpers/shop.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { deployOf, putDeploy, replaceDeploy, startDeployTree } from "../../helpers/renamed-scope.ts";
+import { healthOf } from "../../helpers/shop.ts";
 
 const text = { type: "string", default: "" } as const;
 const command = { ...text, "x-command": true } as const;
 const variable = (name: string) => ({ ...text, "x-env": name });
 
-interface Tree extends AsyncDisposable {
-  readonly t: TestDaemon;
-  readonly home: string;
-  /** Writes the work tree's values of the scope `deploy` as git does. */
-  pull(deploy: { readonly [field: string]: JsonValue }): Promise<void>;
-  /** The effective value of `deploy.tools`. */
-  tools(): Promise<JsonValue | undefined>;
-  /** What waits, as `field=value`. */
-  waiting(): Promise<string[]>;
-  hashOf(field: string): Promise<string>;
-  accept(field: string, hash: string): Promise<readonly { readonly code: number }[]>;
-}
-
 /** The in-tree repository `shop`, with a value of the field `deploy.tools`, which has this schema. */
-async function startTree(
-  schema: { readonly [keyword: string]: JsonValue },
-  options: TestDaemonOptions = {},
-): Promise<Tree> {
-  const above = await temporaryFolder();
-  const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
-  await Promise.all([mkdir(home), mkdir(folder)]);
-  const write = (deploy: { readonly [field: string]: JsonValue }) =>
-    saveByRename(join(folder, ".repoconf.json"), JSON.stringify({ config: { deploy } }));
-  await write({ tools: "./evil" });
-  await putDeploy(home, { tools: schema });
-  const t = await startTestDaemon({ home, rescanInterval: 3_600_000, ...options });
-  await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
+async function startTree(schema: { readonly [keyword: string]: JsonValue }, options: TestDaemonOptions = {}) {
+  const textOf = (deploy: { readonly [field: string]: JsonValue }) => JSON.stringify({ config: { deploy } });
+  const tree = await startDeployTree({ tools: schema }, textOf({ tools: "./evil" }), options);
+  const { t } = tree;
   const list = async () => (await t.owner.call("trust/list", { repo: "shop" })).result;
   return {
-    t,
-    home,
-    pull: async deploy => {
-      await write(deploy);
-      await t.owner.call("file/read", { repo: "shop" });
-    },
+    ...tree,
+    pull: (deploy: { readonly [field: string]: JsonValue }) => tree.pull(textOf(deploy)),
+    /** The effective value of `deploy.tools`. */
     tools: async () => (await deployOf(t)).values["tools"],
+    /** What waits, as `field=value`. */
     waiting: async () => (await list()).map(({ field, value }) => `${field}=${value}`),
-    hashOf: async wanted => (await list()).find(({ field }) => field === wanted)?.hash ?? "",
-    accept: async (field, hash) => (await t.owner.call("trust/accept", { repo: "shop", field, hash })).errors,
-    [Symbol.asyncDispose]: async () => {
-      await t[Symbol.asyncDispose]();
-      await above[Symbol.asyncDispose]();
-    },
+    hashOf: async (wanted: string) => (await list()).find(({ field }) => field === wanted)?.hash ?? "",
+    accept: async (field: string, hash: string) =>
+      (await t.owner.call("trust/accept", { repo: "shop", field, hash })).errors,
   };
 }
 

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../../shared/json.ts";
-import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { putDeploy, replaceDeploy } from "../../helpers/renamed-scope.ts";
 
 type Fields = { readonly [field: string]: { readonly [keyword: string]: JsonValue } };
@@ -11,7 +11,7 @@ const variable = { ...text, "x-env": "TOOLS" } as const;
 
 /** `shop` and `cellar`, in the home; only `shop` has a value of `deploy.tools`. */
 async function startShops(properties: Fields): Promise<TestDaemon> {
-  const t = await startTestDaemon({ rescanInterval: 3_600_000 });
+  const t = await startTestDaemon(noRescans);
   await t.addRepository("shop");
   await t.addRepository("cellar");
   await replaceDeploy(t, properties);

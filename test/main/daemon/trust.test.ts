@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hashOfValue } from "../../../main/store/values/trusted-values.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import { startTestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { healthOf, saveByRename } from "../../helpers/shop.ts";
 import { startWorkTree, type WorkTree } from "../../helpers/work-tree.ts";
@@ -35,6 +35,12 @@ async function startTree(
       return (await tree.t.owner.call("trust/accept", accepted)).errors;
     },
   };
+}
+
+/** Adds the scope `tasks` with these fields. */
+async function addTasks(t: TestDaemon, properties: object): Promise<void> {
+  await writeFile(join(t.homeFolder, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
+  await t.restart();
 }
 
 describe("a command value from a work tree's file", () => {
@@ -132,9 +138,7 @@ describe("a command value from a work tree's file", () => {
       stop: { type: "string", "x-command": true, default: "" },
     };
     await using tree = await startTree();
-    await mkdir(join(tree.home, "scopes"), { recursive: true });
-    await writeFile(join(tree.home, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
-    await tree.t.restart();
+    await addTasks(tree.t, properties);
     await tree.set({ "tasks.run": "make" });
     await saveByRename(tree.file, JSON.stringify({ config: { tasks: { run: "make", stop: "make" } } }));
     expect((await tree.waiting()).map(({ field }) => field)).toEqual(["tasks.stop"]);
@@ -152,9 +156,7 @@ describe("a command value from a work tree's file", () => {
       path: { type: "string", "x-env": "PATH", "x-command": false, default: "" },
     };
     await using tree = await startTree();
-    await mkdir(join(tree.home, "scopes"), { recursive: true });
-    await writeFile(join(tree.home, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
-    await tree.t.restart();
+    await addTasks(tree.t, properties);
     const tasks = { options: "--require ./evil.js", path: "evil" };
     await saveByRename(tree.file, JSON.stringify({ config: { tasks } }));
     expect((await tree.waiting()).map(({ field }) => field)).toEqual(["tasks.options", "tasks.path"]);
@@ -221,7 +223,7 @@ describe("a command value from a work tree's file", () => {
 });
 
 test("a file in the home is the person's own: nothing in it waits", async () => {
-  await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
+  await using t = await startTestDaemon(noRescans);
   await t.addRepository("shop");
   await t.writeRepository("shop", JSON.stringify({ name: "shop", config: { svc: { services: evil } } }));
   await t.owner.call("file/read", { repo: "shop" });
@@ -303,8 +305,7 @@ describe("trust/*", () => {
   test("a schema whose x-command is neither true nor false is rejected", async () => {
     await using t = await startTestDaemon();
     const properties = { run: { type: "string", "x-command": "true", default: "" } };
-    await writeFile(join(t.homeFolder, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
-    await t.restart();
+    await addTasks(t, properties);
     const { result } = await t.owner.call("daemon/status");
     expect(result.problems).toEqual([expect.stringContaining(`"x-command" of the field "run" must be true or false`)]);
   });
