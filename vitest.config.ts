@@ -18,7 +18,6 @@ const longTests = [
   "test/main/store/history/{crashes,forget}.test.ts",
   "test/main/store/shared/*.test.ts",
   "test/main/daemon/{file-text,guard-settings,history-search,positions,scopes,search,starvation,transport-limits}.test.ts",
-  "test/main/daemon/bad-arguments.property.test.ts",
   "test/main/client/watch-positions.test.ts",
   "test/main/files/json-text.test.ts",
   "test/scripts/mutants.test.ts",

@@ -1,9 +1,13 @@
+import { readdir } from "node:fs/promises";
 import { connect as connectTcp } from "node:net";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { argumentSchemas } from "../../main/daemon/socket/argument-schemas.ts";
+import type { OperationName } from "../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { protocolCodes } from "../helpers/protocol-table.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
 import { beginPolling, pollingHandshake, sendBytes } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
@@ -63,12 +67,40 @@ function name(random: Random): string {
     : oneOf(random, ["limit", "after", "query", "grants", "since", "text", "expected", "path", "__proto__", ...known]);
 }
 
+/** What an operation accepts, or most of it. Of paths and work trees there is nothing: no test may write outside the home. */
+const likely: { readonly [name: string]: unknown } = {
+  ...{
+    repo: "shop",
+    scope: "svc",
+    field: "svc.timeout",
+    fields: ["svc.timeout"],
+    revision: 1,
+    to: 1,
+    since: 1,
+    limit: 2,
+  },
+  ...{ id: "shop", name: "n", query: "x", text: "{}", label: "x", drafts: [{ repo: "shop", field: "svc.timeout" }] },
+  ...{ edits: [{ field: "svc.proxy_aliases", op: "add", value: "a" }], grants: [], dryRun: false, "svc.timeout": 30 },
+};
+
+/** Arguments of an operation, most of which are right. */
+function nearlyRight(random: Random, operation: string): object {
+  const known = Object.keys(argumentSchemas[operation as OperationName].properties);
+  const names = ["svc.timeout", ...known].filter(one => one !== "path" && one !== "inTree" && random(4) > 0);
+  return Object.fromEntries(names.map(one => [one, random(8) > 0 && one in likely ? likely[one] : value(random, 2)]));
+}
+
 /** A packet: well formed with hostile arguments, or (unless `formed`) damaged, or something else, which ends the connection. */
 function packet(random: Random, formed = false): string | Uint8Array<ArrayBuffer> {
   const operation = operations[random(operations.length)] ?? "config/list";
   // Mostly an existing operation, otherwise anything in its place.
   const names = () => (random(8) > 0 ? operation.split("/") : [value(random, 3), value(random, 3)].slice(random(3)));
-  const event = () => JSON.stringify(["svc", ...names(), value(random, 0)]);
+  const event = () =>
+    JSON.stringify(
+      random(2) === 0
+        ? ["svc", ...operation.split("/"), nearlyRight(random, operation)]
+        : ["svc", ...names(), value(random, 0)],
+    );
   switch (random(formed ? 5 : 12)) {
     case 0:
     case 1:
@@ -104,6 +136,22 @@ interface Attack {
   readonly sent: number;
   readonly asked: number;
   readonly answered: number;
+  /** The replies that are not as the protocol says. */
+  readonly wrong?: readonly string[];
+}
+
+/** What is wrong with a reply: its members, or the code, name, message or subject of an error. */
+function malformed(packet: string): string[] {
+  const reply = JSON.parse(packet.replace(/^43\d+/, ""))[0];
+  const isKnown = (names: string, one: object) => Object.keys(one).every(name => names.split(" ").includes(name));
+  const isError = ({ code, name, message, repo = "", field = "", details = {}, ...more }: Record<string, unknown>) =>
+    code !== 1500 &&
+    protocolCodes[Number(code)] === name &&
+    /\S/.test(String(message)) &&
+    [typeof repo, typeof field, typeof details].join() === "string,string,object" &&
+    isKnown("", more);
+  const isReply = "result" in reply && isKnown("result errors revision next", reply) && reply.errors.every(isError);
+  return isReply ? [] : [packet.slice(0, 500)];
 }
 
 const answersIn = (packets: readonly string[]) => packets.filter(one => /^43\d+\[/.test(one)).length;
@@ -124,7 +172,8 @@ async function attackByWebSocket(t: TestDaemon, random: Random, packets: number)
     if (random(8) === 0) await delay(1);
   }
   if (asked > 0) await until(() => raw.closed || answersIn(raw.received) >= asked, "the answers");
-  return { sent, asked, answered: asked > 0 ? answersIn(raw.received) : 0 };
+  const wrong = raw.received.filter(one => /^43\d+\[/.test(one)).flatMap(malformed);
+  return { sent, asked, answered: asked > 0 ? answersIn(raw.received) : 0, wrong };
 }
 
 async function attackByPolling(t: TestDaemon, random: Random): Promise<Attack> {
@@ -184,6 +233,7 @@ test("S10 hostile packets neither crash nor starve the daemon: random packets by
   await t.addRepository("shop");
   const random = randomNumbers(seed);
   const total = amount(3_000, 150_000);
+  const members = Object.getOwnPropertyNames(Object.prototype);
   const crashes: string[] = [];
   const onCrash = (error: unknown) => void crashes.push(String(error));
   process.on("uncaughtExceptionMonitor", onCrash);
@@ -215,12 +265,17 @@ test("S10 hostile packets neither crash nor starve the daemon: random packets by
     sent += tried.sent;
     asked += tried.asked;
     answered += tried.answered;
+    crashes.push(...(tried.wrong ?? []));
   }
   done = true;
   await neighbour;
   process.off("uncaughtExceptionMonitor", onCrash);
   process.off("unhandledRejection", onCrash);
   const cut = socket.connected ? 0 : 1;
+  expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(members);
+  // Whatever ids the packets named, the folder holds only files of repositories.
+  const files = await readdir(join(t.homeFolder, "repos"));
+  expect(files.filter(file => !/^[A-Za-z0-9][A-Za-z0-9_-]*\.json$/.test(file))).toEqual([]);
   const surprises = t.log.filter(line => line.includes("internal error in an operation"));
   const failed = crashes.length + surprises.length + cut + (asked - answered);
   const note = `${answered} of them answered by an operation; ${answers} replies to another client in the meantime, the slowest after ${Math.round(slowest)} ms`;

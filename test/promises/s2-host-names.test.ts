@@ -20,6 +20,7 @@ const names = [
   ),
   ..."2130706433:PORT 0x7f000001:PORT 0177.0.0.1:PORT 0.0.0.0:PORT 127.0.0.2:PORT x.localhost:PORT".split(" "),
   ..."localhost.evil.example:PORT 127.0.0.1.evil.example:PORT user@127.0.0.1:PORT http://127.0.0.1:PORT".split(" "),
+  ..."PORT 127.0.0.1:0PORT [::]:PORT 127.0.0.1:PORT@evil.example 127.0.0.1:PORT/".split(" "),
   ...["", "127.0.0.1:PORT, evil.example"],
 ];
 

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { Keys } from "../../../main/daemon/keys/keys.ts";
@@ -77,7 +77,6 @@ test("an unknown operation is recorded as unknown, whatever name the client used
 test("a new owner's key revokes the previous one and its sessions", async () => {
   await using t = await startTestDaemon({ rescanInterval: 50 });
   const session = (await t.owner.call("session/create", { label: "browser" })).result;
-  const { rm } = await import("node:fs/promises");
   await rm(join(t.homeFolder, "owner.key"));
   await until(async () => (await eventsOf(t)).length === 6, "the new key");
   expect((await eventsOf(t)).slice(2)).toEqual([

@@ -53,22 +53,16 @@ describe("arguments", () => {
   test("extra ones are ignored", async () => {
     const repo = await t.addRepository();
     const wanted = await t.owner.call("config/list", { repo, field: "svc.timeout" });
-    const listed = await t.owner.emit(
-      "svc",
-      "config",
-      "list",
-      { repo, field: "svc.timeout" },
-      { repo: "other" },
-      [],
-      "x",
-    );
-    expect(listed).toEqual(wanted);
+    const more = [{ repo: "other" }, [], "x"];
+    expect(await t.owner.emit("svc", "config", "list", { repo, field: "svc.timeout" }, ...more)).toEqual(wanted);
   });
 
   test("unknown ones are ignored, except in set", async () => {
     const repo = await t.addRepository();
     const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout", other: [1] });
     expect(result).toEqual({ svc: { timeout: 900 } });
+    const unset = { repo, fields: ["svc.timeout"], other: 1, "svc.domain": "e" };
+    expect((await t.owner.call("config/unset", unset)).errors).toEqual([]);
     const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": 900, dryRun: true, other: [1] });
     expect(errors).toMatchObject([{ code: 1007, field: "other" }]);
   });

@@ -63,25 +63,6 @@ describe("a batch", () => {
     expect(result.map(({ repo, revision }) => `${repo} ${revision}`)).toEqual(["b 4", "b 3", "b 2", "a 2"]);
   });
 
-  test("is visible only to the owner and the key that created it", async () => {
-    await using t = await startWith("a", "b");
-    const [maker, other] = [await t.connectWith(write("*", "*")), await t.connectWith(write("*", "*"))];
-    for (const client of [maker, other]) await client.call("config/watch");
-    const { result } = await maker.call("config/set", { repo: ["a", "b"], "svc.timeout": 7 });
-    const batch = result[0]?.batch;
-    const newestBatch = async (client: typeof maker) =>
-      (await client.call("history/list", { repo: "a", limit: 1 })).result[0]?.batch;
-    expect([await newestBatch(maker), await newestBatch(t.owner), await newestBatch(other)]).toEqual([
-      batch,
-      batch,
-      undefined,
-    ]);
-    expect((await maker.nextChange()).batch).toBe(batch);
-    expect(await other.nextChange()).not.toHaveProperty("batch");
-    expect((await other.call("history/search", { query: "", batch })).result).toEqual([]);
-    expect((await maker.call("history/search", { query: "", batch })).result).toHaveLength(2);
-  });
-
   test("is undone where its values are unchanged, as a batch that can itself be undone; the rest is left and reported", async () => {
     await using t = await startWith("a", "b", "c", "d");
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });

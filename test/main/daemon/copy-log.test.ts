@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { copyFromShared, copyToShared } from "../../../main/daemon/home/copy-log.ts";
+import { copyToShared } from "../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../main/home/home.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../../helpers/nats-server.ts";
@@ -42,38 +42,6 @@ async function makeWorld() {
 }
 
 describeWithNats("a home's repositories", () => {
-  test("are copied to a shared log with values and histories, reach another machine, and can be copied back", async () => {
-    await using world = await makeWorld();
-    let history: unknown;
-    {
-      await using laptop = await world.start("laptop", false);
-      for (const id of ["shop", "site"]) await laptop.addRepository(id);
-      for (let timeout = 1; timeout <= 250; timeout++)
-        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout, reason: `for ${timeout}` });
-      await laptop.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout"] });
-      await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "example.org" });
-      history = await historyOf(laptop, "shop");
-    }
-    const progress: string[] = [];
-    expect(await world.copy("laptop", copyToShared, progress)).toBe(2);
-    expect(progress).toContain("shop 200/253");
-    {
-      await using laptop = await world.start("laptop", true);
-      await using desk = await world.start("desk", true);
-      for (const daemon of [laptop, desk]) {
-        expect(await historyOf(daemon, "shop")).toEqual(history);
-        expect(await valuesOf(daemon, "shop")).toEqual({ svc: { domain: "example.org" } });
-      }
-      expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 7 })).errors).toEqual([]);
-      history = await historyOf(laptop, "shop");
-    }
-    expect(await world.copy("desk", copyFromShared)).toBe(2);
-    await using desk = await world.start("desk", false);
-    expect(await historyOf(desk, "shop")).toEqual(history);
-    expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 8 })).errors).toEqual([]);
-    expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ domain: "example.org", timeout: 8 });
-  });
-
   test("whose oldest history was dropped start in a shared log with the history that is kept", async () => {
     await using world = await makeWorld();
     const settings = { history: { revisions: 10 } };

@@ -20,13 +20,10 @@ function filled(text: string): string {
     .replaceAll("OTHER", String(port === 65_535 ? 1 : port + 1));
 }
 
-async function refusals(cause: "host" | "origin" | "page"): Promise<number> {
+async function refusals(cause: "origin" | "page"): Promise<number> {
   const { result } = await t.owner.call("daemon/status");
   return result.refusals?.[cause] ?? 0;
 }
-
-/** Beside those of the promise S2. */
-const refusedHosts = ["PORT", "127.0.0.1:0PORT", "[::]:PORT", "127.0.0.1:PORT@evil.example", "127.0.0.1:PORT/"];
 
 const refusedOrigins = [
   "http://evil.example",
@@ -64,13 +61,6 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
     expect(answer.status).toBe(granted);
   });
 
-  test.each(refusedHosts)("the Host '%s' is refused with 403 and counted", async host => {
-    const before = await refusals("host");
-    const answer = await rawRequest(t.url, target, { headers: [filled(`Host: ${host}`), ...headers] });
-    expect(answer.status).toBe(403);
-    expect(await refusals("host")).toBe(before + 1);
-  });
-
   test("a tab of an earlier daemon's screen is refused and counted separately", async () => {
     const before = await refusals("page");
     const host = `${"0123456789abcdef".repeat(2)}.localhost:PORT`;
@@ -103,13 +93,15 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
     },
   );
 
-  test.each(refusedOrigins)("the Origin '%s' is refused with 403, without a CORS header, and counted", async origin => {
-    const before = await refusals("origin");
-    const lines = ["Host: 127.0.0.1:PORT", `Origin: ${origin}`].map(filled);
-    const answer = await rawRequest(t.url, target, { headers: [...lines, ...headers] });
-    expect(answer.status).toBe(403);
-    expect([...answer.headers.keys()].filter(name => name.startsWith("access-control"))).toEqual([]);
-    expect(await refusals("origin")).toBe(before + 1);
+  test("every other Origin is refused with 403, without a CORS header, and counted", async () => {
+    for (const origin of refusedOrigins) {
+      const before = await refusals("origin");
+      const lines = ["Host: 127.0.0.1:PORT", `Origin: ${origin}`].map(filled);
+      const answer = await rawRequest(t.url, target, { headers: [...lines, ...headers] });
+      expect(answer.status, origin).toBe(403);
+      expect([...answer.headers.keys()].filter(name => name.startsWith("access-control"))).toEqual([]);
+      expect(await refusals("origin")).toBe(before + 1);
+    }
   });
 
   test.each([

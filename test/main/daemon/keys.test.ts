@@ -28,7 +28,7 @@ describe("key/create", () => {
     expect(JSON.stringify(list)).not.toMatch(/hash|repoconf_/);
   });
 
-  test("a name in use gives 1111, and is free again after a revoke", async () => {
+  test("a name in use gives 1111, and is free again after a revoke, which cannot be repeated", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
     expect(await t.owner.call("key/create", { name: "tool", grants: [] })).toMatchObject({
@@ -36,6 +36,7 @@ describe("key/create", () => {
       errors: [{ code: 1111 }],
     });
     await t.owner.call("key/revoke", { id: result.id });
+    expect(await t.owner.call("key/revoke", { id: result.id })).toMatchObject({ errors: [{ code: 1112 }] });
     expect((await t.owner.call("key/create", { name: "tool", grants: [] })).errors).toEqual([]);
   });
 
@@ -119,41 +120,8 @@ describe("key/self, key/list and key/revoke", () => {
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
     ["an unknown id", { id: "000000000000" }, 1112],
     ["the owner's key", { id: "owner" }, 1112],
-    ["no id", {}, 1101],
-    ["an id that is not a string", { id: 5 }, 1101],
   ])("key/revoke of %s is refused", async (_title, args, code) => {
     expect(await shared.owner.call("key/revoke", args)).toMatchObject({ result: null, errors: [{ code }] });
     expect((await shared.owner.call("key/self")).errors).toEqual([]);
-  });
-
-  test("a key that is already revoked is not found", async () => {
-    await using t = await startTestDaemon();
-    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
-    await t.owner.call("key/revoke", { id: result.id });
-    expect(await t.owner.call("key/revoke", { id: result.id })).toMatchObject({ errors: [{ code: 1112 }] });
-  });
-});
-
-describe("what only the owner may do", async () => {
-  await shared.addRepository("one");
-  const tool = await shared.connectWith(everything);
-  test.each([
-    ["key/list", {}],
-    ["key/create", { name: "n", grants: everything }],
-    ["key/revoke", { id: "000000000000" }],
-    ["repo/add", { name: "n", id: "one" }],
-    ["repo/update", { repo: "one", name: "n" }],
-    ["repo/update", { repo: "nowhere", name: "n" }],
-    ["repo/remove", { repo: "one" }],
-    ["repo/remove", { repo: "nowhere" }],
-    ["repo/remove", {}],
-    ["daemon/stop", {}],
-  ] as const)("%s %j gets 1105 with any other key, whatever its grants, and reveals nothing", async (name, args) => {
-    const state = async () => [await shared.owner.call("key/list"), await shared.owner.call("repo/list")];
-    const before = await state();
-    const { result, errors } = await tool.call(name, args);
-    expect(result).toBeNull();
-    expect(errors).toEqual([{ code: 1105, name: "Permission Denied", message: expect.any(String) }]);
-    expect(await state()).toEqual(before);
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { saveByRename } from "../../helpers/shop.ts";
 
 /** The numbers of protocol page 10, repeated here because programs rely on them. */
@@ -140,13 +141,6 @@ describe("a message", () => {
       errors: [beyond(/nested/, nesting)],
     });
   });
-
-  test("with a value nested 32 levels is rejected by the schema, and with 33 by the limit", async () => {
-    const { deep } = nested(nesting);
-    expect((await t.owner.call("config/set", { repo, "svc.timeout": deep })).errors).toMatchObject([{ code: 1103 }]);
-    const reply = await t.owner.call("config/set", { repo, "svc.timeout": { deep } });
-    expect(reply.errors).toMatchObject([beyond(/nested/, nesting)]);
-  });
 });
 
 describe("a repository file", () => {
@@ -157,21 +151,17 @@ describe("a repository file", () => {
     return text("x".repeat(bytes - text("").length));
   };
 
-  async function timeoutOf(id: string): Promise<unknown> {
-    return (await t.owner.call("config/list", { repo: id, field: "svc.timeout" })).result["svc"]?.["timeout"];
-  }
-
   test("may be 4 MiB and no more after a set", async () => {
     const id = await t.addRepository("grows");
     await t.writeRepository(id, fileOf(fileBytes - 1, 1));
-    await until(async () => (await timeoutOf(id)) === 1, "the edit by hand");
+    await until(async () => (await timeoutOf(t, id)) === 1, "the edit by hand");
     expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 22 })).errors).toEqual([]);
     const before = await t.readRepository(id);
     expect(Buffer.byteLength(before)).toBe(fileBytes);
     const reply = await t.owner.call("config/set", { repo: id, "svc.timeout": 333 });
     expect(reply.result).toEqual([]);
     expect(reply.errors).toMatchObject([beyond(/repository.* file/, fileBytes, { repo: id })]);
-    expect(await timeoutOf(id)).toBe(22);
+    expect(await timeoutOf(t, id)).toBe(22);
     expect(await t.readRepository(id)).toBe(before);
     expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 4 })).errors).toEqual([]);
   });
@@ -179,7 +169,7 @@ describe("a repository file", () => {
   test("that a hand edit makes larger keeps its last valid values and is reported as broken", async () => {
     const id = await t.addRepository("too-large");
     await t.writeRepository(id, fileOf(fileBytes, 5));
-    await until(async () => (await timeoutOf(id)) === 5, "the edit by hand");
+    await until(async () => (await timeoutOf(t, id)) === 5, "the edit by hand");
     // Atomically, because a part of it would be a valid file.
     await saveByRename(t.repositoryFile(id), fileOf(fileBytes + 1, 6));
     await until(async () => {
@@ -187,7 +177,7 @@ describe("a repository file", () => {
       const [problem] = result.find(entry => entry.id === id)?.health ?? [];
       return problem?.code === 1106 && problem.message.includes(String(fileBytes));
     }, "a problem that names the limit");
-    expect(await timeoutOf(id)).toBe(5);
+    expect(await timeoutOf(t, id)).toBe(5);
     expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 7 })).errors).toMatchObject([{ code: 1106 }]);
   });
 });

@@ -18,28 +18,17 @@ async function repositoryWithTimeout(timeout: number): Promise<string> {
 }
 
 describe("config/list: what is returned", () => {
-  test("spec 4.1, rule 1: without scope and field every field of every scope is returned, stored values over defaults", async () => {
+  const all = { ...defaults, timeout: 30 };
+  test.each<[title: string, args: object, fields: object]>([
+    ["rule 1: without scope and field every field of every scope is returned, stored values over defaults", {}, all],
+    ["rule 2: with a scope alone every field of that scope is returned", { scope: "svc" }, all],
+    ["rule 3: a field without a scope is split as <scope>.<field>", { field: "svc.timeout" }, { timeout: 30 }],
+    ["rule 4: with scope and field that field is returned", { scope: "svc", field: "timeout" }, { timeout: 30 }],
+    ["rule 3: a field of the current revision", { revision: 2, field: "svc.timeout" }, { timeout: 30 }],
+  ])("spec 4.1, %s", async (_title, args, fields) => {
     const repo = await repositoryWithTimeout(30);
-    const reply = await t.owner.call("config/list", { repo });
-    expect(reply).toEqual({ result: { svc: { ...defaults, timeout: 30 } }, errors: [], revision: 2 });
-  });
-
-  test("spec 4.1, rule 2: with a scope alone every field of that scope is returned", async () => {
-    const repo = await repositoryWithTimeout(30);
-    const reply = await t.owner.call("config/list", { repo, scope: "svc" });
-    expect(reply).toEqual({ result: { svc: { ...defaults, timeout: 30 } }, errors: [], revision: 2 });
-  });
-
-  test("spec 4.1, rule 3: a field without a scope is split as <scope>.<field>", async () => {
-    const repo = await repositoryWithTimeout(30);
-    const reply = await t.owner.call("config/list", { repo, field: "svc.timeout" });
-    expect(reply).toEqual({ result: { svc: { timeout: 30 } }, errors: [], revision: 2 });
-  });
-
-  test("spec 4.1, rule 4: with scope and field the named field in that scope is returned", async () => {
-    const repo = await repositoryWithTimeout(30);
-    const reply = await t.owner.call("config/list", { repo, scope: "svc", field: "timeout" });
-    expect(reply).toEqual({ result: { svc: { timeout: 30 } }, errors: [], revision: 2 });
+    const reply = await t.owner.call("config/list", { repo, ...args });
+    expect(reply).toEqual({ result: { svc: fields }, errors: [], revision: 2 });
   });
 
   test.each([
@@ -152,12 +141,6 @@ describe("config/list: stored values and revisions", () => {
     const set = await t.owner.call("config/set", { repo, revision, "svc.timeout": 2 });
     expect(set.errors).toEqual([]);
     expect(set.result).toMatchObject([{ revision: (revision ?? 0) + 1 }]);
-  });
-
-  test("the current revision returns the current values", async () => {
-    const repo = await repositoryWithTimeout(30);
-    const reply = await t.owner.call("config/list", { repo, revision: 2, field: "svc.timeout" });
-    expect(reply).toEqual({ result: { svc: { timeout: 30 } }, errors: [], revision: 2 });
   });
 
   test("a nonexistent revision gives 1112, and the error names the newest one", async () => {

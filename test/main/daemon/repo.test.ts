@@ -177,8 +177,6 @@ describe("repo/update", () => {
     ["an empty repo", { repo: "", name: "n" }, 1006],
     ["an unknown repository", { repo: "nowhere", name: "n" }, 1102],
     ["neither name nor path", { repo: "updated" }, 1101],
-    ["an empty name", { repo: "updated", name: "" }, 1101],
-    ["a relative path", { repo: "updated", path: "x" }, 1101],
   ])("%s is refused", async (_title, args, code) => {
     await t.owner.call("repo/add", { name: "updated", id: "updated" });
     expect(await t.owner.call("repo/update", args)).toMatchObject({ result: null, errors: [{ code }] });
@@ -212,7 +210,6 @@ describe("repo/remove", () => {
     ["no repo", {}, 1006],
     ["a null repo", { repo: null }, 1006],
     ["an unknown repository", { repo: "nowhere" }, 1102],
-    ["a repo that is not a string", { repo: ["a"] }, 1101],
   ])("%s is refused", async (_title, args, code) => {
     expect(await t.owner.call("repo/remove", args)).toMatchObject({ result: null, errors: [{ code }] });
   });
@@ -250,7 +247,6 @@ describe("repo/list", () => {
     expect(await nearest(join(deep, "not/there"))).toEqual([inner]);
     expect(await nearest(join(outer, "inner-not"))).toEqual([outer]);
     expect(await nearest(trees)).toEqual([]);
-    expect(await own.owner.call("repo/list", { path: "relative" })).toMatchObject({ errors: [{ code: 1101 }] });
   });
 
   test("limit and after page through all repositories, 100 by default, with next as long as there are more", async () => {
@@ -268,9 +264,6 @@ describe("repo/list", () => {
     const page = await own.owner.call("repo/list", { limit: 2, after: "r004x" });
     expect(page).toMatchObject({ result: [{ id: "r005" }, { id: "r006" }], next: "r006" });
     expect((await own.owner.call("repo/list", { after: "r100" })).result).toEqual([]);
-    for (const limit of [0, 1001, 1.5, "2"]) {
-      expect(await own.owner.call("repo/list", { limit })).toMatchObject({ result: null, errors: [{ code: 1101 }] });
-    }
   });
 });
 

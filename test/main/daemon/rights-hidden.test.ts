@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { Repositories } from "../../../main/store/repository/repositories.ts";
@@ -38,46 +38,6 @@ test("a key that may not read all of a file does not learn how many of its probl
   const more = async (client: TestClient) => JSON.stringify(await client.call("repo/list")).includes("more values");
   await until(() => more(t.owner), "the owner to see how many more there are");
   expect(await more(await t.connectWith(writer))).toBe(false);
-});
-
-test("a list of a repository that never had valid values names nothing in its broken file", async () => {
-  await using t = await startTestDaemon();
-  await t.writeRepository("fresh", broken);
-  await until(async () => (await t.owner.call("repo/list")).result.length === 1, "the repository");
-  const client = await t.connectWith(reader);
-  const reply = await client.call("config/list", { repo: "fresh" });
-  expect(reply).toMatchObject({ result: {}, errors: [{ code: 1106 }] });
-  expect(JSON.stringify(reply)).not.toContain(secret);
-});
-
-test("scope/list includes only the definitions that readable fields refer to", async () => {
-  await using t = await startTestDaemon();
-  const schema = {
-    type: "object",
-    properties: {
-      open: { $ref: "#/$defs/size", default: 1 },
-      closed: { $ref: "#/$defs/hosts", default: "vault.internal" },
-    },
-    $defs: {
-      size: { allOf: [{ $ref: "#/$defs/number" }] },
-      number: { type: "integer" },
-      hosts: { enum: ["vault.internal"] },
-    },
-  };
-  await writeFile(join(t.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(schema));
-  await until(async () => (await t.owner.call("scope/list")).result.length === 2, "the scope");
-  const client = await t.connectWith([{ repos: "*", fields: ["deploy.open"], right: "read" }]);
-  const { result } = await client.call("scope/list");
-  expect(result).toEqual([
-    {
-      scope: "deploy",
-      schema: {
-        type: "object",
-        properties: { open: schema.properties.open },
-        $defs: { size: schema.$defs.size, number: schema.$defs.number },
-      },
-    },
-  ]);
 });
 
 test("config/explain names the file to the owner only", async () => {
@@ -136,23 +96,63 @@ test("nothing is read of a repository that a key may not see: a request for it c
 });
 
 test.skipIf(process.platform === "win32")(
-  "the daemon follows links only for the owner when it finds a repository by its folder",
+  "the daemon follows links only for the owner when it finds the nearest repository that a key may see by its folder",
   async () => {
     await using folder = await temporaryFolder();
     await using t = await startTestDaemon();
     const place = join(folder.path, "shop");
-    await mkdir(join(place, "deep"), { recursive: true });
+    for (const inner of ["deep", "inner"]) await mkdir(join(place, inner), { recursive: true });
     await symlink(place, join(folder.path, "link"));
     await t.owner.call("repo/add", { id: "shop", name: "shop", path: place });
-    const tool = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
+    await t.owner.call("repo/add", { id: "inner", name: "inner", path: join(place, "inner") });
+    const tool = await t.connectWith([{ repos: ["shop"], fields: ["svc.timeout"], right: "read" }]);
     const found = async (client: typeof tool, path: string) =>
       (await client.call("repo/list", { path })).result.map(({ id }) => id);
     expect(await found(t.owner, join(folder.path, "link", "deep"))).toEqual(["shop"]);
-    expect(await found(tool, join(place, "deep"))).toEqual(["shop"]);
+    expect(await found(t.owner, join(place, "inner"))).toEqual(["inner"]);
+    for (const inner of ["deep", "inner"]) expect(await found(tool, join(place, inner))).toEqual(["shop"]);
     expect(await found(tool, join(folder.path, "link"))).toEqual([]);
     expect(await found(tool, join(folder.path, "link", "deep"))).toEqual([]);
   },
 );
+
+test("a watch on everything excludes the repositories that a key may not see", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("seen");
+  await t.addRepository("hidden");
+  const tool = await t.connectWith([{ repos: ["seen", "soon"], fields: ["svc.timeout"], right: "read" }]);
+  expect((await tool.call("config/watch")).result).toEqual({ revisions: { seen: 1 }, position: expect.any(String) });
+  for (const repo of ["hidden", "seen"]) await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+  for (const id of ["later", "soon"]) await t.owner.call("repo/add", { name: id, id });
+  for (const repo of ["hidden", "seen"]) await t.owner.call("repo/update", { repo, name: "renamed" });
+  for (const repo of ["hidden", "seen"]) await t.owner.call("repo/remove", { repo });
+  await t.owner.call("key/create", { name: "another", grants: [] });
+  await tool.call("key/self");
+  const seen = tool.events.map(([resource, event, payload]) => [resource, event, "id" in payload && payload.id]);
+  expect(seen).toEqual([
+    ["config", "changed", false],
+    ["repo", "added", "soon"],
+    ["repo", "updated", "seen"],
+    ["repo", "removed", "seen"],
+  ]);
+  expect(JSON.stringify(tool.events)).not.toMatch(/hidden|later/);
+});
+
+test("spec 4.2, rules 3 and 4: a field it may not write looks like one that does not exist, and the rest is set", async () => {
+  await using t = await startTestDaemon();
+  const repo = await t.addRepository();
+  const tool = await t.connectWith([...writer, { repos: "*", fields: ["svc.domain"], right: "read" }]);
+  const set = { repo, "svc.domain": 5, "svc.provider": "p", "svc.nope": 5, "svc.timeout": 5 };
+  const { result, errors } = await tool.call("config/set", set);
+  expect(errors.map(({ code, field, repo: of }) => [code, field, of])).toEqual([
+    [1007, "svc.domain", undefined],
+    [1007, "svc.provider", undefined],
+    [1007, "svc.nope", undefined],
+  ]);
+  expect(new Set(errors.map(({ message, field }) => message.replace(field ?? "", "F"))).size).toBe(1);
+  expect(result).toMatchObject([{ config: { svc: { timeout: { value: 5 } } } }]);
+  expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({ svc: { timeout: 5 } });
+});
 
 test("a reason is shown to anyone who may read every field of the change, and to nobody else", async () => {
   await using t = await startTestDaemon();
@@ -197,7 +197,11 @@ test("a grant on svc* covers the scope svc, not a later scope with the same pref
     name: "old",
     grants: [{ repos: "*", fields: ["svc.*"], right: "read" }],
   });
-  await rewriteKeys(t, text => text.replace("svc.*", "svc*"));
+  // As in the home of an older version.
+  const file = join(t.homeFolder, "keys.json");
+  await t.daemon.close();
+  await writeFile(file, (await readFile(file, "utf8")).replace("svc.*", "svc*"));
+  await t.restart();
   const schema = { type: "object", properties: { secret: { type: "string", default: "payroll" } } };
   await writeFile(join(t.homeFolder, "scopes/svcother.schema.json"), JSON.stringify(schema));
   await until(async () => (await t.owner.call("scope/list")).result.length === 2, "the scope");
@@ -206,12 +210,3 @@ test("a grant on svc* covers the scope svc, not a later scope with the same pref
   expect(Object.keys(list.result)).toEqual(["svc"]);
   expect(list.result["svc"]?.["timeout"]).toBe(900);
 });
-
-/** Simulates a home from an older version. */
-async function rewriteKeys(t: Awaited<ReturnType<typeof startTestDaemon>>, change: (text: string) => string) {
-  const file = join(t.homeFolder, "keys.json");
-  const { readFile } = await import("node:fs/promises");
-  await t.daemon.close();
-  await writeFile(file, change(await readFile(file, "utf8")));
-  await t.restart();
-}

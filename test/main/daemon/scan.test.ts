@@ -84,14 +84,4 @@ describe("repo/scan", () => {
       t.daemon.close(),
     ]);
   });
-
-  test("is for the owner only: any other key gets 1105 and learns nothing of the disk", async () => {
-    await using above = await temporaryFolder();
-    await using t = await startTestDaemon();
-    const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
-    const refused = await tool.call("repo/scan", { path: above.path });
-    expect(refused).toMatchObject({ result: null, errors: [{ code: 1105 }] });
-    expect(await tool.call("repo/scan", { path: join(above.path, "nowhere") })).toEqual(refused);
-    expect(await tool.call("repo/scan", { path: "relative" })).toEqual(refused);
-  });
 });

@@ -1,6 +1,6 @@
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Connection } from "../../../main/daemon/socket/connection.ts";
 import { createDispatch, type DispatchOptions } from "../../../main/daemon/socket/dispatch.ts";
 import { ConcurrencyLimit } from "../../../main/daemon/socket/fairness/concurrency-limit.ts";
@@ -234,14 +234,15 @@ test("requests of a client that has left are dropped, except those that change s
 
 describe("long work yields to other requests", () => {
   /** The number of yields, as the daemon counts them. */
-  async function yieldsOf(t: TestDaemon): Promise<number> {
+  async function yieldsOf(): Promise<number> {
     const answer = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${t.ownerKey}` } });
     return Number(/^repoconf_yields_total (\d+)$/m.exec(await answer.text())?.[1]);
   }
 
-  /** With enough of everything that the steps, each in its own turn, take a while. */
-  async function startWithMuch(): Promise<TestDaemon> {
-    const t = await startTestDaemon({ clock: new SteppingClock() });
+  let t: TestDaemon;
+  // With enough of everything that the steps, each in its own turn, take a while.
+  beforeAll(async () => {
+    t = await startTestDaemon({ clock: new SteppingClock() });
     await t.addRepository("shop");
     for (let count = 0; count < 40; count++)
       await Promise.all(
@@ -249,8 +250,9 @@ describe("long work yields to other requests", () => {
           t.owner.call("config/set", { repo: "shop", "svc.timeout": 50 * count + index + 1 }),
         ),
       );
-    return t;
-  }
+    for (let count = 0; count < 40; count++) await t.addRepository();
+  });
+  afterAll(() => t[Symbol.asyncDispose]());
 
   test.each<[title: string, least: number, work: (client: TestClient) => Promise<unknown>]>([
     [
@@ -285,13 +287,11 @@ describe("long work yields to other requests", () => {
         await until(() => client.events.length >= 2_000, "all events");
       },
     ],
-  ])("in %s", async (_, least, work) => {
-    await using t = await startWithMuch();
-    for (let count = 0; count < 40; count++) await t.addRepository();
-    const client = await t.connect(await keyOf(t));
-    const before = await yieldsOf(t);
+  ])("in %s", async (title, least, work) => {
+    const client = await t.connect(await keyOf(t, title));
+    const before = await yieldsOf();
     await work(client);
-    expect(await yieldsOf(t)).toBeGreaterThan(before + least);
+    expect(await yieldsOf()).toBeGreaterThan(before + least);
   });
 });
 
@@ -340,37 +340,5 @@ describe("config/explain", () => {
     expect(await explain(t.owner, "svc.domain")).toEqual(before);
     await t.restart();
     expect(await explain(t.owner, "svc.domain")).toEqual(before);
-  });
-
-  test("reveals no names to another key, from the same index", async () => {
-    await using t = await startTestDaemon();
-    await t.addRepository("shop");
-    const one = await t.connect(await keyOf(t, "one"));
-    await one.call("config/set", { repo: "shop", "svc.timeout": 7 });
-    expect(await explain(t.owner, "svc.timeout")).toMatchObject({ actor: "one" });
-    expect(await explain(one, "svc.timeout")).toMatchObject({ actor: "this key" });
-    const other = await t.connect(await keyOf(t, "other"));
-    expect(await explain(other, "svc.timeout")).toMatchObject({ actor: "another key" });
-  });
-});
-
-describe("the words of a search", () => {
-  const search = async (t: TestDaemon, query: string) => t.owner.call("config/search", { query });
-  const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
-
-  test("are 20 different ones at most, each of up to 256 characters; a repeated one counts once", async () => {
-    await using t = await startTestDaemon();
-    await t.addRepository("shop");
-    expect((await search(t, words(20))).errors).toEqual([]);
-    expect((await search(t, `${words(20)} w1 W2 @modified @broken`)).errors).toEqual([]);
-    expect(await search(t, words(21))).toMatchObject({
-      result: null,
-      errors: [
-        { code: 1107, message: expect.stringMatching(/words in a search.*\b20\b/), details: { given: 21, limit: 20 } },
-      ],
-    });
-    expect((await search(t, "x".repeat(256))).errors).toEqual([]);
-    expect((await search(t, "x".repeat(257))).errors).toMatchObject([{ code: 1107, details: { limit: 256 } }]);
-    expect((await search(t, "shop SHOP Shop ".repeat(60))).result).toMatchObject([{ repo: "shop" }]);
   });
 });

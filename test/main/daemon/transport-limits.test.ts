@@ -1,12 +1,15 @@
 import { io } from "socket.io-client";
-import { describe, expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { patience } from "../../helpers/patience.ts";
 import { openRawWebSocket } from "../../helpers/raw-websocket.ts";
 
+const t = await startTestDaemon();
+afterAll(() => t[Symbol.asyncDispose]());
+
 const transportBytes = 4_000_000;
 /** A neighbour that keeps asking; `finish` returns how often it was answered. Fails if it is ever disconnected. */
-async function startNeighbour(t: TestDaemon): Promise<{ finish(): Promise<number> }> {
+async function startNeighbour(): Promise<{ finish(): Promise<number> }> {
   const { socket, call } = await t.connect();
   let answers = 0;
   let done = false;
@@ -34,8 +37,7 @@ function eventOf(bytes: number): string {
 
 describe("a packet", () => {
   test("of 4 MB is still answered (1107), and one byte more closes that connection and no other", async () => {
-    await using t = await startTestDaemon();
-    const neighbour = await startNeighbour(t);
+    const neighbour = await startNeighbour();
     using large = await openRawWebSocket(t.url, t.ownerKey);
     expect(await large.ask(eventOf(transportBytes))).toMatchObject({ errors: [{ code: 1107 }] });
     using tooLarge = await openRawWebSocket(t.url, t.ownerKey);
@@ -45,8 +47,7 @@ describe("a packet", () => {
   });
 
   test("of more than 4 MB does not keep its client from reconnecting automatically", async () => {
-    await using t = await startTestDaemon();
-    const neighbour = await startNeighbour(t);
+    const neighbour = await startNeighbour();
     const client = io(t.url, { auth: { apiKey: t.ownerKey }, reconnectionDelay: 10, transports: ["websocket"] });
     try {
       const connections: (string | undefined)[] = [];
@@ -76,7 +77,6 @@ describe("1,000,000 levels of [", () => {
     ["as the arguments get 1107", `["svc","config","set",${deep}]`, 1107, /\b32\b/],
     ["in the operation's place get 1109", `["svc","config",${deep},{}]`, 1109, /./],
   ])("%s", async (_, event, code, words) => {
-    await using t = await startTestDaemon();
     using client = await openRawWebSocket(t.url, t.ownerKey);
     expect(await client.ask(event)).toMatchObject({ errors: [{ code, message: expect.stringMatching(words) }] });
     expect(await client.ask(`["svc","key","self"]`)).toMatchObject({ result: { name: "owner" }, errors: [] });
@@ -88,8 +88,7 @@ describe("1,000,000 levels of [", () => {
     ["in a second CONNECT", `40{"apiKey":${deep}}`],
     ["as an acknowledgement of nothing", `431${deep}`],
   ])("harm at most the connection that sends them: %s", async (_, ...packets) => {
-    await using t = await startTestDaemon();
-    const neighbour = await startNeighbour(t);
+    const neighbour = await startNeighbour();
     using hostile = await openRawWebSocket(t.url, t.ownerKey);
     for (const packet of packets) hostile.socket.send(packet);
     // The next packet is checked only after these.
