@@ -8,6 +8,7 @@ import { connect as connectToNats } from "@nats-io/transport-node";
 import { describe } from "vitest";
 import { until } from "./daemon.ts";
 import { freePort } from "./free-port.ts";
+import { HurriedClock } from "./hurried-clock.ts";
 import { openServerLine, type ServerLine } from "./server-line.ts";
 import { titleWith } from "./skips.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -29,6 +30,8 @@ export interface TestServer extends AsyncDisposable {
   /** `nats://HOST:PORT` */
   readonly url: string;
   readonly folder: string;
+  /** A clock for its clients, hurried while the server is down. */
+  readonly clock: HurriedClock;
   /** kill -9 */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -50,6 +53,7 @@ export function configured(text: () => string): (folder: string) => readonly str
 export async function startNatsServer(more: (folder: string) => readonly string[] = () => []): Promise<TestServer> {
   const folder = await temporaryFolder();
   const port = await freePort();
+  const clock = new HurriedClock();
   let child: ChildProcess | undefined;
   const start = async () => {
     const fixed = ["-js", "-sd", join(folder.path, "data"), "-a", "127.0.0.1", "-p", String(port)];
@@ -65,10 +69,12 @@ export async function startNatsServer(more: (folder: string) => readonly string[
       if (started.exitCode !== null) throw new Error(`nats-server ended with ${started.exitCode}: ${said}`);
       return answers(port);
     }, "the server to answer");
+    clock.isHurried = false;
   };
   const kill = async () => {
     const running = child;
     child = undefined;
+    clock.isHurried = true;
     if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
     const ended = new Promise(resolve => running.once("exit", resolve));
     running.kill("SIGKILL");
@@ -79,13 +85,18 @@ export async function startNatsServer(more: (folder: string) => readonly string[
     port,
     url: `nats://127.0.0.1:${port}`,
     folder: folder.path,
+    clock,
     kill,
     start,
     pause: async () => {
       child?.kill("SIGSTOP");
+      clock.isHurried = true;
       await until(() => isStopped(child?.pid), "the server to stand still");
     },
-    resume: () => void child?.kill("SIGCONT"),
+    resume: () => {
+      clock.isHurried = false;
+      child?.kill("SIGCONT");
+    },
     [Symbol.asyncDispose]: async () => {
       await kill();
       await folder[Symbol.asyncDispose]();

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
 import { startNatsServer, type TestServer } from "./nats-server.ts";
-import { messagesOf } from "./stream-messages.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A server and several machines, each with its own home and daemon. */
@@ -37,7 +36,7 @@ export async function makeSharedWorld(
       await mkdir(home, { recursive: true });
       const log = { address, machine, ...settings, ...own["log"] };
       await writeFile(join(home, "settings.json"), JSON.stringify({ ...own, log }));
-      return startTestDaemon({ ...options, home });
+      return startTestDaemon({ clock: server.clock, ...options, home });
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -70,13 +69,7 @@ export async function set({ owner }: TestDaemon, repo: string, timeout: number, 
   expect(errors).toEqual([]);
 }
 
-/** Sets values until the stream has dropped its oldest messages. */
-export async function outgrow(world: SharedWorld, daemon: TestDaemon, repo: string): Promise<number> {
-  let timeout = 1_000;
-  const { first } = await messagesOf(world);
-  await until(async () => {
-    for (let count = 0; count < 40; count++) await set(daemon, repo, ++timeout, "x".repeat(200));
-    return (await messagesOf(world)).first > first;
-  }, "the stream to begin later");
-  return timeout;
+/** Erases what a repository's history has of a field that it never had: the stream then begins with a snapshot. */
+export async function shorten({ owner }: TestDaemon, repo: string): Promise<void> {
+  expect((await owner.call("history/forget", { repo, field: "svc.none" })).errors).toEqual([]);
 }

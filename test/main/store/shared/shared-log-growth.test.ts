@@ -13,14 +13,14 @@ import { openServerLine } from "../../../helpers/server-line.ts";
 import {
   makePair,
   makeSharedWorld,
-  outgrow,
   type SharedWorld,
   sees,
   set,
+  shorten,
   timeoutOf,
 } from "../../../helpers/shared-world.ts";
 import { openStreamLog } from "../../../helpers/stream-log.ts";
-import { messagesOf } from "../../../helpers/stream-messages.ts";
+import { firstMessageOf, messagesOf } from "../../../helpers/stream-messages.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 /** The minimum that the settings allow. */
@@ -36,8 +36,8 @@ async function historyOf({ owner }: TestDaemon, repo: string) {
   return (await owner.call("history/list", { repo, limit: 1_000 })).result ?? [];
 }
 
-async function forget({ owner }: TestDaemon, repo: string, field: string): Promise<void> {
-  expect((await owner.call("history/forget", { repo, field })).errors).toEqual([]);
+async function changesOf(daemon: TestDaemon, repo = "shop") {
+  return (await historyOf(daemon, repo)).filter(({ source }) => source !== "forget");
 }
 
 /** A server that refuses to remove messages until it restarts after `allow`. */
@@ -65,8 +65,7 @@ async function forgetSecret({ owner, addRepository }: TestDaemon) {
 }
 
 async function secretIsRemoved(world: SharedWorld): Promise<void> {
-  const isRemoved = async () => !(await messagesOf(world)).texts.join().includes("secret.example.org");
-  await until(isRemoved, "the value to be removed");
+  await until(async () => !(await messagesOf(world)).includes("secret.example.org"), "the value to be removed");
 }
 
 /** Replaces long values by their lengths, as a failing test would print them in full. */
@@ -94,19 +93,21 @@ describeWithNats("a shared log that grows", () => {
     await laptop.addRepository("shop");
     await laptop.addRepository("site");
     await set(laptop, "site", 5, "as agreed");
-    const timeout = await outgrow(world, laptop, "shop");
+    let timeout = 1_000;
+    await until(async () => {
+      for (let count = 0; count < 40; count++) await set(laptop, "shop", ++timeout, "x".repeat(200));
+      return (await firstMessageOf(world)) > 1;
+    }, "the stream to begin later");
     await set(laptop, "site", 6);
     await using desk = await world.start("desk");
     expect([await timeoutOf(desk, "shop"), await timeoutOf(desk, "site")]).toEqual([timeout, 6]);
     for (const repo of ["shop", "site"]) expect(await historyOf(desk, repo)).toEqual(await historyOf(laptop, repo));
-    const merged = await Promise.all(
-      [laptop, desk].map(async ({ owner }) => {
-        const { result, errors } = await owner.call("history/search", { query: "", limit: 200 });
-        expect(errors).toEqual([]);
-        return result.map(({ repo, revision }) => [repo, revision]);
-      }),
-    );
-    expect(merged[1]).toEqual(merged[0]);
+    const merged = async ({ owner }: TestDaemon) =>
+      (await owner.call("history/search", { query: "", limit: 200 })).result.map(({ repo, revision }) => [
+        repo,
+        revision,
+      ]);
+    expect(await merged(desk)).toEqual(await merged(laptop));
     await set(desk, "shop", 7);
     await sees(laptop, "shop", 7);
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ timeout: 7 });
@@ -129,7 +130,9 @@ describeWithNats("a shared log that grows", () => {
     await laptop.owner.call("repo/remove", { repo: "again" });
     await laptop.addRepository("again");
     await set(laptop, "again", 2);
-    const timeout = await outgrow(world, laptop, "shop");
+    const timeout = 50;
+    await set(laptop, "shop", timeout);
+    await shorten(laptop, "shop");
     await writeFile(join(world.home("desk"), "repos/shop.json"), JSON.stringify(edited, null, 2));
     await using desk = await world.start("desk");
     await until(async () => {
@@ -145,8 +148,7 @@ describeWithNats("a shared log that grows", () => {
       return ids.sort().join() === "again,old";
     }, "the files of those that were removed");
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ timeout, domain: "example.org" });
-    for (const repo of ["shop", "again"])
-      expect((await historyOf(desk, repo)).slice(0, 50)).toEqual((await historyOf(laptop, repo)).slice(0, 50));
+    for (const repo of ["shop", "again"]) expect(await changesOf(desk, repo)).toEqual(await changesOf(laptop, repo));
   });
 
   test("is shortened by one machine at a time, and no set is lost", async () => {
@@ -160,28 +162,24 @@ describeWithNats("a shared log that grows", () => {
     for (const id of [...machines, "common"]) await laptop.addRepository(id);
     for (const daemon of daemons)
       await until(async () => (await daemon.owner.call("repo/list")).result.length === 4, "the repositories");
-    const rounds = 200;
+    const rounds = 100;
     await Promise.all(
       daemons.map(async (daemon, index) => {
         for (let round = 1; round <= rounds; round++) {
           // Its own repository, and one that all of them change.
           await set(daemon, machines[index] ?? "", round, "x".repeat(200));
-          const { errors } = await daemon.owner.call("config/set", {
-            repo: "common",
-            "svc.timeout": 1_000 * index + round,
-          });
-          expect(errors).toEqual([]);
+          await set(daemon, "common", 1_000 * index + round);
         }
       }),
     );
-    await until(async () => (await messagesOf(world)).first > 1, "the stream to begin later");
+    await until(async () => (await firstMessageOf(world)) > 1, "the stream to begin later");
     const joined = stack.use(await world.start("joined"));
     for (const repo of machines) {
       for (const daemon of [...daemons, joined]) await sees(daemon, repo, rounds);
       expect(await historyOf(joined, repo)).toEqual(await historyOf(laptop, repo));
     }
     const common = await historyOf(joined, "common");
-    expect(common.slice(0, -1)).toHaveLength(Math.min(999, machines.length * rounds));
+    expect(common).toHaveLength(1 + machines.length * rounds);
     for (const daemon of daemons) expect(await historyOf(daemon, "common")).toEqual(common);
     for (const { log } of [...daemons, joined]) expect(log.filter(isProblem)).toEqual([]);
   });
@@ -199,27 +197,27 @@ describeWithNats("a shared log that grows", () => {
     await line.close();
     await until(async () => (await desk.owner.call("daemon/status")).result.problems?.length === 1, "the break");
     await laptop.owner.call("repo/remove", { repo: "old" });
-    const timeout = await outgrow(world, laptop, "shop");
+    const timeout = 50;
+    await set(laptop, "shop", timeout);
+    await shorten(laptop, "shop");
     await line.open();
     await sees(desk, "shop", timeout);
     await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the removal");
     let received = 0;
     while (received !== timeout) received = Number((await desk.owner.nextChange()).changes["svc"]?.["timeout"]?.value);
-    expect(await historyOf(desk, "shop")).toEqual(await historyOf(laptop, "shop"));
-    expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 1 })).errors).toEqual([]);
+    expect(await changesOf(desk)).toEqual(await changesOf(laptop));
+    await set(desk, "shop", 1);
     await sees(laptop, "shop", 1);
   });
 
   test("keeps no more of a history than its machines do, and values of any size; a machine that was away for longer gets both, and keeps its edits", async () => {
     await using world = await makeSharedWorld({ ...short });
     const settings = { history: { revisions: 20 } };
-    const names = Array.from({ length: 30 }, (_, index) => `field${index}`);
+    const names = Array.from({ length: 8 }, (_, index) => `field${index}`);
     for (const machine of ["laptop", "desk", "board"]) await addLoadScope(world.home(machine), names);
     await using laptop = await world.start("laptop", {}, settings);
-    const text = "y".repeat(50_000);
+    const text = "y".repeat(200_000);
     await laptop.addRepository("shop");
-    const setField = async (name: string) =>
-      expect((await laptop.owner.call("config/set", { repo: "shop", [name]: text })).errors).toEqual([]);
     await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "old.example.org", "load.field0": "was here" });
     {
       await using desk = await world.start("desk", {}, settings);
@@ -230,25 +228,22 @@ describeWithNats("a shared log that grows", () => {
     const edited = JSON.parse(await readFile(path, "utf8"));
     await writeFile(path, JSON.stringify({ ...edited, config: { ...edited.config, load: { field0: "by hand" } } }));
     await laptop.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
-    for (const name of names.slice(1)) await setField(`load.${name}`);
-    const timeout = 40;
+    for (const name of names.slice(1))
+      expect((await laptop.owner.call("config/set", { repo: "shop", [`load.${name}`]: text })).errors).toEqual([]);
+    const timeout = 25;
     for (let count = 1; count <= timeout; count++) await set(laptop, "shop", count);
     const kept = await historyOf(laptop, "shop");
     // Forgetting a field that never existed: a snapshot is written immediately.
-    await forget(laptop, "shop", "svc.none");
+    await shorten(laptop, "shop");
     await using board = await world.start("board", {}, settings);
     await using desk = await world.start("desk", {}, settings);
     const load = { field0: "by hand", ...Object.fromEntries(names.slice(1).map(name => [name, text.length])) };
     for (const daemon of [desk, board, laptop]) {
-      await until(async () => {
-        const { result } = await daemon.owner.call("config/list", { repo: "shop", stored: true });
-        return result["load"]?.["field0"] === "by hand";
-      }, "the edit by hand");
-      const { result } = await daemon.owner.call("config/list", { repo: "shop", stored: true });
-      expect(inShort(result)).toEqual({ svc: { timeout }, load });
+      const stored = async () => (await daemon.owner.call("config/list", { repo: "shop", stored: true })).result;
+      await until(async () => (await stored())["load"]?.["field0"] === "by hand", "the edit by hand");
+      expect(inShort(await stored())).toEqual({ svc: { timeout }, load });
       expect(inShort(JSON.parse(await daemon.readRepository("shop")).config)).toEqual({ svc: { timeout }, load });
-      const changes = (await historyOf(daemon, "shop")).filter(({ source }) => source !== "forget");
-      expect(changes.slice(1, 15)).toEqual(kept.slice(0, 14));
+      expect((await changesOf(daemon)).slice(1, 15)).toEqual(kept.slice(0, 14));
     }
     const { errors } = await desk.owner.call("config/list", { repo: "shop", revision: 10 });
     expect(errors.map(({ code }) => code)).toEqual([1110]);
@@ -272,12 +267,11 @@ describeWithNats("a home that was copied into a shared log", () => {
       await sees(desk, "shop", 5);
     }
     await set(laptop, "shop", 6);
-    await forget(laptop, "shop", "svc.none");
+    await shorten(laptop, "shop");
     await using desk = await world.start("desk");
     await sees(desk, "shop", 6);
     expect(await readdir(join(world.home("desk"), "removed"))).toEqual([]);
-    const changes = (await historyOf(desk, "shop")).filter(({ source }) => source !== "forget");
-    expect(changes.map(({ revision }) => revision)).toEqual([7, 6, 5, 4, 3, 2, 1]);
+    expect((await changesOf(desk)).map(({ revision }) => revision)).toEqual([7, 6, 5, 4, 3, 2, 1]);
   });
 });
 
@@ -301,7 +295,7 @@ describeWithNats("a repository's name in a shared log", () => {
     }
     await rename(laptop, "The shop");
     await named(board, "The shop");
-    await forget(laptop, "shop", "svc.none");
+    await shorten(laptop, "shop");
     await using desk = await world.start("desk");
     await using joined = await world.start("joined");
     for (const daemon of [desk, joined]) await named(daemon, "The shop");
@@ -320,19 +314,17 @@ describeWithNats("forgetting in a shared log", () => {
     await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "open.example.org" });
     await set(laptop, "site", 4);
     await sees(desk, "site", 4);
-    expect((await messagesOf(world)).texts.join()).toContain("secret.example.org");
-    await forget(laptop, "shop", "svc.domain");
-    const { texts } = await messagesOf(world);
-    expect(texts.join()).not.toContain("secret.example.org");
-    expect(texts.join()).toContain("open.example.org");
+    expect(await messagesOf(world)).toContain("secret.example.org");
+    expect((await laptop.owner.call("history/forget", { repo: "shop", field: "svc.domain" })).errors).toEqual([]);
+    const texts = await messagesOf(world);
+    expect(texts).not.toContain("secret.example.org");
+    expect(texts).toContain("open.example.org");
     await until(async () => (await historyOf(desk, "shop"))[0]?.source === "forget", "the other machine");
     expect(await historyOf(desk, "shop")).toEqual(await historyOf(laptop, "shop"));
     for (const machine of ["laptop", "desk"]) {
       await until(async () => (await filesWith(world.home(machine), "secret.example.org")).length === 0, "no file");
     }
     await using third = await world.start("third");
-    const { length } = await historyOf(laptop, "shop");
-    await until(async () => (await historyOf(third, "shop")).length === length, "the machine that joined");
     expect(await historyOf(third, "shop")).toEqual(await historyOf(laptop, "shop"));
     await set(third, "shop", 9);
     await sees(laptop, "shop", 9);
@@ -353,55 +345,40 @@ describeWithNats("forgetting in a shared log", () => {
     await setDomain(laptop, "second-secret.example.org");
     await setDomain(laptop, "open.example.org");
     await set(laptop, "shop", 2);
-    await forget(laptop, "shop", "svc.domain");
+    expect((await laptop.owner.call("history/forget", { repo: "shop", field: "svc.domain" })).errors).toEqual([]);
     await set(laptop, "shop", 3);
     await using desk = await world.start("desk");
     await sees(desk, "shop", 3);
     await until(async () => (await filesWith(world.home("desk"), "-secret.example.org")).length === 0, "no file");
-    const historyWithoutForgets = async (daemon: TestDaemon) =>
-      (await historyOf(daemon, "shop")).filter(({ source }) => source !== "forget");
-    expect(await historyWithoutForgets(desk)).toEqual(await historyWithoutForgets(laptop));
+    expect(await changesOf(desk)).toEqual(await changesOf(laptop));
     expect((await historyOf(desk, "shop")).filter(({ source }) => source === "forget")).toHaveLength(1);
-    expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({
-      timeout: 3,
-      domain: "open.example.org",
-    });
+    const { svc } = JSON.parse(await desk.readRepository("shop")).config;
+    expect(svc).toEqual({ timeout: 3, domain: "open.example.org" });
   });
 
-  test("is finished by another machine if earlier messages could not be removed", async () => {
-    const permissions = refusedPurges();
-    await using world = await makeSharedWorld({}, permissions.arguments);
-    await using desk = await world.start("desk");
-    {
+  test.each(["another machine", "the machine itself after a restart"])(
+    "is finished by %s if earlier messages could not be removed",
+    async who => {
+      const permissions = refusedPurges();
+      await using world = await makeSharedWorld({}, permissions.arguments);
+      await using others = new AsyncDisposableStack();
+      if (who === "another machine") others.use(await world.start("desk"));
+      {
+        await using laptop = await world.start("laptop");
+        const errors = await forgetSecret(laptop);
+        expect(errors).toMatchObject([{ code: 1108, message: expect.stringContaining("shared log still has them") }]);
+        await set(laptop, "shop", 4);
+      }
+      expect(await messagesOf(world)).toContain("secret.example.org");
+      await world.server.kill();
+      permissions.allow();
+      await world.server.start();
+      if (who === "another machine") await secretIsRemoved(world);
       await using laptop = await world.start("laptop");
-      const errors = await forgetSecret(laptop);
-      expect(errors).toMatchObject([{ code: 1108, message: expect.stringContaining("shared log still has them") }]);
-    }
-    expect((await messagesOf(world)).texts.join()).toContain("secret.example.org");
-    await world.server.kill();
-    permissions.allow();
-    await world.server.start();
-    await secretIsRemoved(world);
-    await set(desk, "shop", 5);
-    await using laptop = await world.start("laptop");
-    await sees(laptop, "shop", 5);
-  });
-
-  test("is finished by the machine itself after a restart, if it is alone", async () => {
-    const permissions = refusedPurges();
-    await using world = await makeSharedWorld({}, permissions.arguments);
-    {
-      await using laptop = await world.start("laptop");
-      await forgetSecret(laptop);
-      await set(laptop, "shop", 4);
-    }
-    await world.server.kill();
-    permissions.allow();
-    await world.server.start();
-    await using laptop = await world.start("laptop");
-    await secretIsRemoved(world);
-    expect(await timeoutOf(laptop, "shop")).toBe(4);
-  });
+      await secretIsRemoved(world);
+      expect(await timeoutOf(laptop, "shop")).toBe(4);
+    },
+  );
 
   test("is taken over by another machine if the one that requested it died, and an unfinished snapshot is ignored", async () => {
     await using world = await makeSharedWorld();
@@ -426,10 +403,7 @@ describeWithNats("forgetting in a shared log", () => {
       await append({ ...forgetting, scope: "svc", field: "domain" });
       await log.close();
     }
-    await until(
-      async () => !(await messagesOf(world)).texts.join().includes("secret.example.org"),
-      "the value to be removed",
-    );
+    await secretIsRemoved(world);
     await using desk = await world.start("desk");
     const history = await historyOf(desk, "shop");
     expect(history).toEqual(await historyOf(laptop, "shop"));

@@ -13,17 +13,28 @@ import { describeWithNats, startNatsServer } from "../../../helpers/nats-server.
 import { openStreamLog } from "../../../helpers/stream-log.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
+/** A server and a folder, and logs that are closed at the end. */
 async function makePlace() {
   const stack = new AsyncDisposableStack();
   const server = stack.use(await startNatsServer());
   const folder = stack.use(await temporaryFolder());
+  const openAt = async (name: string, prepare = async () => {}, { url }: { readonly url: string } = server) => {
+    const opened = await openStreamLog({ url }, join(folder.path, name), { prepare, clock: server.clock });
+    stack.defer(() => opened.log.close());
+    return opened;
+  };
   return {
     server,
-    folder: folder.path,
-    open: () => openStreamLog(server, folder.path),
+    open: () => openAt("own"),
     /** Opens it like another machine. */
-    openOther: (prepare?: () => Promise<void>) =>
-      openStreamLog(server, join(folder.path, "other"), prepare === undefined ? {} : { prepare }),
+    openOther: (prepare?: () => Promise<void>) => openAt("other", prepare),
+    openAt,
+    /** The stream, as an administrator sees it. */
+    administer: async () => {
+      const connection = await connect({ servers: server.url });
+      stack.defer(() => connection.close());
+      return { connection, streams: (await jetstreamManager(connection)).streams };
+    },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -98,15 +109,12 @@ describeWithNats("a log on a stream", () => {
     await other.append(4);
     expect(other.committed).toEqual([[4, 4]]);
     await until(() => one.found.length === 1, "the fourth");
-    for (const { log } of [one, other]) await log.close();
   });
 
   test("reports a conflict immediately, because the entry that came first may be waiting for that", async () => {
     await using place = await makePlace();
     let outcome: Promise<unknown> = Promise.resolve();
-    const one = await openStreamLog(place.server, join(place.folder, "one"), {
-      prepare: async () => void (await outcome),
-    });
+    const one = await place.openAt("one", async () => void (await outcome));
     const other = await place.openOther();
     const outcomes: unknown[] = [];
     await until(async () => {
@@ -118,7 +126,6 @@ describeWithNats("a log on a stream", () => {
       return outcomes.filter(error => error instanceof ConflictError).length === 10;
     }, "ten conflicts");
     expect(outcomes.filter(error => error !== undefined && !(error instanceof ConflictError))).toEqual([]);
-    for (const { log } of [one, other]) await log.close();
   });
 
   test("rejects a change decided before others changed the same repository, and reports when to decide again", async () => {
@@ -138,7 +145,6 @@ describeWithNats("a log on a stream", () => {
     expect(other.found).toEqual([1]);
     await other.append(2);
     expect(other.committed).toEqual([[2, 2]]);
-    for (const { log } of [one, other]) await log.close();
   });
 
   test("appends an entry again by itself if the others touched only other repositories", async () => {
@@ -153,7 +159,6 @@ describeWithNats("a log on a stream", () => {
     await Promise.all([removals(one, "a"), removals(other, "b")]);
     await until(() => one.log.newest === 200 && other.log.newest === 200, "all of both");
     expect([one.found.length, other.found.length]).toEqual([100, 100]);
-    for (const { log } of [one, other]) await log.close();
   });
 
   test("continues after its server was killed, with each waiting entry once", async () => {
@@ -175,7 +180,6 @@ describeWithNats("a log on a stream", () => {
     await one.log.close();
     const again = await place.openOther();
     expect(again.found).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
-    await again.log.close();
   });
 
   test("rejects an entry that cannot be appended after a timeout, and further ones immediately; none of them turns up later", async () => {
@@ -195,7 +199,6 @@ describeWithNats("a log on a stream", () => {
       [1, 1],
       [2, 4],
     ]);
-    await one.log.close();
   });
 
   test("reports an unknown outcome when a server never answers; an entry that was stored anyway is received later", async () => {
@@ -215,14 +218,12 @@ describeWithNats("a log on a stream", () => {
     });
     const other = await place.openOther();
     expect(known(one)).toEqual(other.found);
-    for (const { log } of [one, other]) await log.close();
   });
 
   test("recognizes a message by its id when its answer was lost with the connection", async () => {
     await using place = await makePlace();
     await using line = await openLine(place.server.port);
-    await using folder = await temporaryFolder();
-    const one = await openStreamLog({ url: `nats://127.0.0.1:${line.port}` }, folder.path);
+    const one = await place.openAt("one", undefined, { url: `nats://127.0.0.1:${line.port}` });
     await one.append(1);
     line.mute();
     const appended = one.append(2);
@@ -237,7 +238,6 @@ describeWithNats("a log on a stream", () => {
     await one.append(3);
     await until(() => other.found.length === 3, "the third");
     expect([other.found, one.found]).toEqual([[1, 2, 3], []]);
-    for (const { log } of [one, other]) await log.close();
   });
 
   test("detects by the stream's missing heartbeats that a server which still answers pings sends nothing else", async () => {
@@ -270,7 +270,6 @@ describeWithNats("a log on a stream", () => {
     await place.server.start();
     await until(() => again.found.length === 1, "the missed entry");
     expect(again.found).toEqual([2]);
-    for (const { log } of [again, other]) await log.close();
   });
 
   test("does not continue with a stream that lost acknowledged entries", async () => {
@@ -288,10 +287,9 @@ describeWithNats("a log on a stream", () => {
     await until(() => again.log.problem?.includes("created again") === true, "the difference");
     await expect(again.append(10)).rejects.toThrow("created again");
     expect(again.found).toEqual([]);
-    for (const { log } of [again, other]) await log.close();
   });
 
-  test.each([0, 1, 2])(
+  test.each([0, 2])(
     "does not continue with an older copy of the stream to which others added %i messages",
     async more => {
       await using place = await makePlace();
@@ -309,8 +307,7 @@ describeWithNats("a log on a stream", () => {
       await cp(copy, data, { recursive: true });
       await place.server.start();
       await until(() => one.log.problem?.includes("lost changes") === true, "the difference");
-      await using folder = await temporaryFolder();
-      const third = await openStreamLog(place.server, folder.path);
+      const third = await place.openAt("third");
       expect(third.found).toEqual([1]);
       for (let timeout = 7; timeout < 7 + more; timeout++) await third.append(timeout);
       await expect(one.append(10)).rejects.toThrow("lost changes");
@@ -319,42 +316,36 @@ describeWithNats("a log on a stream", () => {
       const again = await place.open();
       await until(() => again.log.problem?.includes("lost changes") === true, "the difference after a start");
       expect(again.found).toEqual([]);
-      for (const { log } of [again, third]) await log.close();
     },
   );
 
   test("rejects an entry that a full stream has no room for, reports why, and continues once there is room", async () => {
     await using place = await makePlace();
-    const connection = await connect({ servers: place.server.url });
-    const { streams } = await jetstreamManager(connection);
+    const { streams } = await place.administer();
     const config = { name: "test", subjects: ["repoconf.test"], max_bytes: 2_000, discard: DiscardPolicy.New };
     await streams.add(config);
-    const { log, append, committed } = await place.open();
+    const { append, committed } = await place.open();
     let refused: unknown;
     for (let timeout = 1; refused === undefined && timeout < 100; timeout++)
       refused = await append(timeout).catch((error: unknown) => error);
     expect(refused).toMatchObject({ name: "AppendError", isOutcomeUnknown: false });
     expect(String(refused)).toContain("maximum bytes exceeded");
     await streams.update("test", { max_bytes: 100_000 });
-    await connection.close();
-    const count = committed.length;
+    const next = committed.length + 1;
     await append(99);
-    expect(committed.at(-1)).toEqual([count + 1, 99]);
-    await log.close();
+    expect(committed.at(-1)).toEqual([next, 99]);
   });
 
   test("reports a missing stream, and does not create another one in its place", async () => {
     await using place = await makePlace();
     const { log, append } = await place.open();
     await append(1);
-    const connection = await connect({ servers: place.server.url });
-    const { streams } = await jetstreamManager(connection);
+    const { streams } = await place.administer();
     await streams.delete("test");
     await until(() => log.problem?.includes("stream not found") === true, "the problem");
+    place.server.clock.isHurried = true;
     await expect(append(2)).rejects.toThrow("cannot reach");
     await expect(streams.info("test")).rejects.toThrow("not found");
-    await connection.close();
-    await log.close();
   });
 
   test.each([
@@ -374,14 +365,11 @@ describeWithNats("a log on a stream", () => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
-    const connection = await connect({ servers: place.server.url });
-    const { streams } = await jetstreamManager(connection);
+    const { connection, streams } = await place.administer();
     const id = (await streams.getMessage("test", { seq: 1 }))?.header.get("Nats-Msg-Id") ?? "";
     expect(id).not.toBe("");
     await connection.request("repoconf.test", JSON.stringify(content).replace(previous, id));
-    await connection.close();
     await until(() => one.log.problem?.includes("does not follow") === true, "the difference");
-    await one.log.close();
   });
 
   test("rejects an entry that is too large for a message, and accepts the next one", async () => {
@@ -392,6 +380,5 @@ describeWithNats("a log on a stream", () => {
     await expect(refused).rejects.toThrow("max_payload");
     await append(1);
     expect(committed).toEqual([[1, 1]]);
-    await log.close();
   });
 });

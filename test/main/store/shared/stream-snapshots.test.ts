@@ -19,9 +19,9 @@ const snapshot: LogEntry = { kind: "snapshot", time };
 const whole = { begins: true, isWhole: true };
 
 /** What a follower receives, as text, of entries with the numbers 11, 12 and so on. */
-function followed(entries: readonly LogEntry[], skipsTo?: number): string[] {
+function followed(entries: readonly LogEntry[], skipsTo: number): string[] {
   const snapshots = new StreamSnapshots(new TestClock());
-  if (skipsTo !== undefined) snapshots.skipTo(skipsTo);
+  snapshots.skipTo(skipsTo);
   return entries.flatMap((entry, index) => {
     const number = 11 + index;
     snapshots.track({ number, entry }, number);
@@ -36,11 +36,6 @@ function followed(entries: readonly LogEntry[], skipsTo?: number): string[] {
     });
   });
 }
-
-test("a follower that has seen everything skips a snapshot", () => {
-  const entries = [snapshot, part(11, "shop", [commit("shop", 1)], true, true), commit("shop", 2)];
-  expect(followed([...entries, { kind: "end", snapshot: 11 }])).toEqual(["13 commit shop 2/1"]);
-});
 
 test("a follower that missed earlier entries takes each repository as a whole, and skips commits to it until then", () => {
   const entries: LogEntry[] = [
@@ -76,23 +71,4 @@ test("an unfinished part is not combined with later parts, whether of the same s
     { kind: "end", snapshot: 11 },
   ];
   expect(followed(entries, 11)).toEqual(["17 kept shop 4/1 shop 5/1", "remaining shop"]);
-});
-
-test("a start learns the remaining work again: to write a snapshot after a forget, to finish one, to purge what precedes it", () => {
-  const snapshots = new StreamSnapshots(new TestClock());
-  const track = (number: number, entry: LogEntry) => snapshots.track({ number, entry }, 100 + number);
-  const state = () => [snapshots.replayFrom, snapshots.purgeTo];
-  expect(state()).toEqual([undefined, undefined]);
-  const forgetting = { kind: "forget", time, actor: { kind: "file" }, repo: "shop", revision: 1 } as const;
-  track(5, { ...forgetting, scope: "svc", field: "timeout" });
-  expect(state()).toEqual([5, undefined]);
-  track(7, snapshot);
-  track(9, { kind: "end", snapshot: 7 });
-  expect(state()).toEqual([7, 107]);
-  snapshots.purged(107);
-  expect(state()).toEqual([undefined, undefined]);
-  track(12, snapshot);
-  expect(state()).toEqual([12, undefined]);
-  track(13, { kind: "end", snapshot: 4 });
-  expect(state()).toEqual([12, undefined]);
 });
