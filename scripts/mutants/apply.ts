@@ -5,7 +5,7 @@ import { editsOf, type Mutant } from "../../test/mutants/mutant.ts";
 /** The mutated texts of the files that a mutant changes. Throws Error if an edit does not apply. */
 export async function mutate(root: string, mutant: Mutant): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  for (const { file, find, replace } of editsOf(mutant)) {
+  for (const { file, find, replace = "" } of editsOf(mutant)) {
     if (!/^((main|renderer|shared|scripts|\.github)\/|electron-builder\.yml$)/.test(file))
       throw new Error(`${file} is not part of the product`);
     const text = texts.get(file) ?? (await readFile(join(root, file), "utf8").catch(() => undefined));

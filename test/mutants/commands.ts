@@ -1,121 +1,113 @@
-import type { Mutant } from "./mutant.ts";
-
-const valuePlaces = { promise: "commands", test: "test/e2e/value-places.test.ts" };
-const cliBatches = {
-  promise: "commands",
-  test: "test/e2e/cli-batches.test.ts",
-  file: "main/cli/change/change-values.ts",
-};
-const check = { promise: "offline", test: "test/e2e/check.test.ts" };
+import { killedBy } from "./mutant.ts";
 
 /** Ways for a command to change or print something else than was asked. */
-export const mutants: readonly Mutant[] = [
-  {
-    promise: "commands",
-    removed: "the confirmation before edit replaces someone else's change",
-    file: "main/cli/change/edited-text.ts",
-    find: "const how = { flush: true, revision, ",
-    replace: "const how = { flush: true, revision: revision < 0 ? 0 : null, ",
-    test: "test/e2e/edit.test.ts",
-    name: "never overwrites a change made in the meantime",
-  },
-  {
-    ...valuePlaces,
-    removed: "applying --add to the current value (it replaces the list)",
-    file: "main/cli/commands/set.ts",
-    find: "else edits.push({ ...place, op, value });",
-    replace: `else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });`,
-    name: "many commands at once all take effect",
-  },
-  {
-    ...valuePlaces,
-    removed: "limiting set --where to what the query finds",
-    file: "main/cli/change/change-values.ts",
-    find: ".filter(({ id }) => found.has(id));",
-    replace: ";",
-    name: "can be named or found by a query",
-  },
-  {
-    ...cliBatches,
-    removed: "asking before several repositories are changed",
-    find: "if (preview.count > 1)",
-    replace: "if (preview.count > 1_000)",
-    name: "without a terminal shows what would change, masked, and is refused without --yes",
-  },
-  {
-    ...cliBatches,
-    removed: "changing only the revisions that the question showed",
-    find: "    ({ revisions } = preview);\n",
-    replace: "",
-    name: "overwrites nothing that was changed while the question was open",
-  },
-  {
-    promise: "commands",
-    removed: "leaving out changes that are made while history/search is paged through",
-    file: "main/store/history/merged-history.ts",
-    find: "while (comparePlaces(source.place, after) <= 0)",
-    replace: "while (comparePlaces(source.place, after) === 0)",
-    test: "test/main/daemon/history-search.test.ts",
-    name: "neither repeats entries nor inserts newer ones",
-  },
-  {
-    promise: "commands",
-    removed: "leaving fields that were changed since out of the undo of a batch",
-    file: "shared/client/undo-batch.ts",
-    find: "if (isThere && !forgotten) fields.push(path);",
-    replace: "if (!forgotten) fields.push(path);",
-    test: "test/main/daemon/batches.test.ts",
-    name: "is undone where its values are unchanged",
-  },
-  {
-    promise: "disclosure",
-    removed: "the one function that every printed line passes through",
-    file: "main/cli/output/terminal.ts",
-    find: "visible(text).replaceAll(ownEscape",
-    replace: "text.replaceAll(ownEscape",
-    test: "test/e2e/hostile-text.test.ts",
-    name: "folders that a scan found, before it asks",
-  },
-  {
-    promise: "disclosure",
-    removed: "the masking of values without a schema, on the command line",
-    file: "main/cli/connect/fields.ts",
-    find: "return schema === undefined || masksAnything(schema);",
-    replace: "return schema !== undefined && masksAnything(schema);",
-    test: "test/e2e/masked-values.test.ts",
-    name: "a masked value stays masked when its schema is",
-  },
-  {
-    ...check,
-    removed: "checking without writing (a check creates a folder)",
-    file: "main/check/check-file.ts",
-    find: "  const own = await problemsOfFile(file, scopes);",
-    replace: `  const own = await problemsOfFile(file, scopes);\n  await (await import("node:fs/promises")).mkdir(file.path + ".lock");`,
-    name: "no home, no daemon, no write",
-  },
-  {
-    ...check,
-    removed: "the refusal of a command that nobody has trusted",
-    file: "main/check/read-values.ts",
-    find: "isTrusted: () => trustsCommands",
-    replace: "isTrusted: () => true",
-    name: "unless the work tree's commands are trusted",
-  },
-  {
-    ...check,
-    removed: "the refusal of a symbolic link as the folder of schemas",
-    file: "main/check/work-tree-scopes.ts",
-    find: "() => lstat(one)",
-    replace: `async () => (await import("node:fs/promises")).stat(one)`,
-    name: "follows no symbolic link, neither the file",
-  },
-  {
-    promise: "shipping",
-    removed: "building beside dist/",
-    file: "scripts/build.ts",
-    find: "await make(made);",
-    replace: "await make(dist);",
-    test: "test/packing/build.test.ts",
-    name: "leaves all of the build before",
-  },
+export const mutants = [
+  ...killedBy("commands", "test/e2e/edit.test.ts", [
+    {
+      removed: "the confirmation before edit replaces someone else's change",
+      file: "main/cli/change/edited-text.ts",
+      find: "const how = { flush: true, revision, ",
+      replace: "const how = { flush: true, revision: revision < 0 ? 0 : null, ",
+      name: "never overwrites a change made in the meantime",
+    },
+  ]),
+  ...killedBy("commands", "test/e2e/value-places.test.ts", [
+    {
+      removed: "applying --add to the current value (it replaces the list)",
+      file: "main/cli/commands/set.ts",
+      find: "else edits.push({ ...place, op, value });",
+      replace: `else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });`,
+      name: "many commands at once all take effect",
+    },
+    {
+      removed: "limiting set --where to what the query finds",
+      file: "main/cli/change/change-values.ts",
+      find: ".filter(({ id }) => found.has(id));",
+      replace: ";",
+      name: "can be named or found by a query",
+    },
+  ]),
+  ...killedBy("commands", "test/e2e/cli-batches.test.ts", [
+    {
+      removed: "asking before several repositories are changed",
+      find: "if (preview.count > 1)",
+      replace: "if (preview.count > 1_000)",
+      name: "without a terminal shows what would change, masked, and is refused without --yes",
+      file: "main/cli/change/change-values.ts",
+    },
+    {
+      removed: "changing only the revisions that the question showed",
+      find: "    ({ revisions } = preview);\n",
+      name: "overwrites nothing that was changed while the question was open",
+      file: "main/cli/change/change-values.ts",
+    },
+  ]),
+  ...killedBy("commands", "test/main/daemon/history-search.test.ts", [
+    {
+      removed: "leaving out changes that are made while history/search is paged through",
+      file: "main/store/history/merged-history.ts",
+      find: "while (comparePlaces(source.place, after) <= 0)",
+      replace: "while (comparePlaces(source.place, after) === 0)",
+      name: "neither repeats entries nor inserts newer ones",
+    },
+  ]),
+  ...killedBy("commands", "test/main/daemon/batches.test.ts", [
+    {
+      removed: "leaving fields that were changed since out of the undo of a batch",
+      file: "shared/client/undo-batch.ts",
+      find: "if (isThere && !forgotten) fields.push(path);",
+      replace: "if (!forgotten) fields.push(path);",
+      name: "is undone where its values are unchanged",
+    },
+  ]),
+  ...killedBy("disclosure", "test/e2e/hostile-text.test.ts", [
+    {
+      removed: "the one function that every printed line passes through",
+      file: "main/cli/output/terminal.ts",
+      find: "visible(text).replaceAll(ownEscape",
+      replace: "text.replaceAll(ownEscape",
+      name: "folders that a scan found, before it asks",
+    },
+  ]),
+  ...killedBy("disclosure", "test/e2e/masked-values.test.ts", [
+    {
+      removed: "the masking of values without a schema, on the command line",
+      file: "main/cli/connect/fields.ts",
+      find: "return schema === undefined || masksAnything(schema);",
+      replace: "return schema !== undefined && masksAnything(schema);",
+      name: "a masked value stays masked when its schema is",
+    },
+  ]),
+  ...killedBy("offline", "test/e2e/check.test.ts", [
+    {
+      removed: "checking without writing (a check creates a folder)",
+      file: "main/check/check-file.ts",
+      find: "  const own = await problemsOfFile(file, scopes);",
+      replace: `  const own = await problemsOfFile(file, scopes);\n  await (await import("node:fs/promises")).mkdir(file.path + ".lock");`,
+      name: "no home, no daemon, no write",
+    },
+    {
+      removed: "the refusal of a command that nobody has trusted",
+      file: "main/check/read-values.ts",
+      find: "isTrusted: () => trustsCommands",
+      replace: "isTrusted: () => true",
+      name: "unless the work tree's commands are trusted",
+    },
+    {
+      removed: "the refusal of a symbolic link as the folder of schemas",
+      file: "main/check/work-tree-scopes.ts",
+      find: "() => lstat(one)",
+      replace: `async () => (await import("node:fs/promises")).stat(one)`,
+      name: "follows no symbolic link, neither the file",
+    },
+  ]),
+  ...killedBy("shipping", "test/packing/build.test.ts", [
+    {
+      removed: "building beside dist/",
+      file: "scripts/build.ts",
+      find: "await make(made);",
+      replace: "await make(dist);",
+      name: "leaves all of the build before",
+    },
+  ]),
 ];

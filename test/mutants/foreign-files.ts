@@ -1,57 +1,52 @@
-import type { Mutant } from "./mutant.ts";
-
-const foreignFile = {
-  promise: "S18",
-  test: "test/main/files/foreign-file.test.ts",
-  file: "main/files/foreign-file.ts",
-};
+import { killedBy } from "./mutant.ts";
 
 /** Ways to be harmed by files and disks of others: S18. */
-export const mutants: readonly Mutant[] = [
-  {
-    ...foreignFile,
-    removed: "the check that an opened file is a regular one",
-    find: "  const stats = fstatSync(handle.fd);\n  assertRegular(stats);",
-    replace: "  const stats = fstatSync(handle.fd);",
-    name: "is refused",
-  },
-  {
-    ...foreignFile,
-    removed: "the refusal of links",
-    find: "followsLinks ? readFlags & ~noFollow : readFlags",
-    replace: "readFlags & ~noFollow",
-    name: "is refused",
-  },
-  {
-    ...foreignFile,
-    removed: "the limit while a file is read that is larger than it says",
-    find: "    if (total > maximumBytes)",
-    replace: "    if (total > 1_000_000 * maximumBytes)",
-    name: "of a file that reports no size",
-  },
-  {
-    ...foreignFile,
-    removed: "the check before a device is opened",
-    find: "    if (followsLinks) assertRegular(await stat(path));\n",
-    replace: "    if (followsLinks) await stat(path);\n",
-    name: "a device is not opened",
-  },
-  {
-    promise: "S18",
-    removed: "refusing calls to a disk that does not answer",
-    file: "main/files/foreign-disks.ts",
-    find: "    if (disk.isHung) throw unreachable([name]);\n",
-    replace: "",
-    test: "test/main/files/foreign-disks.test.ts",
-    name: "the disk is not asked again until the call returns",
-  },
-  {
-    promise: "S18",
-    removed: "the bash hook's refusal of links",
-    file: "main/cli/environment/hook-scripts.ts",
-    find: "    if [[ ! -L $1 && -f $1 && -r $1 ]]; then\n      IFS=$'\\\\n'",
-    replace: "    if [[ -f $1 && -r $1 ]]; then\n      IFS=$'\\\\n'",
-    test: "test/e2e/hook.test.ts",
-    name: "whatever is put in place of the file",
-  },
+export const mutants = [
+  ...killedBy("S18", "test/main/files/foreign-file.test.ts", [
+    {
+      removed: "the check that an opened file is a regular one",
+      find: "  const stats = fstatSync(handle.fd);\n  assertRegular(stats);",
+      replace: "  const stats = fstatSync(handle.fd);",
+      name: "is refused",
+      file: "main/files/foreign-file.ts",
+    },
+    {
+      removed: "the refusal of links",
+      find: "followsLinks ? readFlags & ~noFollow : readFlags",
+      replace: "readFlags & ~noFollow",
+      name: "is refused",
+      file: "main/files/foreign-file.ts",
+    },
+    {
+      removed: "the limit while a file is read that is larger than it says",
+      find: "    if (total > maximumBytes)",
+      replace: "    if (total > 1_000_000 * maximumBytes)",
+      name: "of a file that reports no size",
+      file: "main/files/foreign-file.ts",
+    },
+    {
+      removed: "the check before a device is opened",
+      find: "    if (followsLinks) assertRegular(await stat(path));\n",
+      replace: "    if (followsLinks) await stat(path);\n",
+      name: "a device is not opened",
+      file: "main/files/foreign-file.ts",
+    },
+  ]),
+  ...killedBy("S18", "test/main/files/foreign-disks.test.ts", [
+    {
+      removed: "refusing calls to a disk that does not answer",
+      file: "main/files/foreign-disks.ts",
+      find: "    if (disk.isHung) throw unreachable([name]);\n",
+      name: "the disk is not asked again until the call returns",
+    },
+  ]),
+  ...killedBy("S18", "test/e2e/hook.test.ts", [
+    {
+      removed: "the bash hook's refusal of links",
+      file: "main/cli/environment/hook-scripts.ts",
+      find: "    if [[ ! -L $1 && -f $1 && -r $1 ]]; then\n      IFS=$'\\\\n'",
+      replace: "    if [[ -f $1 && -r $1 ]]; then\n      IFS=$'\\\\n'",
+      name: "whatever is put in place of the file",
+    },
+  ]),
 ];

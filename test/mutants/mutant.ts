@@ -4,7 +4,8 @@ export interface Edit {
   readonly file: string;
   /** Exact source text that occurs once in the file. */
   readonly find: string;
-  readonly replace: string;
+  /** If left out, the text is removed. */
+  readonly replace?: string;
 }
 
 interface MutantDescription {
@@ -23,4 +24,13 @@ export type Mutant = MutantDescription & (Edit | { readonly edits: readonly Edit
 
 export function editsOf(mutant: Mutant): readonly Edit[] {
   return "edits" in mutant ? mutant.edits : [mutant];
+}
+
+/** Mutants that break one promise, which tests of one file have to detect. */
+export function killedBy(
+  promise: string,
+  test: string,
+  mutants: readonly (Omit<MutantDescription, "promise" | "test"> & (Edit | { readonly edits: readonly Edit[] }))[],
+): readonly Mutant[] {
+  return mutants.map(mutant => ({ ...mutant, promise, test }));
 }

@@ -1,199 +1,178 @@
-import type { Mutant } from "./mutant.ts";
-
-const powerLoss = { promise: "R3", test: "test/promises/r3-power-loss.test.ts" };
-const brokenFiles = { promise: "R5", test: "test/promises/r5-broken-files.test.ts" };
+import { killedBy } from "./mutant.ts";
 
 /** Ways to lose or damage a value that was acknowledged or that a person saved: R1 to R6. */
-export const mutants: readonly Mutant[] = [
-  {
-    promise: "R1",
-    removed: "the sync of the log before anyone is told",
-    file: "main/store/log/file-log.ts",
-    find: "      await writeAll(segment.handle, bytes, segment.bytes);\n      await segment.handle.datasync();",
-    replace: "      await writeAll(segment.handle, bytes, segment.bytes);",
-    test: "test/promises/r17-atomic.test.ts",
-    name: "after a power loss at each step",
-  },
-  {
-    promise: "R1",
-    removed: "writing the log before the file",
-    file: "main/store/repository/repository-changes.ts",
-    find: "        await this.#served.context.log.append({\n          entries,",
-    replace:
-      "        prepared.commit([1]);\n        await this.#follower.follow();\n        await this.#served.context.log.append({\n          entries,",
-    test: "test/main/store/failing-disk.test.ts",
-  },
-  {
-    promise: "R1",
-    removed: "keeping log entries that a history does not have yet",
-    file: "main/store/log/kept-entries.ts",
-    find: "else through = Math.min(through, keptFrom - 1);",
-    replace: "else this.repositories.delete(repository);",
-    test: "test/main/store/failing-disk.test.ts",
-    name: "a commit that one history could not store",
-  },
-  {
-    promise: "R1",
-    removed: "ignoring log entries that a failed write left behind",
-    file: "main/store/log/recover.ts",
-    find: "|| frame.number > limit) continue;",
-    replace: ") continue;",
-    test: "test/main/store/log/file-log.test.ts",
-    name: "accepts or rejects an entry",
-  },
-  {
-    promise: "R1",
-    removed: "telling an older text of our own from a hand edit while the log has newer revisions",
-    file: "main/store/mirror/recovery.ts",
-    find: "      if (record.textHash === hash) return record;\n",
-    replace: "",
-    test: "test/main/store/recovery.test.ts",
-  },
-  {
-    promise: "R1",
-    removed: "keeping log entries of repositories that startup has not reached yet",
-    file: "main/store/mirror/missed-entries.ts",
-    find: "  for (const repository of touched) kept.repositories.add(repository);\n",
-    replace: "",
-    test: "test/main/store/recovery.test.ts",
-    name: "a start discards nothing",
-  },
-  {
-    promise: "R1",
-    removed: "using a hand edit that only the log contains on startup",
-    file: "main/store/mirror/recovery.ts",
-    find: "isEdited ? handEdited : (earlier?.fileRevision ?? newestFileRevision)",
-    replace: "earlier?.fileRevision ?? newestFileRevision",
-    test: "test/main/store/recovery.test.ts",
-  },
-  {
-    promise: "R2",
-    removed: "applying the fields of a set as one change",
-    file: "main/daemon/config/config-changes.ts",
-    find: "      const applied = await repository.change(this.#changeRequest(caller, request));\n",
-    replace:
-      "      for (const one of request.values)\n        await repository.change(this.#changeRequest(caller, { ...request, values: new Map([one]) }));\n      const applied = await repository.change(this.#changeRequest(caller, request));\n",
-    test: "test/promises/r2-together.test.ts",
-  },
-  {
-    ...powerLoss,
-    removed: "waiting for the journal before the file is replaced",
-    file: "main/files/durable-text-file.ts",
-    find: "        await before.record?.(stamp);\n",
-    replace: "        void before.record?.(stamp);\n",
-  },
-  {
-    ...powerLoss,
-    removed: "the sync of the folder after the rename",
-    file: "main/files/durable-text-file.ts",
-    find: "      await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);\n    } catch",
-    replace: "    } catch",
-  },
-  {
-    ...powerLoss,
-    removed: "the sync after appending to a journal",
-    file: "main/store/history/journal.ts",
-    find: "if (isDurable) await handle.datasync();",
-    replace: "",
-  },
-  {
-    ...powerLoss,
-    removed: "the sync of a new segment",
-    file: "main/store/history/journal.ts",
-    find: "writeAll(handle, content, 0);\n        await handle.datasync();",
-    replace: "writeAll(handle, content, 0);",
-  },
-  {
-    ...powerLoss,
-    removed: "the sync of a new segment's folder",
-    file: "main/store/history/journal.ts",
-    find: "      await syncFolder(folder, fileSystem, clock);\n",
-    replace: "",
-  },
-  {
-    ...powerLoss,
-    removed: "writing the history before the file",
-    file: "main/store/mirror/mirror.ts",
-    find: "      await this.#appendTail(false, moment, textRecord);",
-    replace: "      void this.#appendTail(false, moment, textRecord);",
-  },
-  {
-    ...powerLoss,
-    removed: "the sync of the file",
-    file: "main/files/durable-text-file.ts",
-    find: "        written();\n        await handle.sync();\n        const { size",
-    replace: "        written();\n        const { size",
-  },
-  {
-    promise: "R4",
-    removed: "restoring the old text if syncing the folder fails",
-    file: "main/files/durable-text-file.ts",
-    find: "      await this.#putBack(text);\n",
-    replace: "",
-    test: "test/main/files/durable-text-file.test.ts",
-  },
-  {
-    promise: "R4",
-    removed: "continuing a short write",
-    file: "main/files/file-system.ts",
-    find: "at += bytesWritten;",
-    replace: "at = bytes.length;",
-    test: "test/promises/r4-failing-disk.test.ts",
-    name: "fewer bytes than it is given",
-  },
-  {
-    ...brokenFiles,
-    removed: "the last valid values of a file that is now broken",
-    file: "main/store/hand-edits/hand-edit-reader.ts",
-    find: "broken: content.problem }, [content.problem]",
-    replace: "stored: undefined, broken: content.problem }, [content.problem]",
-  },
-  {
-    ...brokenFiles,
-    removed: "treating a file that is not UTF-8 as broken",
-    file: "main/files/durable-text-file.ts",
-    find: `new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })`,
-    replace: `new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })`,
-  },
-  {
-    promise: "R6",
-    removed: "merging an edit that was based on a text before recent sets",
-    file: "main/store/mirror/mirror.ts",
-    find: "config: edited }, this.#recentWrites);",
-    replace: "config: edited }, []);",
-    test: "test/main/store/stale-edits.test.ts",
-  },
-  {
-    promise: "R6",
-    removed: "keeping the file that a write replaced",
-    file: "main/files/file-system.ts",
-    find: "    if (aside !== undefined) linkIfPossible(path, aside);\n",
-    replace: "",
-    test: "test/main/store/merging.test.ts",
-    name: "between the last check and the rename",
-  },
-  {
-    promise: "R6",
-    removed: "checking a work tree's file before its set is committed to the log",
-    file: "main/files/json-document.ts",
-    find: "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
-    replace: "",
-    test: "test/main/store/in-tree-writes.test.ts",
-  },
-  {
-    promise: "R6",
-    removed: "the queue of each repository (a write starts while another one runs)",
-    file: "main/store/repository/repository-queue.ts",
-    find: "          await this.#host.change(changes);",
-    replace: "          void this.#host.change(changes);",
-    test: "test/promises/r6-lost-updates.test.ts",
-  },
-  {
-    promise: "R6",
-    removed: "the check of the file right before the rename",
-    file: "main/files/json-document.ts",
-    find: "      assertUnchanged: () => this.#assertUntouched(),\n    });\n    this.#text = text;",
-    replace: "    });\n    this.#text = text;",
-    test: "test/promises/r6-edits-beside-a-write.test.ts",
-  },
+export const mutants = [
+  ...killedBy("R1", "test/promises/r17-atomic.test.ts", [
+    {
+      removed: "the sync of the log before anyone is told",
+      file: "main/store/log/file-log.ts",
+      find: "      await writeAll(segment.handle, bytes, segment.bytes);\n      await segment.handle.datasync();",
+      replace: "      await writeAll(segment.handle, bytes, segment.bytes);",
+      name: "after a power loss at each step",
+    },
+  ]),
+  ...killedBy("R1", "test/main/store/failing-disk.test.ts", [
+    {
+      removed: "writing the log before the file",
+      file: "main/store/repository/repository-changes.ts",
+      find: "        await this.#served.context.log.append({\n          entries,",
+      replace:
+        "        prepared.commit([1]);\n        await this.#follower.follow();\n        await this.#served.context.log.append({\n          entries,",
+    },
+    {
+      removed: "keeping log entries that a history does not have yet",
+      file: "main/store/log/kept-entries.ts",
+      find: "else through = Math.min(through, keptFrom - 1);",
+      replace: "else this.repositories.delete(repository);",
+      name: "a commit that one history could not store",
+    },
+  ]),
+  ...killedBy("R1", "test/main/store/log/file-log.test.ts", [
+    {
+      removed: "ignoring log entries that a failed write left behind",
+      file: "main/store/log/recover.ts",
+      find: "|| frame.number > limit) continue;",
+      replace: ") continue;",
+      name: "accepts or rejects an entry",
+    },
+  ]),
+  ...killedBy("R1", "test/main/store/recovery.test.ts", [
+    {
+      removed: "telling an older text of our own from a hand edit while the log has newer revisions",
+      file: "main/store/mirror/recovery.ts",
+      find: "      if (record.textHash === hash) return record;\n",
+    },
+    {
+      removed: "keeping log entries of repositories that startup has not reached yet",
+      file: "main/store/mirror/missed-entries.ts",
+      find: "  for (const repository of touched) kept.repositories.add(repository);\n",
+      name: "a start discards nothing",
+    },
+    {
+      removed: "using a hand edit that only the log contains on startup",
+      file: "main/store/mirror/recovery.ts",
+      find: "isEdited ? handEdited : (earlier?.fileRevision ?? newestFileRevision)",
+      replace: "earlier?.fileRevision ?? newestFileRevision",
+    },
+  ]),
+  ...killedBy("R2", "test/promises/r2-together.test.ts", [
+    {
+      removed: "applying the fields of a set as one change",
+      file: "main/daemon/config/config-changes.ts",
+      find: "      const applied = await repository.change(this.#changeRequest(caller, request));\n",
+      replace:
+        "      for (const one of request.values)\n        await repository.change(this.#changeRequest(caller, { ...request, values: new Map([one]) }));\n      const applied = await repository.change(this.#changeRequest(caller, request));\n",
+    },
+  ]),
+  ...killedBy("R3", "test/promises/r3-power-loss.test.ts", [
+    {
+      removed: "waiting for the journal before the file is replaced",
+      file: "main/files/durable-text-file.ts",
+      find: "        await before.record?.(stamp);\n",
+      replace: "        void before.record?.(stamp);\n",
+    },
+    {
+      removed: "the sync of the folder after the rename",
+      file: "main/files/durable-text-file.ts",
+      find: "      await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);\n    } catch",
+      replace: "    } catch",
+    },
+    {
+      removed: "the sync after appending to a journal",
+      file: "main/store/history/journal.ts",
+      find: "if (isDurable) await handle.datasync();",
+    },
+    {
+      removed: "the sync of a new segment",
+      file: "main/store/history/journal.ts",
+      find: "writeAll(handle, content, 0);\n        await handle.datasync();",
+      replace: "writeAll(handle, content, 0);",
+    },
+    {
+      removed: "the sync of a new segment's folder",
+      file: "main/store/history/journal.ts",
+      find: "      await syncFolder(folder, fileSystem, clock);\n",
+    },
+    {
+      removed: "writing the history before the file",
+      file: "main/store/mirror/mirror.ts",
+      find: "      await this.#appendTail(false, moment, textRecord);",
+      replace: "      void this.#appendTail(false, moment, textRecord);",
+    },
+    {
+      removed: "the sync of the file",
+      file: "main/files/durable-text-file.ts",
+      find: "        written();\n        await handle.sync();\n        const { size",
+      replace: "        written();\n        const { size",
+    },
+  ]),
+  ...killedBy("R4", "test/main/files/durable-text-file.test.ts", [
+    {
+      removed: "restoring the old text if syncing the folder fails",
+      file: "main/files/durable-text-file.ts",
+      find: "      await this.#putBack(text);\n",
+    },
+  ]),
+  ...killedBy("R4", "test/promises/r4-failing-disk.test.ts", [
+    {
+      removed: "continuing a short write",
+      file: "main/files/file-system.ts",
+      find: "at += bytesWritten;",
+      replace: "at = bytes.length;",
+      name: "fewer bytes than it is given",
+    },
+  ]),
+  ...killedBy("R5", "test/promises/r5-broken-files.test.ts", [
+    {
+      removed: "the last valid values of a file that is now broken",
+      file: "main/store/hand-edits/hand-edit-reader.ts",
+      find: "broken: content.problem }, [content.problem]",
+      replace: "stored: undefined, broken: content.problem }, [content.problem]",
+    },
+    {
+      removed: "treating a file that is not UTF-8 as broken",
+      file: "main/files/durable-text-file.ts",
+      find: `new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })`,
+      replace: `new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })`,
+    },
+  ]),
+  ...killedBy("R6", "test/main/store/stale-edits.test.ts", [
+    {
+      removed: "merging an edit that was based on a text before recent sets",
+      file: "main/store/mirror/mirror.ts",
+      find: "config: edited }, this.#recentWrites);",
+      replace: "config: edited }, []);",
+    },
+  ]),
+  ...killedBy("R6", "test/main/store/merging.test.ts", [
+    {
+      removed: "keeping the file that a write replaced",
+      file: "main/files/file-system.ts",
+      find: "    if (aside !== undefined) linkIfPossible(path, aside);\n",
+      name: "between the last check and the rename",
+    },
+  ]),
+  ...killedBy("R6", "test/main/store/in-tree-writes.test.ts", [
+    {
+      removed: "checking a work tree's file before its set is committed to the log",
+      file: "main/files/json-document.ts",
+      find: "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
+    },
+  ]),
+  ...killedBy("R6", "test/promises/r6-lost-updates.test.ts", [
+    {
+      removed: "the queue of each repository (a write starts while another one runs)",
+      file: "main/store/repository/repository-queue.ts",
+      find: "          await this.#host.change(changes);",
+      replace: "          void this.#host.change(changes);",
+    },
+  ]),
+  ...killedBy("R6", "test/promises/r6-edits-beside-a-write.test.ts", [
+    {
+      removed: "the check of the file right before the rename",
+      file: "main/files/json-document.ts",
+      find: "      assertUnchanged: () => this.#assertUntouched(),\n    });\n    this.#text = text;",
+      replace: "    });\n    this.#text = text;",
+    },
+  ]),
 ];

@@ -1,124 +1,112 @@
-import type { Mutant } from "./mutant.ts";
-
-const absentWorkTree = { promise: "R19", test: "test/main/store/absent-work-tree.test.ts" };
-const workTreeFolder = { promise: "R19", test: "test/main/store/work-tree-folder.test.ts" };
-const olderTexts = {
-  promise: "R19",
-  test: "test/main/store/recovery.test.ts",
-  file: "main/store/mirror/recovery.ts",
-};
+import { killedBy } from "./mutant.ts";
 
 /** Starts that conclude from evidence that another story leaves too: R19. */
-export const mutants: readonly Mutant[] = [
-  {
-    promise: "R19",
-    removed: "comparing the stamp of the text that a write replaced",
-    file: "main/store/mirror/mirror.ts",
-    find: "return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);",
-    replace: "return record.replacedHash === this.textHash();",
-    test: "test/promises/r19-starts.test.ts",
-  },
-  {
-    ...absentWorkTree,
-    removed: "not creating a file in a work tree at a start",
-    file: "main/store/mirror/recovery.ts",
-    find: `(!isKnown || files.values.status.kind === "missing")`,
-    replace: "(!isKnown && content.config === undefined)",
-    name: "gets no file at the start",
-  },
-  {
-    ...absentWorkTree,
-    removed: "asking whether a folder without the file is the work tree (an empty mount point is one)",
-    file: "main/store/repository/work-tree-folder.ts",
-    find: "|| !(await this.#isKnown(after)))",
-    replace: ")",
-    name: "keeps its values",
-  },
-  {
-    ...absentWorkTree,
-    removed: "recording which folder the work tree is",
-    file: "main/store/repository/repository.ts",
-    find: "treeFolder === undefined ? {} : { folder: treeFolder }",
-    replace: "treeFolder === undefined ? {} : {}",
-    name: "whose file was deleted",
-  },
-  {
-    ...absentWorkTree,
-    removed: "believing a person who names the folder again",
-    file: "main/store/repository/text-operations.ts",
-    find: "else this.#served.files.chooseFolder();",
-    replace: "else this.#served.files.follow();",
-    name: "once a person has named the folder",
-  },
-  {
-    ...absentWorkTree,
-    removed: "not believing the mark of an enclosing work tree's git folder",
-    file: "main/git/work-tree.ts",
-    find: "  if (workTree?.folder !== resolve(folder)) return false;\n",
-    replace: "  if (workTree === undefined) return false;\n",
-    name: "whose place an empty folder takes before a start",
-  },
-  {
-    ...absentWorkTree,
-    removed: "comparing the inode of the folder while the daemon runs",
-    file: "main/store/repository/work-tree-folder.ts",
-    find: "return one?.device === other?.device && isSameInode(one, other);",
-    replace: "return one?.device === other?.device;",
-    name: "takes while the daemon runs",
-  },
-  {
-    ...workTreeFolder,
-    removed: "checking the folder before its file is read too",
-    file: "main/store/repository/work-tree-folder.ts",
-    find: "if (!isSame(before, after) || ",
-    replace: "if (",
-    name: "a folder without the file that is",
-  },
-  {
-    ...workTreeFolder,
-    removed: "checking the folder right before a file is created in it",
-    file: "main/files/json-document.ts",
-    find: "    if (this.text === null && !this.#mayCreate()) throw new ForeignEditError();\n",
-    replace: "",
-    name: "a set creates no file",
-  },
-  {
-    ...workTreeFolder,
-    removed: "comparing when a folder was created (another disk's outermost folder has the same inode)",
-    file: "main/store/repository/work-tree-folder.ts",
-    find: "|| one.created === other.created;",
-    replace: "|| one.created !== 0;",
-    name: "a folder without the file that is",
-  },
-  {
-    ...olderTexts,
-    removed: "knowing from the index that the last write was complete",
-    find: "const isIndexed = text !== undefined && ",
-    replace: "const isIndexed = text === null && ",
-    name: "put back after a clean stop",
-  },
-  {
-    ...olderTexts,
-    removed: "looking for earlier texts in restored backups only",
-    find: "const mayBeOlder = options.isCopy && ",
-    replace: "const mayBeOlder = ",
-    name: "somebody put back after a kill",
-  },
-  {
-    ...olderTexts,
-    removed: "looking for earlier texts in a restored backup",
-    find: "const mayBeOlder = options.isCopy && ",
-    replace: "const mayBeOlder = !options.isCopy && ",
-    name: "that the backup has",
-  },
-  {
-    promise: "R19",
-    removed: "waiting for the sync of the folder before a set in a work tree is acknowledged",
-    file: "main/store/mirror/mirror-follower.ts",
-    find: "while ((await this.follow()) === beingChanged",
-    replace:
-      "while ((await Promise.race([this.follow(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
-    test: "test/main/store/in-tree-writes.test.ts",
-    name: "the file durably before the reply",
-  },
+export const mutants = [
+  ...killedBy("R19", "test/promises/r19-starts.test.ts", [
+    {
+      removed: "comparing the stamp of the text that a write replaced",
+      file: "main/store/mirror/mirror.ts",
+      find: "return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);",
+      replace: "return record.replacedHash === this.textHash();",
+    },
+  ]),
+  ...killedBy("R19", "test/main/store/absent-work-tree.test.ts", [
+    {
+      removed: "not creating a file in a work tree at a start",
+      file: "main/store/mirror/recovery.ts",
+      find: `(!isKnown || files.values.status.kind === "missing")`,
+      replace: "(!isKnown && content.config === undefined)",
+      name: "gets no file at the start",
+    },
+    {
+      removed: "asking whether a folder without the file is the work tree (an empty mount point is one)",
+      file: "main/store/repository/work-tree-folder.ts",
+      find: "|| !(await this.#isKnown(after)))",
+      replace: ")",
+      name: "keeps its values",
+    },
+    {
+      removed: "recording which folder the work tree is",
+      file: "main/store/repository/repository.ts",
+      find: "treeFolder === undefined ? {} : { folder: treeFolder }",
+      replace: "treeFolder === undefined ? {} : {}",
+      name: "whose file was deleted",
+    },
+    {
+      removed: "believing a person who names the folder again",
+      file: "main/store/repository/text-operations.ts",
+      find: "else this.#served.files.chooseFolder();",
+      replace: "else this.#served.files.follow();",
+      name: "once a person has named the folder",
+    },
+    {
+      removed: "not believing the mark of an enclosing work tree's git folder",
+      file: "main/git/work-tree.ts",
+      find: "  if (workTree?.folder !== resolve(folder)) return false;\n",
+      replace: "  if (workTree === undefined) return false;\n",
+      name: "keeps its values",
+    },
+    {
+      removed: "comparing the inode of the folder while the daemon runs",
+      file: "main/store/repository/work-tree-folder.ts",
+      find: "return one?.device === other?.device && isSameInode(one, other);",
+      replace: "return one?.device === other?.device;",
+      name: "keeps its values",
+    },
+  ]),
+  ...killedBy("R19", "test/main/store/work-tree-folder.test.ts", [
+    {
+      removed: "checking the folder before its file is read too",
+      file: "main/store/repository/work-tree-folder.ts",
+      find: "if (!isSame(before, after) || ",
+      replace: "if (",
+      name: "a folder without the file that is",
+    },
+    {
+      removed: "checking the folder right before a file is created in it",
+      file: "main/files/json-document.ts",
+      find: "    if (this.text === null && !this.#mayCreate()) throw new ForeignEditError();\n",
+      name: "a set creates no file",
+    },
+    {
+      removed: "comparing when a folder was created (another disk's outermost folder has the same inode)",
+      file: "main/store/repository/work-tree-folder.ts",
+      find: "|| one.created === other.created;",
+      replace: "|| one.created !== 0;",
+      name: "a folder without the file that is",
+    },
+  ]),
+  ...killedBy("R19", "test/main/store/recovery.test.ts", [
+    {
+      removed: "knowing from the index that the last write was complete",
+      find: "const isIndexed = text !== undefined && ",
+      replace: "const isIndexed = text === null && ",
+      name: "put back after a clean stop",
+      file: "main/store/mirror/recovery.ts",
+    },
+    {
+      removed: "looking for earlier texts in restored backups only",
+      find: "const mayBeOlder = options.isCopy && ",
+      replace: "const mayBeOlder = ",
+      name: "somebody put back after a kill",
+      file: "main/store/mirror/recovery.ts",
+    },
+    {
+      removed: "looking for earlier texts in a restored backup",
+      find: "const mayBeOlder = options.isCopy && ",
+      replace: "const mayBeOlder = !options.isCopy && ",
+      name: "that the backup has",
+      file: "main/store/mirror/recovery.ts",
+    },
+  ]),
+  ...killedBy("R19", "test/main/store/in-tree-writes.test.ts", [
+    {
+      removed: "waiting for the sync of the folder before a set in a work tree is acknowledged",
+      file: "main/store/mirror/mirror-follower.ts",
+      find: "while ((await this.follow()) === beingChanged",
+      replace:
+        "while ((await Promise.race([this.follow(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
+      name: "the file durably before the reply",
+    },
+  ]),
 ];

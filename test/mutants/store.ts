@@ -1,166 +1,154 @@
-import type { Mutant } from "./mutant.ts";
-
-const eviction = {
-  promise: "store",
-  test: "test/main/store/eviction.test.ts",
-  file: "main/store/repository/repositories.ts",
-};
-const renamedFields = { promise: "store", test: "test/main/daemon/renamed-fields.test.ts" };
+import { killedBy } from "./mutant.ts";
 
 /** Ways to break the store and the home it is kept in. */
-export const mutants: readonly Mutant[] = [
-  {
-    promise: "store",
-    removed: "comparing the checksum of the index",
-    file: "main/store/repository/repository-index.ts",
-    find: "if (text.slice(-checksumLength) !== checksumOf(content))",
-    replace: `if (text === "")`,
-    test: "test/main/store/restart.test.ts",
-    name: "revisions stay the same",
-  },
-  {
-    promise: "store",
-    removed: "treating a journal whose records could not be read as not opened",
-    file: "main/store/hand-edits/hand-edit-reader.ts",
-    find: "      journal.close();\n",
-    replace: "",
-    test: "test/main/store/history/unreadable.test.ts",
-    name: "gets no invented revision",
-  },
-  {
-    promise: "store",
-    removed: "refusing the changes after a revision if the next one is damaged",
-    file: "main/store/history/journal.ts",
-    find: "if (record === undefined || damage !== undefined) throw damage;",
-    replace: "if (record === undefined) throw damage;",
-    test: "test/main/store/history/journal.test.ts",
-    name: "reads the changes after a revision",
-  },
-  {
-    promise: "store",
-    removed: "the disk space reserved for daemon.json",
-    file: "main/daemon/home/endpoint.ts",
-    find: "    await unlink(home.reserveFile).catch(() => {});\n",
-    replace: "",
-    test: "test/main/home/start.test.ts",
-    name: "starts on a full disk",
-  },
-  {
-    promise: "store",
-    removed: "the refusal of a set if the history cannot be read",
-    file: "main/store/hand-edits/hand-edit-reader.ts",
-    find: "else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;",
-    replace: "else this.unrecorded = undefined;",
-    test: "test/main/store/history/unreadable.test.ts",
-    name: "a set is refused while",
-  },
-  {
-    ...eviction,
-    removed: "having one object per repository, even if an evicted one is still in use",
-    find: "return this.#open.get(id) ?? this.#evicted.get(id)?.deref();",
-    replace: "return this.#open.get(id);",
-  },
-  {
-    ...eviction,
-    removed: "evicting unused repositories",
-    find: "if (oldest.isAtRest) this.#evict(oldest);",
-    replace: `if (oldest.id === "") this.#evict(oldest);`,
-  },
-  {
-    promise: "store",
-    removed: "checking all fields if the stored configuration was not fully active",
-    file: "main/store/repository/decide-batch.ts",
-    find: "const wasWhole = before.stored === config;",
-    replace: "const wasWhole = true;",
-    test: "test/main/daemon/scopes.test.ts",
-    name: "also after sets of other scopes",
-  },
-  {
-    promise: "store",
-    removed: "keeping values that a new schema refuses in the file on startup if only the log knows of them",
-    file: "main/store/mirror/recovery.ts",
-    find: "if (known === undefined && byRules.has(",
-    replace: "if (known === null && byRules.has(",
-    test: "test/main/store/renamed-fields.test.ts",
-    name: "a kill after a schema change",
-  },
-  {
-    ...renamedFields,
-    removed: "requiring trust for a command that was not one under its old name",
-    file: "main/store/values/interpret.ts",
-    find: "const lastGood = active && trustedByNewRules(active, rules);",
-    replace: "const lastGood = active && withNewNames(active, scopes).config;",
-    name: "a command under an old name in a work tree's file",
-  },
-  {
-    ...renamedFields,
-    removed: "revealing a field's new name only to keys that can read it",
-    file: "main/daemon/config/config-service.ts",
-    find: "return name !== undefined && isThere(readable, { scope, field: name }) ?",
-    replace: "return name !== undefined ?",
-    name: "is named to a client that uses the old name",
-  },
-  {
-    promise: "store",
-    removed: "not opening repositories that nobody requests",
-    file: "main/store/store.ts",
-    find: "    for (const entry of indexed) this.#handEdits.follow(entry);\n",
-    replace: "    for (const entry of indexed) this.#handEdits.follow(repositories.get(entry.id)?.state ?? entry);\n",
-    test: "test/e2e/daemon-memory.test.ts",
-    name: "takes at most two kilobytes",
-  },
-  {
-    promise: "home",
-    removed: "the refusal of every write in a home that was replaced",
-    file: "main/daemon/home/held-home.ts",
-    find: "      replace: async (temporary, path, assertUnchanged, aside) => {\n        this.assertHeld();",
-    replace: "      replace: async (temporary, path, assertUnchanged, aside) => {",
-    test: "test/main/home/replaced-home.test.ts",
-    name: "writes nothing from that moment on",
-  },
-  {
-    promise: "home",
-    removed: "ending the old owner's key before the new one is saved",
-    file: "main/daemon/keys/keys.ts",
-    find: "await openOwnerKey(this.#home, this.#fileSystem, take);",
-    replace: "await openOwnerKey(this.#home, this.#fileSystem);",
-    test: "test/main/home/kept-files.test.ts",
-    name: "no new one can be written",
-  },
-  {
-    promise: "home",
-    removed: "creating temporary files in git's folder",
-    file: "main/store/repository/repository-files.ts",
-    find: "gitFolder ??= await gitFolderBeside(dirname(path));",
-    replace: "",
-    test: "test/main/store/in-tree-writes.test.ts",
-    name: "git never sees the temporary file of a set",
-  },
-  {
-    promise: "home",
-    removed: "completing an interrupted restore on startup",
-    file: "main/daemon/home/held-home.ts",
-    find: "const before = await completeRestore(home);",
-    replace: "const before = undefined;",
-    test: "test/main/home/restore.test.ts",
-    name: "interrupted at any of its moves",
-  },
-  {
-    promise: "home",
-    removed: "the chosen environment of a daemon in the background",
-    file: "main/cli/connect/background.ts",
-    find: "    env: daemonEnvironment(),\n",
-    replace: "",
-    test: "test/e2e/terminal-environment.test.ts",
-    name: "has neither the debugger nor the secrets of the terminal",
-  },
-  {
-    promise: "home",
-    removed: "refusing a folder with other files as a home (its mode is changed, and tmp in it cleaned up)",
-    file: "main/home/prepare-home.ts",
-    find: "  await assertNoOtherUse(home);\n",
-    replace: "",
-    test: "test/main/home/foreign-home.test.ts",
-    name: "is refused as a home",
-  },
+export const mutants = [
+  ...killedBy("store", "test/main/store/restart.test.ts", [
+    {
+      removed: "comparing the checksum of the index",
+      file: "main/store/repository/repository-index.ts",
+      find: "if (text.slice(-checksumLength) !== checksumOf(content))",
+      replace: `if (text === "")`,
+      name: "revisions stay the same",
+    },
+  ]),
+  ...killedBy("store", "test/main/store/history/unreadable.test.ts", [
+    {
+      removed: "treating a journal whose records could not be read as not opened",
+      file: "main/store/hand-edits/hand-edit-reader.ts",
+      find: "      journal.close();\n",
+      name: "gets no invented revision",
+    },
+    {
+      removed: "the refusal of a set if the history cannot be read",
+      file: "main/store/hand-edits/hand-edit-reader.ts",
+      find: "else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;",
+      replace: "else this.unrecorded = undefined;",
+      name: "a set is refused while",
+    },
+  ]),
+  ...killedBy("store", "test/main/store/history/journal.test.ts", [
+    {
+      removed: "refusing the changes after a revision if the next one is damaged",
+      file: "main/store/history/journal.ts",
+      find: "if (record === undefined || damage !== undefined) throw damage;",
+      replace: "if (record === undefined) throw damage;",
+      name: "reads the changes after a revision",
+    },
+  ]),
+  ...killedBy("store", "test/main/home/start.test.ts", [
+    {
+      removed: "the disk space reserved for daemon.json",
+      file: "main/daemon/home/endpoint.ts",
+      find: "    await unlink(home.reserveFile).catch(() => {});\n",
+      name: "starts on a full disk",
+    },
+  ]),
+  ...killedBy("store", "test/main/store/eviction.test.ts", [
+    {
+      removed: "having one object per repository, even if an evicted one is still in use",
+      find: "return this.#open.get(id) ?? this.#evicted.get(id)?.deref();",
+      replace: "return this.#open.get(id);",
+      file: "main/store/repository/repositories.ts",
+    },
+    {
+      removed: "evicting unused repositories",
+      find: "if (oldest.isAtRest) this.#evict(oldest);",
+      replace: `if (oldest.id === "") this.#evict(oldest);`,
+      file: "main/store/repository/repositories.ts",
+    },
+  ]),
+  ...killedBy("store", "test/main/daemon/scopes.test.ts", [
+    {
+      removed: "checking all fields if the stored configuration was not fully active",
+      file: "main/store/repository/decide-batch.ts",
+      find: "const wasWhole = before.stored === config;",
+      replace: "const wasWhole = true;",
+      name: "also after sets of other scopes",
+    },
+  ]),
+  ...killedBy("store", "test/main/store/renamed-fields.test.ts", [
+    {
+      removed: "keeping values that a new schema refuses in the file on startup if only the log knows of them",
+      file: "main/store/mirror/recovery.ts",
+      find: "if (known === undefined && byRules.has(",
+      replace: "if (known === null && byRules.has(",
+      name: "a kill after a schema change",
+    },
+  ]),
+  ...killedBy("store", "test/main/daemon/renamed-fields.test.ts", [
+    {
+      removed: "requiring trust for a command that was not one under its old name",
+      file: "main/store/values/interpret.ts",
+      find: "const lastGood = active && trustedByNewRules(active, rules);",
+      replace: "const lastGood = active && withNewNames(active, scopes).config;",
+      name: "a command under an old name in a work tree's file",
+    },
+    {
+      removed: "revealing a field's new name only to keys that can read it",
+      file: "main/daemon/config/config-service.ts",
+      find: "return name !== undefined && isThere(readable, { scope, field: name }) ?",
+      replace: "return name !== undefined ?",
+      name: "is named to a client that uses the old name",
+    },
+  ]),
+  ...killedBy("store", "test/e2e/daemon-memory.test.ts", [
+    {
+      removed: "not opening repositories that nobody requests",
+      file: "main/store/store.ts",
+      find: "    for (const entry of indexed) this.#handEdits.follow(entry);\n",
+      replace: "    for (const entry of indexed) this.#handEdits.follow(repositories.get(entry.id)?.state ?? entry);\n",
+      name: "takes at most two kilobytes",
+    },
+  ]),
+  ...killedBy("home", "test/main/home/replaced-home.test.ts", [
+    {
+      removed: "the refusal of every write in a home that was replaced",
+      file: "main/daemon/home/held-home.ts",
+      find: "      replace: async (temporary, path, assertUnchanged, aside) => {\n        this.assertHeld();",
+      replace: "      replace: async (temporary, path, assertUnchanged, aside) => {",
+      name: "writes nothing from that moment on",
+    },
+  ]),
+  ...killedBy("home", "test/main/home/kept-files.test.ts", [
+    {
+      removed: "ending the old owner's key before the new one is saved",
+      file: "main/daemon/keys/keys.ts",
+      find: "await openOwnerKey(this.#home, this.#fileSystem, take);",
+      replace: "await openOwnerKey(this.#home, this.#fileSystem);",
+      name: "no new one can be written",
+    },
+  ]),
+  ...killedBy("home", "test/main/store/in-tree-writes.test.ts", [
+    {
+      removed: "creating temporary files in git's folder",
+      file: "main/store/repository/repository-files.ts",
+      find: "gitFolder ??= await gitFolderBeside(dirname(path));",
+      name: "git never sees the temporary file of a set",
+    },
+  ]),
+  ...killedBy("home", "test/main/home/restore.test.ts", [
+    {
+      removed: "completing an interrupted restore on startup",
+      file: "main/daemon/home/held-home.ts",
+      find: "const before = await completeRestore(home);",
+      replace: "const before = undefined;",
+      name: "interrupted at any of its moves",
+    },
+  ]),
+  ...killedBy("home", "test/e2e/terminal-environment.test.ts", [
+    {
+      removed: "the chosen environment of a daemon in the background",
+      file: "main/cli/connect/background.ts",
+      find: "    env: daemonEnvironment(),\n",
+      name: "has neither the debugger nor the secrets of the terminal",
+    },
+  ]),
+  ...killedBy("home", "test/main/home/foreign-home.test.ts", [
+    {
+      removed: "refusing a folder with other files as a home (its mode is changed, and tmp in it cleaned up)",
+      file: "main/home/prepare-home.ts",
+      find: "  await assertNoOtherUse(home);\n",
+      name: "is refused as a home",
+    },
+  ]),
 ];

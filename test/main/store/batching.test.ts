@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -66,31 +66,6 @@ test("a set makes no more calls to the file system than it needs", async () => {
     ...["rename", "readNow"],
     ...["open", "sync", "close"],
   ]);
-});
-
-test("the new text and its record are synced before the rename, and the folder before the reply to a set that waits for the file", async () => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem });
-  const order: string[] = [];
-  const names = new Map([
-    [join(shop.t.homeFolder, "tmp/shop.json"), "new text"],
-    [join(shop.t.homeFolder, "journal/shop.0-0.jsonl"), "journal"],
-    [dirname(shop.file), "folder"],
-  ]);
-  fileSystem.after = ({ operation, path }) => {
-    const name = names.get(path);
-    if (name !== undefined && ["writeFile", "write", "sync", "datasync", "rename"].includes(operation))
-      order.push(`${name} ${operation}`);
-  };
-  await shop.set({ "svc.timeout": 31 });
-  order.push("reply");
-  // File and journal are written in parallel.
-  expect(order.filter(step => step.startsWith("journal"))).toEqual(["journal write", "journal datasync"]);
-  expect(order.filter(step => step.startsWith("new text")).slice(0, 2)).toEqual([
-    "new text writeFile",
-    "new text sync",
-  ]);
-  expect(order.slice(4)).toEqual(["new text rename", "folder sync", "reply"]);
 });
 
 test("no part of a set is visible before it is durable", async () => {

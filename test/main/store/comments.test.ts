@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { startShop } from "../../helpers/shop.ts";
 
@@ -48,12 +47,4 @@ test("a new name and path change only their own text", async () => {
   const text = await shop.read();
   expect(text).toContain(`"name": "the shop", // as people call it`);
   expect(text.replace("the shop", "shop").replace(/,?\s*"path": "[^"]+"/, "")).toBe(before);
-});
-
-test("comments added by hand while the daemon runs survive the next set", async () => {
-  await using shop = await startShop();
-  await writeFile(shop.file, before);
-  await shop.t.owner.nextChange();
-  await shop.set({ "svc.timeout": 32 });
-  expect(await shop.read()).toBe(before.replace("30", "32"));
 });

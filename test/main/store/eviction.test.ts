@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { randomNumbers } from "../../helpers/random.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
@@ -16,7 +16,7 @@ const idleTime = 11_000;
 
 async function startCrowded(mostOpen: number, clock = new TestClock({ timers: "run" })) {
   const fileSystem = watchFileSystem();
-  const t = await startTestDaemon({ mostOpen, clock, fileSystem, rescanInterval: 3_600_000 });
+  const t = await startTestDaemon({ ...noRescans, mostOpen, clock, fileSystem });
   const ids = Array.from({ length: 6 }, (_, index) => `r${index}`);
   for (const id of ids) await t.addRepository(id);
   return {

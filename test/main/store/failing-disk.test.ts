@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { healthOf, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
@@ -158,7 +158,7 @@ test.each(["EPERM", "EBUSY"])(
 test("a commit that one history could not store is still in the log at the next start, even if other repositories are done with it", async () => {
   const fileSystem = watchFileSystem();
   await using home = await temporaryFolder();
-  const options = { home: home.path, fileSystem, rescanInterval: 3_600_000 };
+  const options = { ...noRescans, home: home.path, fileSystem };
   const t = await startTestDaemon(options);
   for (const id of ["one", "other"]) await t.addRepository(id);
   await t.owner.call("file/read", { repo: "one" });

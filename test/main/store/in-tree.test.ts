@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { untilHealth } from "../../helpers/broken-file.ts";
 import { until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
-import { healthOf, placeIn, saveByRename } from "../../helpers/shop.ts";
+import { healthOf, saveByRename } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
@@ -12,18 +12,6 @@ import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
 const modeOf = async (path: string) => (await lstat(path)).mode & 0o777;
 
 describe("an in-tree repository", () => {
-  test("keeps its values in the work tree, and only a pointer in the home", async () => {
-    await using tree = await startWorkTree();
-    expect(await tree.value("timeout")).toBe(30);
-    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
-    expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));
-    expect(JSON.parse(await tree.t.readRepository("site"))).toEqual({
-      name: "site",
-      path: tree.folder,
-      inTree: true,
-    });
-  });
-
   test("has no stored values without a file; a set writes one that contains only config", async () => {
     await using tree = await startWorkTree(null);
     const stored = await tree.t.owner.call("config/list", { repo: "site", stored: true });
@@ -109,45 +97,12 @@ describe("an in-tree repository", () => {
     },
   );
 
-  test("reports a broken file with 1106 and the position in the work tree's file until it is fixed by hand", async () => {
-    await using tree = await startWorkTree();
-    const conflict = treeText.replace(`"config"`, `<<<<<<< HEAD\n  "config"`);
-    await writeFile(tree.file, conflict);
-    await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
-    expect(await healthOf(tree.t, "site")).toEqual([
-      { code: 1106, message: expect.stringContaining(".repoconf.json"), ...placeIn(conflict, "<<<<<<<") },
-    ]);
-    expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
-    expect(await readFile(tree.file, "utf8")).toBe(conflict);
-    await writeFile(tree.file, treeText.replace("30", "32"));
-    await until(async () => (await tree.value("timeout")) === 32, "the fixed value");
-    expect(await healthOf(tree.t, "site")).toEqual([]);
-  });
-
   test("keeps a person's file that is named like a temporary one", async () => {
     await using tree = await startWorkTree();
     await writeFile(`${tree.file}.tmp`, "mine");
     expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
     expect(await readFile(`${tree.file}.tmp`, "utf8")).toBe("mine");
   });
-});
-
-test("the path of another in-tree repository is refused with 1111, also by another name and in an update", async () => {
-  await using tree = await startWorkTree();
-  const add = (path: string) => tree.t.owner.call("repo/add", { name: "again", path, inTree: true });
-  expect((await add(tree.folder)).errors).toMatchObject([{ code: 1111 }]);
-  expect((await add(`${tree.folder}/../site/`)).errors).toMatchObject([{ code: 1111 }]);
-  const alias = `${tree.folder}-alias`;
-  if (process.platform !== "win32") {
-    await symlink(tree.folder, alias);
-    expect((await add(alias)).errors).toMatchObject([{ code: 1111 }]);
-  }
-  const free = join(tree.folder, "inner");
-  await mkdir(free);
-  const { result, errors } = await add(free);
-  expect(errors).toEqual([]);
-  const update = await tree.t.owner.call("repo/update", { repo: result.id, path: tree.folder });
-  expect(update.errors).toMatchObject([{ code: 1111 }]);
 });
 
 test.each([

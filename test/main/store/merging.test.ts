@@ -59,18 +59,6 @@ test("a hand edit of a field that was just set but is not written to the file ye
 });
 
 describe("a hand edit that has not been noticed when a set arrives", () => {
-  test("of the same field comes before the set, which wins", async () => {
-    await using shop = await startShop();
-    renameOver(shop.file, shopText.replace("30", "45"));
-    await shop.set({ "svc.timeout": 31 });
-    expect(await shop.t.owner.nextChange()).toMatchObject({ source: "file" });
-    expect(await shop.t.owner.nextChange()).toMatchObject({
-      source: "set",
-      changes: { svc: { timeout: { value: 31, previous: 45 } } },
-    });
-    expect(await shop.read()).toBe(shopText.replace("30", "31"));
-  });
-
   test("makes a set with an expected revision fail with 1104", async () => {
     await using shop = await startShop();
     renameOver(shop.file, edited);

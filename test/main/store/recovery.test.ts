@@ -43,12 +43,36 @@ test("a crash after an edit by hand does not revert an earlier set that the file
 
 async function valuesAfterKill(home: string) {
   await using frozen = await freezeHome(home);
-  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
+  await using t = await startTestDaemon({ ...noRescans, home: frozen.path });
   const { result, revision } = await t.owner.call("config/list", { repo: "shop", stored: true });
   const history = await t.owner.call("history/list", { repo: "shop" });
   await t.owner.call("file/read", { repo: "shop" });
   return { svc: result["svc"], revision, sources: history.result.map(({ source }) => source) };
 }
+
+test.each([
+  { before: "an edit by hand of the same field", domain: undefined, edit: "40", values: { timeout: 31 }, revision: 3 },
+  {
+    before: "an edit by hand that already had the value of an earlier set",
+    domain: "a.test",
+    edit: `40, "domain": "a.test"`,
+    values: { timeout: 31, domain: "b.test" },
+    revision: 4,
+  },
+])("a set after $before survives a kill", async ({ domain, edit, values, revision }) => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "write" && path.includes("/journal/")) throw systemError("EIO");
+  };
+  const set = async (fields: object) =>
+    expect((await shop.t.owner.call("config/set", { repo: "shop", ...fields })).errors).toEqual([]);
+  if (domain !== undefined) await set({ "svc.domain": domain });
+  await writeFile(shop.file, shopText.replace("30", edit));
+  await until(async () => (await shop.value("timeout")) === 40, "the edit");
+  await set(Object.fromEntries(Object.entries(values).map(([field, value]) => [`svc.${field}`, value])));
+  expect(await valuesAfterKill(shop.t.homeFolder)).toMatchObject({ svc: { refresh_day: 2, ...values }, revision });
+});
 
 test("a set in a file that was just found survives a kill", async () => {
   await using home = await temporaryFolder();
@@ -56,7 +80,7 @@ test("a set in a file that was just found survives a kill", async () => {
   fileSystem.before = ({ operation, path }) => {
     if (operation === "write" && path.includes(`${home.path}/journal`)) throw systemError("EIO");
   };
-  await using t = await startTestDaemon({ home: home.path, fileSystem, rescanInterval: 3_600_000 });
+  await using t = await startTestDaemon({ ...noRescans, home: home.path, fileSystem });
   await writeFile(join(home.path, "repos/shop.json"), shopText);
   await until(async () => (await t.owner.call("repo/list", { repo: "shop" })).result.length === 1, "the repository");
   const { errors } = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31, "svc.domain": "a.test" });
@@ -66,40 +90,6 @@ test("a set in a file that was just found survives a kill", async () => {
     revision: 2,
     sources: ["set", "file"],
   });
-});
-
-test("a set after an edit by hand of the same field survives a kill", async () => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem });
-  fileSystem.before = ({ operation, path }) => {
-    if (operation === "write" && path.includes("/journal/")) throw systemError("EIO");
-  };
-  await writeFile(shop.file, shopText.replace("30", "40"));
-  await until(async () => (await shop.value("timeout")) === 40, "the edit");
-  const { errors } = await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 });
-  expect(errors).toEqual([]);
-  expect(await valuesAfterKill(shop.t.homeFolder)).toEqual({
-    svc: { timeout: 31, refresh_day: 2 },
-    revision: 3,
-    sources: ["set", "file", "file"],
-  });
-});
-
-test("a set survives a kill even if the edit by hand before it already had the value of an earlier set", async () => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem });
-  fileSystem.before = ({ operation, path }) => {
-    if (operation === "write" && path.includes("/journal/")) throw systemError("EIO");
-  };
-  const set = async (domain: string) => {
-    const { errors } = await shop.t.owner.call("config/set", { repo: "shop", "svc.domain": domain });
-    expect(errors).toEqual([]);
-  };
-  await set("a.test");
-  await writeFile(shop.file, shopText.replace("30", `40, "domain": "a.test"`));
-  await until(async () => (await shop.value("timeout")) === 40, "the edit");
-  await set("b.test");
-  expect((await valuesAfterKill(shop.t.homeFolder)).svc).toEqual({ timeout: 40, refresh_day: 2, domain: "b.test" });
 });
 
 /** The newest three revisions, the active timeout, and the one in the file. */
@@ -126,57 +116,53 @@ async function setThrice() {
   return { older, frozen: await freezeHome(shop.t.homeFolder) };
 }
 
+/** The state after a start on the home, and the text of its file. */
+async function started(home: string) {
+  await using t = await startTestDaemon({ ...noRescans, home });
+  return { ...(await stateOf(t)), text: await readFile(join(home, "repos/shop.json"), "utf8") };
+}
+
+const latest = { history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 };
+const edited = { history: ["5 file", "4 set", "3 set"], timeout: 31, inFile: 31 };
+
 test("an older text that the backup has is not taken for a hand edit, because the restored log has the later sets", async () => {
   const { older, frozen } = await setThrice();
   await using _frozen = frozen;
   await saveByRename(join(frozen.path, "repos/shop.json"), older);
   // As a restore leaves it.
   await writeFile(join(frozen.path, "log/copy"), "");
-  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  expect(await stateOf(t)).toEqual({ history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 });
+  expect(await started(frozen.path)).toMatchObject(latest);
 });
 
-test("an older text that somebody put back after a kill is an edit like any other, although the daemon wrote it once", async () => {
-  const { older, frozen } = await setThrice();
-  await using _frozen = frozen;
-  await saveByRename(join(frozen.path, "repos/shop.json"), older);
-  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  expect(await stateOf(t)).toEqual({ history: ["5 file", "4 set", "3 set"], timeout: 31, inFile: 31 });
-  expect(await readFile(join(frozen.path, "repos/shop.json"), "utf8")).toBe(older);
-});
-
-test("an older text restored by hand is an edit like any other once everything in the log is written", async () => {
-  const { older, frozen } = await setThrice();
-  await using _frozen = frozen;
-  const stopped = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  await stopped.owner.call("config/list", { repo: "shop" });
-  await stopped[Symbol.asyncDispose]();
-  await writeFile(join(frozen.path, "repos/shop.json"), older);
-  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  expect(await stateOf(t)).toEqual({ history: ["5 file", "4 set", "3 set"], timeout: 31, inFile: 31 });
-  expect(await readFile(join(frozen.path, "repos/shop.json"), "utf8")).toBe(older);
-});
+test.each(["somebody put back after a kill", "was restored by hand once everything in the log is written"])(
+  "an older text that %s is an edit like any other, although the daemon wrote it once",
+  async how => {
+    const { older, frozen } = await setThrice();
+    await using _frozen = frozen;
+    if (how.startsWith("was restored")) expect(await started(frozen.path)).toMatchObject(latest);
+    await saveByRename(join(frozen.path, "repos/shop.json"), older);
+    expect(await started(frozen.path)).toEqual({ ...edited, text: older });
+  },
+);
 
 test("the text that the last write replaced, put back after a clean stop, is an edit", async () => {
   const { frozen } = await setThrice();
   await using _frozen = frozen;
-  const file = join(frozen.path, "repos/shop.json");
-  const stopped = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  const replaced = await stopped.readRepository("shop");
-  await stopped.owner.call("config/set", { repo: "shop", "svc.timeout": 34 });
-  await stopped[Symbol.asyncDispose]();
-  await saveByRename(file, replaced);
-  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  expect(await stateOf(t)).toEqual({ history: ["6 file", "5 set", "4 set"], timeout: 33, inFile: 33 });
-  expect(await readFile(file, "utf8")).toBe(replaced);
+  const { text } = await started(frozen.path);
+  {
+    await using t = await startTestDaemon({ ...noRescans, home: frozen.path });
+    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 34 });
+  }
+  await saveByRename(join(frozen.path, "repos/shop.json"), text);
+  const history = ["6 file", "5 set", "4 set"];
+  expect(await started(frozen.path)).toEqual({ history, timeout: 33, inFile: 33, text });
 });
 
 test("a file of the home that was only touched is no edit", async () => {
   const { frozen } = await setThrice();
   await using _frozen = frozen;
   await utimes(join(frozen.path, "repos/shop.json"), 1, 1);
-  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  expect(await stateOf(t)).toEqual({ history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 });
+  expect(await started(frozen.path)).toMatchObject(latest);
 });
 
 /*
@@ -187,7 +173,7 @@ test("a file of the home that was only touched is no edit", async () => {
 test("a write that changes only the file survives a restart, even if the log has released it and the file could not be written", async () => {
   await using home = await temporaryFolder();
   const fileSystem = watchFileSystem();
-  const options = { home: home.path, fileSystem, rescanInterval: 3_600_000 };
+  const options = { ...noRescans, home: home.path, fileSystem };
   const t = await startTestDaemon(options);
   const file = t.repositoryFile("shop");
   await t.writeRepository("shop", shopText);
@@ -223,7 +209,7 @@ test("a start discards nothing that a repository not opened yet still needs: a k
   await using home = await temporaryFolder();
   const ids = ["one", "two", "three"];
   const fileSystem = watchFileSystem();
-  await using t = await startTestDaemon({ home: home.path, fileSystem, ...noRescans });
+  await using t = await startTestDaemon({ ...noRescans, home: home.path, fileSystem });
   for (const id of ids) await t.addRepository(id);
   for (const id of ids) await t.owner.call("file/read", { repo: id });
   fileSystem.before = call => {
@@ -241,7 +227,7 @@ test("a start discards nothing that a repository not opened yet still needs: a k
   const schedule: Clock["schedule"] = (milliseconds, task) =>
     systemClock.schedule(milliseconds < 1_000 ? 0 : milliseconds, task);
   const clock = { ...systemClock, schedule };
-  const opening = startTestDaemon({ home: killed.path, fileSystem: starting, clock, ...noRescans });
+  const opening = startTestDaemon({ ...noRescans, home: killed.path, fileSystem: starting, clock });
   const isInFile = async () => (await readFile(join(killed.path, "repos/one.json"), "utf8")).includes("31");
   await until(isInFile, "the file of the first");
   // Time for the log to be trimmed.
@@ -250,7 +236,7 @@ test("a start discards nothing that a repository not opened yet still needs: a k
   gate.resolve();
   await (await opening)[Symbol.asyncDispose]();
 
-  await using again = await startTestDaemon({ home: killedAgain.path, ...noRescans });
+  await using again = await startTestDaemon({ ...noRescans, home: killedAgain.path });
   for (const repo of ids) {
     const { result } = await again.owner.call("config/list", { repo, field: "svc.timeout" });
     expect(result, repo).toEqual({ svc: { timeout: 31 } });

@@ -120,7 +120,7 @@ function descendingFrom(highest: number): number[] {
 const noTimePasses = () => new TestClock({ timers: "run" });
 
 test("texts replaced by restores in the same millisecond are all kept", async () => {
-  await using t = await startTestDaemon({ rescanInterval: 3_600_000, clock: noTimePasses() });
+  await using t = await startTestDaemon({ ...noRescans, clock: noTimePasses() });
   await t.addRepository("shop");
   const texts = ["{ the first", "{ the second", "{ the third"];
   const kept: string[] = [];
@@ -135,7 +135,7 @@ test("texts replaced by restores in the same millisecond are all kept", async ()
 });
 
 test("files of a repository removed twice in the same millisecond are both kept", async () => {
-  await using t = await startTestDaemon({ rescanInterval: 3_600_000, clock: noTimePasses() });
+  await using t = await startTestDaemon({ ...noRescans, clock: noTimePasses() });
   const kept: string[] = [];
   for (const timeout of [10, 20]) {
     await t.addRepository("shop");
@@ -150,7 +150,7 @@ test("files of a repository removed twice in the same millisecond are both kept"
 
 test("a restore whose rename is blocked and retried keeps the previous text, once", async () => {
   const fileSystem = watchFileSystem();
-  await using t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
+  await using t = await startTestDaemon({ ...noRescans, fileSystem });
   await t.addRepository("shop");
   await replaceFile(t.repositoryFile("shop"), "{ the first");
   await untilHealth(t, "shop", health => health.length > 0);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { startTestDaemon } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
@@ -10,7 +10,7 @@ import { TestClock } from "../../helpers/test-clock.ts";
 
 describe("temporary names are never shared", () => {
   test("with repositories named like the home's own files, concurrent sets, new keys and saves of the index all succeed, and every file is complete", async () => {
-    await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
+    await using t = await startTestDaemon(noRescans);
     const ids = ["keys", "index", "daemon"];
     const rounds = 30;
     for (const id of ids) await t.addRepository(id);

@@ -1,13 +1,10 @@
 import { renameSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { untilHealth } from "../../helpers/broken-file.ts";
 import { until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
-import { healthOf, type Shop, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
+import { type Shop, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 import { waysOfSaving } from "../../helpers/ways-of-saving.ts";
-import { startWorkTree } from "../../helpers/work-tree.ts";
 
 /** A shop whose time stands still: no set becomes too old to be merged because a machine is slow. */
 function startStillShop(clock = new TestClock({ timers: "run" })): Promise<Shop> {
@@ -120,33 +117,6 @@ describe("(b) an edit after a write is taken as it is", () => {
     });
     expect(await shop.read()).toBe(staleText);
   });
-
-  test("when it breaks the file", async () => {
-    await using shop = await startStillShop();
-    await shop.set({ "svc.timeout": 31 });
-    const broken = staleText.replace("{", "{{");
-    await saveByRename(shop.file, broken);
-    await until(async () => (await shop.health()).length > 0, "health to report it");
-    expect(await shop.health()).toMatchObject([{ code: 1106 }]);
-    expect(await shop.value("timeout")).toBe(31);
-    expect(await shop.read()).toBe(broken);
-  });
-
-  test("when it is in a work tree, where git decides", async () => {
-    const text = `{ "config": { "svc": { "timeout": 30, "refresh_day": 2 } } }\n`;
-    await using tree = await startWorkTree(text);
-    const { t, file } = tree;
-    await t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
-    await t.owner.nextChange();
-    const stale = text.replace(`"refresh_day": 2`, `"refresh_day": 3`);
-    await saveByRename(file, stale);
-    expect(await t.owner.nextChange()).toMatchObject({
-      source: "file",
-      changes: { svc: { timeout: { value: 30, previous: 31 }, refresh_day: { value: 3 } } },
-    });
-    expect(await readFile(file, "utf8")).toBe(stale);
-    expect(await healthOf(t, "site")).toEqual([]);
-  });
 });
 
 test("an edit that can be recorded only later is still merged by the text that it was based on", async () => {
@@ -199,28 +169,32 @@ test("an edit that waits behind a set for a slow log is still merged by the text
 describe("(c) an edit that did not know of the latest sets", () => {
   const merged = staleText.replace("30", "31");
 
-  test.each(waysOfSaving)("is kept with them, as revision, event and health report (%s)", async (_name, save) => {
-    await using shop = await startStillShop();
-    await shop.set({ "svc.timeout": 31 });
-    save(shop.file, staleText);
-    const change = await changeAfter(shop, 2);
-    expect(change).toMatchObject({ revision: 3, actor: "file", source: "merge" });
-    expect(change.changes).toEqual({
-      svc: {
-        refresh_day: { value: 3, previous: 2, stored: true },
-        domain: { value: "hand.test", previous: "", stored: true },
-      },
-    });
-    expect(await shop.read()).toBe(merged);
-    expect(await shop.value("timeout")).toBe(31);
-    expect(await shop.value("refresh_day")).toBe(3);
-    const health = [{ code: 1104, message: expect.stringContaining("revision 3") }];
-    expect(await shop.health()).toEqual(health);
-    await shop.t.owner.call("config/watch");
-    const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1 });
-    const { repo: _, position: __, ...entry } = change;
-    expect(result).toEqual([entry]);
-  });
+  test.each(waysOfSaving)(
+    "is kept with them, as revision, event and a note, which is no problem (%s)",
+    async (_name, save) => {
+      await using shop = await startStillShop();
+      await shop.set({ "svc.timeout": 31 });
+      save(shop.file, staleText);
+      const change = await changeAfter(shop, 2);
+      expect(change).toMatchObject({ revision: 3, actor: "file", source: "merge" });
+      expect(change.changes).toEqual({
+        svc: {
+          refresh_day: { value: 3, previous: 2, stored: true },
+          domain: { value: "hand.test", previous: "", stored: true },
+        },
+      });
+      expect(await shop.read()).toBe(merged);
+      expect(await shop.value("timeout")).toBe(31);
+      expect(await shop.value("refresh_day")).toBe(3);
+      expect(await shop.health()).toEqual([{ code: 1104, message: expect.stringMatching(/revision 3\).*undo/) }]);
+      const search = () => shop.t.owner.call("config/search", { query: "@broken" });
+      expect((await search()).result).toEqual([]);
+      await shop.t.owner.call("config/watch");
+      const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1 });
+      const { repo: _, position: __, ...entry } = change;
+      expect(result).toEqual([entry]);
+    },
+  );
 
   test("is reverted by restoring the previous revision, which clears health", async () => {
     await using shop = await startStillShop();
@@ -266,14 +240,17 @@ describe("(c) an edit that did not know of the latest sets", () => {
     expect(await shop.read()).toContain("// by hand");
   });
 
-  test("is kept without a revision if it changes only comments", async () => {
+  test("is kept without a revision if it changes only comments, and its note names none", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     const text = shopText.replace("// What people changed.", "// What people and tools changed.");
     await saveByRename(shop.file, text);
     await until(async () => (await shop.read()) === text.replace("30", "31"), "both in the file");
-    expect(await shop.value("timeout")).toBe(31);
-    expect(await shop.revision()).toBe(2);
+    expect([await shop.value("timeout"), await shop.revision()]).toEqual([31, 2]);
+    // The last revision is the tool's, so the note names none and offers no undo.
+    const [note] = await shop.health();
+    expect(note).toMatchObject({ code: 1104, message: expect.stringMatching(/merged.*no revision/) });
+    expect(note?.message).not.toMatch(/revision \d|undo/);
     expect((await shop.set({ "svc.timeout": 32 })).result).toMatchObject([{ revision: 3 }]);
     expect(await shop.read()).toBe(text.replace("30", "32"));
     expect(shop.sources()).toEqual(["set", "set"]);
@@ -290,43 +267,6 @@ describe("(c) an edit that did not know of the latest sets", () => {
     expect(await shop.value("refresh_day")).toBe(2);
     expect(await shop.revision()).toBe(2);
   });
-});
-
-/** Saves a text that lacks the previous set, so that the daemon merges the two. */
-async function mergeWith(text: string) {
-  const shop = await startShop();
-  await shop.set({ "svc.timeout": 31 });
-  await saveByRename(shop.file, text);
-  await untilHealth(shop.t, "shop", health => health.length > 0);
-  return shop;
-}
-
-test("the note of a merge that only added a comment names no revision and offers no undo, because the last revision is the tool's", async () => {
-  await using shop = await mergeWith(shopText.replace("// What people", "// What we"));
-  expect(await shop.revision()).toBe(2);
-  const [note, ...more] = await shop.health();
-  expect(more).toEqual([]);
-  expect(note).toMatchObject({ code: 1104, message: expect.stringContaining("merged") });
-  expect(note?.message).toContain("no revision");
-  expect(note?.message).not.toMatch(/revision \d|undo/);
-});
-
-test("the note of a merge that changed a value names its revision and how to undo it", async () => {
-  await using shop = await mergeWith(shopText.replace(`"refresh_day": 2`, `"refresh_day": 3`));
-  expect(await shop.health()).toMatchObject([{ code: 1104, message: expect.stringMatching(/revision 3\).*undo/) }]);
-  const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1 });
-  expect(result).toMatchObject([{ revision: 3, source: "merge" }]);
-});
-
-test("@broken does not find a repository whose file was merged and is valid", async () => {
-  await using shop = await mergeWith(shopText.replace(`"refresh_day": 2`, `"refresh_day": 3`));
-  const search = () => shop.t.owner.call("config/search", { query: "@broken" });
-  expect(await search()).toEqual({ result: [], errors: [] });
-  // Waits until the file has the merged text: an edit during that write would be set aside.
-  await shop.read();
-  await saveByRename(shop.file, "{ broken");
-  await untilHealth(shop.t, "shop", health => health[0]?.code === 1106);
-  expect((await search()).result).toEqual([{ repo: "shop" }]);
 });
 
 test("a stale edit is active even if the same text is saved again during its merge", async () => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type FolderIdentity, realFileSystem } from "../../../main/files/file-system.ts";
 import { WorkTreeFolder } from "../../../main/store/repository/work-tree-folder.ts";
-import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { healthOf } from "../../helpers/shop.ts";
@@ -60,7 +60,7 @@ test("a set creates no file if the disk of the work tree is unmounted right befo
   };
   await using t = await startTestDaemon({
     fileSystem: Object.assign(fileSystem, { identityOf, identityNow }),
-    rescanInterval: 3_600_000,
+    ...noRescans,
   });
   await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
   const { errors } = await t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
@@ -129,21 +129,6 @@ async function startMountedTree(timeout: number | undefined, rescanInterval = 50
     },
   };
 }
-
-test("a work tree whose disk is unmounted keeps its active values, refuses sets, and is unchanged when it is mounted again", async () => {
-  await using tree = await startMountedTree(30);
-  const before = await tree.newest();
-  await tree.mount(2, undefined);
-  await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to report it");
-  expect(await healthOf(tree.t, "site")).toMatchObject([{ code: 1106, message: expect.stringContaining(tree.folder) }]);
-  expect(await timeoutOf(tree.t, "site")).toBe(30);
-  expect(await tree.set(31)).toEqual([1106]);
-  expect(await readdir(tree.folder)).toEqual([]);
-  await tree.mount(1, 30);
-  await until(async () => (await healthOf(tree.t, "site")).length === 0, "the health to be empty again");
-  expect([await timeoutOf(tree.t, "site"), await tree.newest()]).toEqual([30, before]);
-  expect(await tree.set(31)).toEqual([]);
-});
 
 test("a set in a work tree without the file creates none if its disk was unmounted", async () => {
   await using tree = await startMountedTree(undefined, 3_600_000);

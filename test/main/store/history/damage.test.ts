@@ -96,17 +96,6 @@ describe.each(states)("a damaged journal, with the file written %s:", (_state, i
     expect(await history(shop.t)).toMatchObject({ revisions: [7, 6, 5, 4], codes: [1110] });
   });
 
-  test("past values are refused with 1110 if the end is cut off while the daemon runs", async () => {
-    await using shop = await startWithHistory(isWrittenBetween);
-    await shop.set({ "svc.domain": "new" });
-    await editLines(shop.journalFile, lines => endAt(lines, 3));
-    for (const revision of [1, 2, 3, 4, 5, 6])
-      expect(await shop.t.owner.call("config/list", { repo: "shop", revision })).toMatchObject({
-        result: {},
-        errors: [{ code: 1110, repo: "shop" }],
-      });
-  });
-
   test("whose end is lost: the file's state wins and becomes a separate revision, and lost ones return no values", async () => {
     await using shop = await startWithHistory(isWrittenBetween);
     await shop.t.daemon.close();

@@ -159,9 +159,11 @@ describe("history/forget", () => {
   });
 
   test("loses nothing on a disk that fails at any step: it is done or not, and later sets are kept", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startWithSecrets({ fileSystem });
     for (let failing = 1; ; failing++) {
-      const fileSystem = watchFileSystem();
-      await using shop = await startWithSecrets({ fileSystem });
+      await shop.set({ "svc.domain": `again${failing}.secret` });
+      await shop.set({ "svc.domain": "public.test" });
       let call = 0;
       fileSystem.before = () => {
         if (++call === failing) throw systemError("EIO");
@@ -174,13 +176,13 @@ describe("history/forget", () => {
       const temporary = (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop"));
       // Files that a set has just replaced are kept for a moment, except those with forgotten values.
       if (errors.length === 0) expect(temporary, `call ${failing}`).toEqual([]);
-      await shop.set({ "svc.timeout": 32 });
+      const { result: answer } = await shop.set({ "svc.timeout": 100 + failing });
       await shop.t.restart();
       const { result } = await history(shop);
       expect(result[0], `call ${failing}`).toMatchObject({
-        revision: 6,
+        revision: answer[0]?.revision,
         source: "set",
-        changes: { svc: { timeout: { value: 32 } } },
+        changes: { svc: { timeout: { value: 100 + failing } } },
       });
       expect(Object.keys(await journalFiles(join(shop.t.homeFolder, "journal")))).toHaveLength(1);
       expect(await shop.value("domain")).toBe("public.test");

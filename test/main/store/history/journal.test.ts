@@ -21,27 +21,6 @@ describe("a journal", () => {
     expect(damage).toEqual([]);
   });
 
-  test("returns its records in both directions after it is reopened", async () => {
-    await using folder = await temporaryFolder();
-    await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
-    const { journal, damage } = await openJournal(folder.path);
-    expect(journal.head).toMatchObject({ revision: 5 });
-    expect(await revisionsOf(journal.forward(0, 5))).toEqual([1, 2, 3, 4, 5]);
-    expect(await revisionsOf(journal.forward(2, 4))).toEqual([3, 4]);
-    expect(await revisionsOf(journal.backward(5))).toEqual([5, 4, 3, 2, 1]);
-    expect(await revisionsOf(journal.backward(3))).toEqual([3, 2, 1]);
-    expect(await journal.replay()).toEqual(configOf(5));
-    expect(damage).toEqual([]);
-  });
-
-  test("accepts several records in one append, and continues after it is reopened", async () => {
-    await using folder = await temporaryFolder();
-    await (await openJournal(folder.path)).journal.append([changeTo(1), changeTo(2)], {});
-    await appendUpTo((await openJournal(folder.path)).journal, 3, 4);
-    const { journal } = await openJournal(folder.path);
-    expect(await revisionsOf(journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
-  });
-
   test("removes appended records that could not be synced: they are written again, not only synced again", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
@@ -159,11 +138,5 @@ describe("a journal whose end is lost continues after the last revision that was
     expect(journal.head?.revision).toBeGreaterThan(4);
     expect(damage).not.toEqual([]);
     expect(await readFile(join(folder.path, `${name}.damaged`), "utf8")).toBe("noise\nand more\nand");
-  });
-
-  test("when all of it is missing", async () => {
-    await using folder = await temporaryFolder();
-    const { journal } = await openJournal(folder.path, { known: 7 });
-    expect(journal.head?.revision).toBeGreaterThan(7);
   });
 });

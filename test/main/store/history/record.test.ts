@@ -1,22 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  applyChanges,
-  type ChangeRecord,
-  formatLines,
-  type JournalRecord,
-  noHash,
-  parseLine,
-} from "../../../../main/store/history/record.ts";
+import { type ChangeRecord, formatLines, noHash, parseLine } from "../../../../main/store/history/record.ts";
 import type { JsonValue } from "../../../../shared/json.ts";
 import { changeTo } from "../../../helpers/journal.ts";
-
-const checkpoint: JournalRecord = {
-  kind: "checkpoint",
-  revision: 0,
-  time: "2025-01-01T00:00:00.000Z",
-  config: {},
-};
 
 const json = fc.jsonValue({ maxDepth: 2 }).map(value => JSON.parse(JSON.stringify(value)) as JsonValue);
 const record: fc.Arbitrary<ChangeRecord> = fc
@@ -38,14 +24,6 @@ test("records are read as they were written, each with the hash of the previous 
       expect(lines.at(-1)?.hash).toBe(hash);
     }),
   );
-});
-
-test("a chain written in parts equals one written at once", () => {
-  const records = [checkpoint, changeTo(1), changeTo(2)];
-  const whole = formatLines(records, noHash);
-  const first = formatLines(records.slice(0, 1), noHash);
-  const rest = formatLines(records.slice(1), first.hash);
-  expect({ text: first.text + rest.text, hash: rest.hash }).toEqual(whole);
 });
 
 test("any changed byte of a line is detected", () => {
@@ -71,11 +49,3 @@ test.each(["", " ", "  ", "-", "{}", "a {}", "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJ
   "%j is not a line",
   line => void expect(parseLine(line)).toBeUndefined(),
 );
-
-test("applying changes to a configuration sets values, and removes those without a new value", () => {
-  const changes = [
-    { scope: "svc", field: "timeout", before: 1, after: 2 },
-    { scope: "svc", field: "domain", before: "a.test" },
-  ];
-  expect(applyChanges({ svc: { timeout: 1, domain: "a.test" } }, changes)).toEqual({ svc: { timeout: 2 } });
-});

@@ -45,54 +45,33 @@ describe("history/restore", () => {
     expect(await stored(shop)).toEqual({ timeout: 30 });
   });
 
-  test("of the current values makes no revision", async () => {
-    await using shop = await startWithHistory();
-    expect(await restore(shop, { to: 4 })).toEqual({ result: [{ repo: "shop", revision: 4, config: {} }], errors: [] });
-    expect((await restore(shop, { to: 2, fields: ["svc.timeout"] })).result).toMatchObject([{ revision: 4 }]);
-    expect(await shop.revision()).toBe(4);
-  });
-
-  test("with dryRun reports what it would do, and does nothing", async () => {
+  test("changes nothing if nothing would differ, in a dry run, or if it is refused; unless it is atomic, only unknown fields are refused", async () => {
     await using shop = await startWithHistory();
     const before = await shop.read();
+    expect(await restore(shop, { to: 4 })).toEqual({ result: [{ repo: "shop", revision: 4, config: {} }], errors: [] });
+    expect((await restore(shop, { to: 2, fields: ["svc.timeout"] })).result).toMatchObject([{ revision: 4 }]);
     const { result } = await restore(shop, { to: 1, dryRun: true });
     expect(result).toMatchObject([{ revision: 5, config: { svc: { timeout: { value: 30 } } } }]);
-    expect(await shop.read()).toBe(before);
-    expect(await shop.revision()).toBe(4);
-  });
-
-  test("with an expected revision is refused with 1104 if another one is current", async () => {
-    await using shop = await startWithHistory();
-    const stale = await restore(shop, { to: 1, revision: 3 });
-    expect(stale).toMatchObject({ result: [], errors: [{ code: 1104, repo: "shop", details: { current: 4 } }] });
-    expect(await shop.revision()).toBe(4);
-    expect((await restore(shop, { to: 1, revision: 4 })).errors).toEqual([]);
-  });
-
-  test("restores nothing if it is atomic and a field is unknown, and otherwise the other fields", async () => {
-    await using shop = await startWithHistory();
-    const fields = ["svc.timeout", "svc.nothing"];
-    const atomic = await restore(shop, { to: 1, fields, atomic: true });
-    expect(atomic).toMatchObject({ result: [], errors: [{ code: 1007, field: "svc.nothing" }] });
-    expect(await shop.revision()).toBe(4);
-    const partly = await restore(shop, { to: 1, fields });
+    const unknown = ["svc.timeout", "svc.nothing"];
+    for (const [args, error] of [
+      [{ repo: "", to: 1 }, { code: 1006 }],
+      [{ repo: "nowhere", to: 1 }, { code: 1007 }],
+      [{}, { code: 1101 }],
+      [{ to: 99 }, { code: 1112 }],
+      [{ to: 1, fields: [] }, { code: 1008 }],
+      [
+        { to: 1, revision: 3 },
+        { code: 1104, repo: "shop", details: { current: 4 } },
+      ],
+      [
+        { to: 1, fields: unknown, atomic: true },
+        { code: 1007, field: "svc.nothing" },
+      ],
+    ] as const)
+      expect(await restore(shop, args)).toMatchObject({ result: [], errors: [error] });
+    expect([await shop.read(), await shop.revision()]).toEqual([before, 4]);
+    const partly = await restore(shop, { to: 1, revision: 4, fields: unknown });
     expect(partly).toMatchObject({ result: [{ revision: 5 }], errors: [{ code: 1007, field: "svc.nothing" }] });
-  });
-
-  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
-    ["without a repository", { repo: "", to: 1 }, 1006],
-    ["in an unknown repository", { repo: "nowhere", to: 1 }, 1007],
-    ["without a revision", {}, 1101],
-    ["to a revision that never existed", { to: 99 }, 1112],
-    ["of no fields", { to: 1, fields: [] }, 1008],
-  ])("%s is refused", async (_title, args, code) => {
-    await using shop = await startWithHistory();
-    expect(await restore(shop, args)).toMatchObject({ result: [], errors: [{ code }] });
-    expect(await shop.revision()).toBe(4);
-  });
-
-  test("of a broken file is refused with 1106", async () => {
-    await using shop = await startWithHistory();
     await breakFile(shop.t, "shop");
     expect(await restore(shop, { to: 1 })).toMatchObject({ result: [], errors: [{ code: 1106 }] });
   });

@@ -32,18 +32,6 @@ describe("a journal of several segments", () => {
     expect(await journal.replay()).toEqual(configOf(9));
   });
 
-  test("begins each one with the configuration and the last hash of the previous one", async () => {
-    await using folder = await temporaryFolder();
-    const { journal } = await openJournal(folder.path, { retention });
-    await appendUpTo(journal, 1, 7);
-    const ends = await Promise.all(journal.segments.map(({ path }) => firstAndLast(path)));
-    for (const [index, { first }] of ends.entries()) {
-      const revision = index * 2;
-      expect(first?.record).toMatchObject({ kind: "checkpoint", revision, config: configOf(revision) });
-      expect(first?.previous).toBe(ends[index - 1]?.last?.hash ?? "-");
-    }
-  });
-
   test("loses only the newest one if it is torn at its beginning", async () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path, { retention })).journal, 1, 5);

@@ -4,31 +4,25 @@ import { dirname, join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDaemon } from "../../../main/daemon/daemon.ts";
-import { startTestDaemon } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { titleWith } from "../../helpers/skips.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-const total = 10_000;
+const total = 1_500;
 const idOf = (index: number) => `r${String(index).padStart(5, "0")}`;
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 
-/** A home with 10,000 repositories, and the index that a first daemon wrote. */
+/** A home with many repositories, and the index that a first daemon wrote. */
 beforeAll(async () => {
   home = await temporaryFolder();
   const folder = join(home.path, "repos");
   await mkdir(folder);
-  const indices = Array.from({ length: total }, (_, index) => index);
-  for (let start = 0; start < total; start += 500) {
-    const some = indices.slice(start, start + 500);
-    await Promise.all(
-      some.map(index =>
-        writeFile(join(folder, `${idOf(index)}.json`), `{ "config": { "svc": { "timeout": ${index} } } }\n`),
-      ),
-    );
-  }
+  const write = (index: number) =>
+    writeFile(join(folder, `${idOf(index)}.json`), `{ "config": { "svc": { "timeout": ${index} } } }\n`);
+  await Promise.all(Array.from({ length: total }, (_, index) => write(index)));
   await using t = await startTestDaemon({ home: home.path });
-  // Waits until 10,000 first revisions are on the disk, however long this one takes.
+  // Waits until all first revisions are on the disk.
   const { result } = await t.owner.socket.emitWithAck("svc", "repo", "list", { limit: 1 });
   expect(result).toHaveLength(1);
 });
@@ -52,15 +46,15 @@ test("neither a start with a matching index nor a list of all repositories opens
 
   await using t = await startTestDaemon({ home: home.path, fileSystem });
   const before = opened().length;
-  const { result, next } = await t.owner.call("repo/list", { limit: 1000, after: idOf(8_999) });
+  const { result, next } = await t.owner.call("repo/list", { limit: 1000, after: idOf(499) });
   expect(result).toHaveLength(1000);
   expect(next).toBeUndefined();
-  expect(result.at(-1)).toMatchObject({ id: idOf(9_999), revision: 1, modified: 1 });
+  expect(result.at(-1)).toMatchObject({ id: idOf(1_499), revision: 1, modified: 1 });
   // The rescan that the list waited for has compared them all.
   expect(opened().slice(before)).toEqual([]);
-  const list = await t.owner.call("config/list", { repo: idOf(4_711), field: "svc.timeout" });
-  expect(list.result).toEqual({ svc: { timeout: 4711 } });
-  const id = idOf(4_711);
+  const list = await t.owner.call("config/list", { repo: idOf(711), field: "svc.timeout" });
+  expect(list.result).toEqual({ svc: { timeout: 711 } });
+  const id = idOf(711);
   expect(opened().slice(before)).toEqual([
     join(home.path, "repos", `${id}.json`),
     join(home.path, "journal", `${id}.0-0.jsonl`),
@@ -75,12 +69,12 @@ const inotify = await readdir("/proc/self/fdinfo").then(
 test.skipIf(!inotify)(
   titleWith(inotify, "/proc", "a running daemon uses a few watches, not one per file, and notices an edit of any file"),
   async () => {
-    await using t = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000 });
+    await using t = await startTestDaemon({ home: home.path, ...noRescans });
     await t.owner.call("repo/list", { limit: 1 });
-    const repo = idOf(9_876);
+    const repo = idOf(987);
     await t.owner.call("config/watch", { repo });
     const text = await readFile(t.repositoryFile(repo), "utf8");
-    await t.writeRepository(repo, text.replace("9876", "12"));
+    await t.writeRepository(repo, text.replace("987", "12"));
     expect(await t.owner.nextChange()).toMatchObject({
       repo,
       source: "file",
