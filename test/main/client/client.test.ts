@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
-import { type ConfigChanged, RepoconfClient, type RepoconfError } from "../../../main/client/client.ts";
+import { RepoconfClient, type RepoconfError } from "../../../main/client/client.ts";
 import { locateDaemon } from "../../../main/client/locate.ts";
 import { keyCredentials } from "../../../main/home/credentials.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
@@ -83,35 +83,6 @@ describe("the typed client", () => {
     await expect(nameWith({ keyFile: join(t.homeFolder, "none") })).rejects.toMatchObject({ code: 1100 });
   });
 
-  test("a stranger on the daemon's port never gets a key", async () => {
-    await using t = await startTestDaemon();
-    const asked: string[] = [];
-    const stranger = createServer((request, response) => {
-      asked.push(`${request.url} ${JSON.stringify(request.headers)}`);
-      response.end("0".repeat(64));
-    });
-    await new Promise<void>(resolve => stranger.listen(0, "127.0.0.1", resolve));
-    try {
-      const address = stranger.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      const endpoint = {
-        protocol: 1,
-        version: "1",
-        pid: 1,
-        startedAt: "",
-        instanceId: "",
-        instanceSecret: "s",
-        url: `http://127.0.0.1:${port}`,
-      };
-      await writeFile(join(t.homeFolder, "daemon.json"), JSON.stringify(endpoint));
-      await expect(connect({ home: t.homeFolder })).rejects.toMatchObject({ code: 1200 });
-      expect(asked).toHaveLength(1);
-      expect(asked.join()).not.toContain(t.ownerKey);
-    } finally {
-      stranger.close();
-    }
-  });
-
   test("another protocol number is refused with a message that names repoconf restart", async () => {
     await using t = await startTestDaemon();
     const { endpoint } = await locateDaemon({ home: t.homeFolder });
@@ -153,61 +124,6 @@ describe("the typed client", () => {
     await until(() => tries > 2, "it to look again");
     await writeFile(where.keyFile, t.ownerKey);
     expect(await asked).toBe(900);
-  });
-
-  test("gives up with 1100 once its key is revoked", async () => {
-    await using t = await startTestDaemon();
-    const { result } = await t.owner.call("key/create", {
-      name: "tool",
-      grants: [{ repos: "*", fields: ["*"], right: "read" }],
-    });
-    using client = await connect({ home: t.homeFolder, apiKey: result.key });
-    await t.owner.call("key/revoke", { id: result.id });
-    await until(
-      async () =>
-        (await client.run("key/self", {}).then(
-          () => 0,
-          (error: RepoconfError) => error.code,
-        )) === 1100,
-      "1100",
-    );
-  });
-});
-
-describe("client.watch", () => {
-  test("yields each change in order, and resumes where it was after a restart of the daemon", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository("shop");
-    using client = await connect({ home: t.homeFolder });
-    const stop = new AbortController();
-    const seen: ConfigChanged[] = [];
-    const watching = (async () => {
-      for await (const change of client.watch({ repo, signal: stop.signal })) seen.push(change);
-    })();
-    const set = async (hour: number) => {
-      const reply = await t.owner.call("config/set", { repo, "svc.refresh_hour": hour });
-      expect(reply.errors).toEqual([]);
-    };
-    const hours = () => seen.map(({ changes }) => changes["svc"]?.["refresh_hour"]?.value);
-    await until(async () => {
-      await set(20);
-      await set(21);
-      return seen.length > 0;
-    }, "the watch to begin");
-    const { revision } = await t.owner.call("config/list", { repo });
-    await until(() => seen.at(-1)?.revision === revision, "the last of these changes");
-    seen.length = 0;
-    for (const hour of [1, 2, 3]) await set(hour);
-    await until(() => seen.length === 3, "three changes");
-    expect(hours()).toEqual([1, 2, 3]);
-
-    await t.restart();
-    // Whether or not the watch is back by now.
-    await set(4);
-    await until(() => seen.length === 4, "a change after the restart");
-    expect(hours()).toEqual([1, 2, 3, 4]);
-    stop.abort();
-    await watching;
   });
 });
 

@@ -12,6 +12,7 @@ import { scanningValidText, TextNode } from "../../../main/files/json-text-scan.
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import { runToEnd } from "../../../shared/run-to-end.ts";
 import { inParts } from "../../helpers/parts.ts";
+import { amount } from "../../helpers/promise.ts";
 import { countingRounds } from "../../helpers/rounds.ts";
 
 const bom = "\uFEFF";
@@ -401,7 +402,7 @@ describe("for any text and any next value", () => {
         expectSameText(text, rewritten);
         expect(rewriteJsonText(read, next)).toBe(rewritten);
       }),
-      { numRuns: 3000, seed },
+      { numRuns: amount(1_000, 3_000), seed },
     );
   });
 
@@ -436,7 +437,7 @@ describe("for any text and any next value", () => {
         expect(problem.column).toBeGreaterThan(0);
         expect(problem.column).toBeLessThanOrEqual((textLines[problem.line - 1] ?? "").length + 1);
       }),
-      { numRuns: 4000, seed },
+      { numRuns: amount(1_500, 4_000), seed },
     );
   });
 
@@ -445,7 +446,7 @@ describe("for any text and any next value", () => {
       fc.property(fc.uint8Array({ maxLength: 40 }), bytes => {
         problemOf(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
       }),
-      { numRuns: 2000, seed },
+      { numRuns: amount(1_000, 2_000), seed },
     );
   });
 
@@ -461,7 +462,7 @@ describe("for any text and any next value", () => {
           expect(problem.message).toMatch(/duplicate|__proto__|too large|64 levels/);
         }
       }),
-      { numRuns: 3000, seed },
+      { numRuns: amount(1_000, 3_000), seed },
     );
   });
 });

@@ -58,24 +58,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     expect(await client.get(repo, "svc.timeout")).toBe(900);
   });
 
-  test("also serves a plain client, over polling and websocket", async () => {
-    await using t = await startTestDaemon();
-    const path = await socketOf(t);
-    const agent = Object.assign(new Agent(), { createConnection: () => connectSocket(path) });
-    for (const transport of ["websocket", "polling"]) {
-      const socket = io("http://localhost", {
-        agent: agent as unknown as string,
-        transports: [transport],
-        auth: { apiKey: t.ownerKey },
-        forceNew: true,
-      });
-      const { result } = await socket.emitWithAck("svc", "key", "self", {});
-      expect(result).toMatchObject({ name: "owner" });
-      socket.close();
-    }
-  });
-
-  test("has its own connection budget, over polling and websocket", async () => {
+  test("also serves a plain client, over polling and websocket, and has its own connection budget", async () => {
     const admit = vi.spyOn(KeyBudget.prototype, "admit");
     try {
       await using t = await startTestDaemon();
@@ -86,7 +69,8 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
           const options = url === t.url ? {} : { agent: agent as unknown as string };
           const auth = { apiKey: t.ownerKey };
           const socket = io(url, { ...options, transports: [transport], auth, forceNew: true });
-          await socket.emitWithAck("svc", "key", "self", {});
+          const { result } = await socket.emitWithAck("svc", "key", "self", {});
+          expect(result).toMatchObject({ name: "owner" });
           socket.close();
         }
       // The first is the test's own client.
