@@ -3,34 +3,35 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { homeAt } from "../../main/home/home.ts";
 import { takeLock } from "../../main/home/lock.ts";
-import { makeCommandHome } from "../helpers/command-home.ts";
+import { makeCommandHome, serveHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
-import { repositoryNames, writeRepositoryFiles } from "../helpers/slow-disk.ts";
+import { isRepositoryFile, repositoryNames, slowDisk, writeRepositoryFiles } from "../helpers/slow-disk.ts";
 
-/** So many files that no machine can read all of them before the first command asks. */
-const total = 5_000;
 /** Arguments for Node that make a command treat its standard error as a terminal, although it is a pipe. */
 const errorsOnTerminal = ["--import", "data:text/javascript,process.stderr.isTTY=true"];
+/** What erases a line of progress. */
+const erased = "\r\u001b[K";
 
-test("indexing thousands of files shows progress on a terminal only, and commands wait for it", async () => {
-  await using home = await makeCommandHome();
-  await writeRepositoryFiles(home.homeFolder, repositoryNames(total));
-  // This starts the daemon, which answers at once.
-  await home.succeed(["restart"]);
-  expect(await home.succeed(["status"])).toMatch(/^reading +\d+ of 5000 new or changed files$/m);
-  const [shown, piped] = await Promise.all([
-    home.run(["repo", "list"], { nodeArguments: errorsOnTerminal }),
-    home.run(["repo", "list"]),
-  ]);
-  for (const { code, output } of [shown, piped]) {
-    expect(code).toBe(0);
-    expect(output.trimEnd().split("\n")).toHaveLength(total);
-  }
-  expect(piped.errorOutput).toBe("");
-  expect(shown.errorOutput).toMatch(/The daemon has read \d+ of 5000 files/);
+test("reading a home's files shows progress on a terminal only, and commands wait for it", async () => {
+  const files = await makeCommandHome();
+  await writeRepositoryFiles(files.homeFolder, repositoryNames(300));
+  const disk = slowDisk(isRepositoryFile);
+  await using home = await serveHome(files, { fileSystem: disk.fileSystem });
+  expect(await home.succeed(["status"])).toMatch(/^reading +\d+ of 300 new or changed files$/m);
+  using shown = home.start(["repo", "list"], { nodeArguments: errorsOnTerminal });
+  const piped = home.run(["repo", "list"]);
+  // The daemon tells of its progress when it has read a file: one at a time, until the command is there and shows it.
+  const reading = setInterval(() => disk.held.shift()?.(), 100);
+  const hasShown = () => /The daemon has read \d+ of 300 files/.test(shown.errorOutput());
+  await until(hasShown, "the progress").finally(() => clearInterval(reading));
+  disk.release();
+  expect(await shown.ended).toBe(0);
+  const { code, output, errorOutput } = await piped;
+  expect({ code, errorOutput }).toEqual({ code: 0, errorOutput: "" });
+  for (const list of [shown.output(), output]) expect(list.trimEnd().split("\n")).toHaveLength(300);
   // The progress is erased before the result is printed.
-  expect(shown.errorOutput.endsWith("\r\u001b[K")).toBe(true);
+  expect(shown.errorOutput().endsWith(erased)).toBe(true);
   expect(await home.succeed(["status"])).not.toMatch(/^reading/m);
 });
 
@@ -41,25 +42,24 @@ test("commands wait for a starting daemon as long as it makes progress", async (
   // Simulates a daemon that is repairing its home.
   const lock = takeLock(lockFile);
   if (lock === undefined) throw new Error("the home is not free");
+  using status = home.start(["status"], { nodeArguments: errorsOnTerminal });
   let isOver = false;
-  const status = home.run(["status"], { nodeArguments: errorsOnTerminal }).finally(() => {
+  void status.ended.then(() => {
     isOver = true;
   });
   // Longer than the two seconds that a command waits for a daemon without progress.
+  const end = Date.now() + 3_000;
   let done = 0;
   await until(async () => {
     done += 1;
     await writeFile(join(temporary, "start-progress.json"), JSON.stringify({ done, total: 9_999 }));
-    await new Promise(resolve => setTimeout(resolve, 50));
-    return done > 100 || isOver;
+    return isOver || (Date.now() > end && /\d+ of 9999 repositories checked/.test(status.errorOutput()));
   }, "the command");
   expect(isOver).toBe(false);
   lock.release();
-  const { code, errorOutput } = await status;
-  expect(code).not.toBe(0);
-  expect(errorOutput).toMatch(/\d+ of 9999 repositories checked/);
+  expect(await status.ended).not.toBe(0);
   // The simulated daemon ended before it was ready.
-  expect(errorOutput).toContain("No daemon is running");
+  expect(status.errorOutput()).toContain("No daemon is running");
 });
 
 describeWithNats("a copy into a shared log", () => {
@@ -74,16 +74,18 @@ describeWithNats("a copy into a shared log", () => {
         nodeArguments: errorsOnTerminal,
       });
       expect([onTerminal.code, onTerminal.errorOutput]).toEqual([0, expect.stringMatching(/: \d+ of \d+/)]);
-      expect(onTerminal.errorOutput.endsWith("\r\u001b[K")).toBe(true);
+      expect(onTerminal.errorOutput.endsWith(erased)).toBe(true);
     }
     for (const way of ["--to", "--from"]) await home.succeed(["log", "copy", way, `${server.url}/other`]);
   });
 });
 
 test("other long commands show progress on a terminal only, and erase it", async () => {
-  await using home = await makeCommandHome();
-  await writeRepositoryFiles(home.homeFolder, repositoryNames(250));
-  for (const name of repositoryNames(250)) await mkdir(join(home.workFolder, "src", name, ".git"), { recursive: true });
+  const files = await makeCommandHome();
+  const names = repositoryNames(250);
+  await writeRepositoryFiles(files.homeFolder, names);
+  await using home = await serveHome(files);
+  for (const name of names) await mkdir(join(home.workFolder, "src", name, ".git"), { recursive: true });
   await home.succeed(["repo", "list"]);
   const archive = (name: string) => join(home.workFolder, name);
   const commands: readonly (readonly [shown: RegExp, command: (name: string) => readonly string[]])[] = [
@@ -95,8 +97,8 @@ test("other long commands show progress on a terminal only, and erase it", async
   for (const [shown, command] of commands) {
     const onTerminal = await home.run(command("one"), { nodeArguments: errorsOnTerminal });
     expect(onTerminal.errorOutput).toMatch(shown);
-    expect(onTerminal.errorOutput).toContain("\r\u001b[K");
-    expect(onTerminal.errorOutput.split("\r\u001b[K").at(-1)).not.toMatch(shown);
+    expect(onTerminal.errorOutput).toContain(erased);
+    expect(onTerminal.errorOutput.split(erased).at(-1)).not.toMatch(shown);
     const { errorOutput } = await home.run(command("two"));
     expect(errorOutput).not.toMatch(shown);
     expect(errorOutput).not.toContain("\u001b");

@@ -1,13 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { expect } from "vitest";
 import { stopDaemon } from "../../main/cli/commands/stop.ts";
 import { homeAt } from "../../main/home/home.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import type { CommandRequest } from "./command-worker.ts";
-import { startTestDaemon } from "./daemon.ts";
+import { startTestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
 import {
   cleanEnvironment,
   type Finished,
@@ -84,8 +84,12 @@ export async function makeCommandHome(): Promise<CommandHome> {
 
 /** A home with a daemon in this process, for tests of commands: the start of one in the background takes a second. */
 export async function makeServedHome(): Promise<CommandHome> {
-  const home = await makeCommandHome();
-  const daemon = await startTestDaemon({ home: home.homeFolder, version: packageJson.version });
+  return serveHome(await makeCommandHome());
+}
+
+/** Starts a daemon in this process for a home, which ends with it. */
+export async function serveHome(home: CommandHome, options: TestDaemonOptions = {}): Promise<CommandHome> {
+  const daemon = await startTestDaemon({ home: home.homeFolder, version: packageJson.version, ...options });
   return {
     ...home,
     [Symbol.asyncDispose]: async () => {
@@ -105,6 +109,32 @@ export async function addShop(home: CommandHome, ...sets: readonly (readonly str
   await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
   for (const set of sets) await home.succeed(["set", ...set]);
   return home;
+}
+
+/** Adds repositories whose names are their ids, each with a new folder of that name. */
+export async function addRepositories({ workFolder, succeed }: CommandHome, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    await mkdir(join(workFolder, name));
+    await succeed(["repo", "add", join(workFolder, name), "--id", name]);
+  }
+}
+
+/** Adds a scope with these fields, waits until the daemon has it, and returns the path of its file. */
+export async function addScope(home: CommandHome, scope: string, properties: object, more = {}): Promise<string> {
+  const file = join(home.homeFolder, `scopes/${scope}.schema.json`);
+  await writeFile(file, JSON.stringify({ type: "object", properties, ...more }));
+  const isThere = async () => (await home.succeed(["scope", "list"])).includes(`${scope}\t`);
+  await until(isThere, `the scope ${scope}`);
+  return file;
+}
+
+/** An environment for shells in which `repoconf`, after these lines, is the built command on this home. */
+export async function withCommand({ homeFolder, workFolder }: CommandHome, before = "") {
+  const bin = join(workFolder, "bin");
+  await mkdir(bin, { recursive: true });
+  const program = `#!/bin/sh\n${before}\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
+  await writeFile(join(bin, "repoconf"), program, { mode: 0o755 });
+  return { REPOCONF_HOME: homeFolder, PATH: `${bin}${delimiter}${process.env["PATH"]}` };
 }
 
 /** Commands that hand their output to another program, or run until a signal. */

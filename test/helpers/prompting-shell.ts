@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CommandHome } from "./command-home.ts";
-import { type Finished, repoconfCommand, runProcess } from "./spawned-daemon.ts";
+import { type CommandHome, withCommand } from "./command-home.ts";
+import { type Finished, runProcess } from "./spawned-daemon.ts";
 
 /** An interactive shell with `repoconf` on its path. */
 export interface PromptingShell {
@@ -29,18 +29,12 @@ export async function makePromptingShell(
   name: ShellName,
   hookArguments: readonly string[] = [],
 ): Promise<PromptingShell> {
-  const bin = join(home.workFolder, "bin");
   const log = join(home.workFolder, "calls.log");
   const hook = join(home.workFolder, "hook");
-  await mkdir(bin, { recursive: true });
   await writeFile(log, "");
+  const environment = await withCommand(home, `printf '%s\\n' "$*" >>'${log}'`);
   // What `repoconf hook` prints is evaluated as it stands: it is asked here, where that starts no process.
   await writeFile(hook, await home.succeed(["hook", name, ...hookArguments]));
-  await writeFile(
-    join(bin, "repoconf"),
-    `#!/bin/sh\nprintf '%s\\n' "$*" >>'${log}'\nexec '${process.execPath}' '${repoconfCommand}' "$@"\n`,
-  );
-  await chmod(join(bin, "repoconf"), 0o755);
   return {
     type: async (lines, before = "") => {
       const file = join(home.workFolder, name === "bash" ? "bashrc" : ".zshrc");
@@ -48,12 +42,7 @@ export async function makePromptingShell(
       return runProcess(name, [...start[name], ...(name === "bash" ? [file] : []), "-i"], {
         folder: home.workFolder,
         input: `${lines.join("\n")}\n`,
-        environment: {
-          PATH: `${bin}:${process.env["PATH"]}`,
-          REPOCONF_HOME: home.homeFolder,
-          ZDOTDIR: home.workFolder,
-          TERM: "dumb",
-        },
+        environment: { ...environment, ZDOTDIR: home.workFolder, TERM: "dumb" },
       });
     },
     calls: async () => (await readFile(log, "utf8")).split("\n").filter(line => line !== ""),
