@@ -16,7 +16,7 @@ async function makeWorkTree(folder: string): Promise<string> {
 }
 
 describe("repositories on the command line", () => {
-  test("repo add adds the enclosing git work tree, and commands in its folders find the repository", async () => {
+  test("repo add adds the enclosing git work tree; in its folders, worktrees and work trees inside, the nearest repository is used", async () => {
     await using home = await makeServedHome();
     const shop = await makeWorkTree(join(home.workFolder, "shop"));
     const deep = join(shop, "a/b");
@@ -25,49 +25,26 @@ describe("repositories on the command line", () => {
     await home.succeed(["set", "svc.timeout=5"], { folder: deep });
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("5\n");
     await home.refuse(1, ["repo", "add"], "already", { folder: shop });
-  });
-
-  test("outside of any repository, commands say what to do", async () => {
-    await using home = await makeServedHome();
-    await home.refuse(1, ["list"], "repoconf repo add");
-    await home.refuse(1, ["repo", "add"], "repoconf repo add FOLDER");
-  });
-
-  test("repo add accepts only an existing folder", async () => {
-    await using home = await makeServedHome();
-    const missing = join(home.workFolder, "no/such");
-    await writeFile(join(home.workFolder, "file"), "");
-    for (const args of [[missing], [missing, "--in-tree"], ["--scan", missing]])
-      expect(await home.run(["repo", "add", ...args])).toEqual({
-        code: 1,
-        output: "",
-        errorOutput: `repoconf: The folder ${missing} does not exist.\n`,
-      });
-    await home.refuse(1, ["repo", "add", "file"], "is a file, not a folder");
-    expect(await home.succeed(["repo", "list", "--json"])).toBe("[]\n");
-  });
-
-  test("a linked worktree belongs to its main repository, unless it was added itself", async () => {
-    await using home = await makeServedHome();
-    const shop = await makeWorkTree(join(home.workFolder, "main/shop"));
     git("-C", shop, "commit", "-q", "--allow-empty", "-m", "first");
     const linked = join(home.workFolder, "linked");
     git("-C", shop, "worktree", "add", "-q", linked);
-    await home.succeed(["repo", "add", shop]);
-    await home.succeed(["set", "svc.timeout=7"], { folder: shop });
-    expect(await home.succeed(["get", "svc.timeout"], { folder: linked })).toBe("7\n");
-    await home.succeed(["repo", "add"], { folder: linked });
-    expect(await home.succeed(["get", "svc.timeout"], { folder: linked })).toBe("900\n");
+    expect(await home.succeed(["get", "svc.timeout"], { folder: linked })).toBe("5\n");
+    for (const own of [linked, await makeWorkTree(join(shop, "inner"))]) {
+      await home.succeed(["repo", "add"], { folder: own });
+      expect(await home.succeed(["get", "svc.timeout"], { folder: own })).toBe("900\n");
+    }
   });
 
-  test("the nearest enclosing repository is used", async () => {
+  test("outside of any repository, commands say what to do, and repo add accepts only an existing folder", async () => {
     await using home = await makeServedHome();
-    const outer = await makeWorkTree(join(home.workFolder, "outer"));
-    const inner = await makeWorkTree(join(outer, "inner"));
-    await home.succeed(["repo", "add", outer]);
-    await home.succeed(["repo", "add", inner]);
-    await home.succeed(["set", "svc.timeout=1"], { folder: outer });
-    expect(await home.succeed(["get", "svc.timeout"], { folder: inner })).toBe("900\n");
+    await home.refuse(1, ["list"], "repoconf repo add");
+    await home.refuse(1, ["repo", "add"], "repoconf repo add FOLDER");
+    const missing = join(home.workFolder, "no/such");
+    await writeFile(join(home.workFolder, "file"), "");
+    for (const args of [[missing], [missing, "--in-tree"], ["--scan", missing]])
+      await home.refuse(1, ["repo", "add", ...args], `repoconf: The folder ${missing} does not exist.\n`);
+    await home.refuse(1, ["repo", "add", "file"], "is a file, not a folder");
+    expect(await home.succeed(["repo", "list", "--json"])).toBe("[]\n");
   });
 
   test("repo add --scan finds the work trees below, asks, and adds all", async () => {
@@ -78,16 +55,6 @@ describe("repositories on the command line", () => {
     const { output } = await home.run(["repo", "add", "--scan", root, "--yes", "--json"]);
     expect(JSON.parse(output)).toMatchObject([{ name: "two" }, { name: "one" }]);
     expect((await home.succeed(["repo", "list"])).trimEnd().split("\n")).toHaveLength(2);
-  });
-
-  test("in-tree values are stored in the work tree", async () => {
-    await using home = await makeServedHome();
-    const shop = await makeWorkTree(join(home.workFolder, "shop"));
-    await home.succeed(["repo", "add", shop, "--in-tree"]);
-    await home.succeed(["set", "svc.timeout=8"], { folder: shop });
-    expect(JSON.parse(await readFile(join(shop, ".repoconf.json"), "utf8"))).toEqual({
-      config: { svc: { timeout: 8 } },
-    });
   });
 
   test("a folder that has a .repoconf.json is added with its values, which is said; --in-home ignores them", async () => {
@@ -159,15 +126,8 @@ describe("repositories on the command line", () => {
     await using home = await makeServedHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "one", home.workFolder]);
     expect(await home.succeed(["repo", "rename", "shop", "market"])).toBe("Renamed one to market.\n");
-    await home.succeed([
-      "repo",
-      "add",
-      "--name",
-      "market",
-      "--id",
-      "two",
-      await makeWorkTree(join(home.workFolder, "other")),
-    ]);
+    const other = await makeWorkTree(join(home.workFolder, "other"));
+    await home.succeed(["repo", "add", "--name", "market", "--id", "two", other]);
     await home.refuse(1, ["get", "svc.timeout", "--repo", "market"], "one, two");
     await home.refuse(1, ["repo", "remove", "one"], "--yes");
     const removed = await home.succeed(["repo", "remove", "one", "--yes"]);
@@ -178,17 +138,8 @@ describe("repositories on the command line", () => {
   test("a key can do what its grants allow and nothing else, until it is revoked", async () => {
     await using home = await makeServedHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
-    const { output, errorOutput } = await home.run([
-      "key",
-      "create",
-      "ci",
-      "--repo",
-      "shop",
-      "--field",
-      "svc.timeout",
-      "--right",
-      "write",
-    ]);
+    const grant = ["--repo", "shop", "--field", "svc.timeout", "--right", "write"];
+    const { output, errorOutput } = await home.run(["key", "create", "ci", ...grant]);
     expect(errorOutput).toContain("shown only once");
     const environment = { REPOCONF_API_KEY: output.trim() };
     await home.succeed(["set", "svc.timeout=3", "--repo", "shop"], { environment });

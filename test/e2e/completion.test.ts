@@ -1,205 +1,178 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome, makeServedHome, withCommand } from "../helpers/command-home.ts";
 import { isShellThere } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
-import { type Finished, patientCompletion, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
+import { patientCompletion, runProcess } from "../helpers/spawned-daemon.ts";
 
 /** A home with the repositories "shop" and "my blog" and a running daemon. */
-async function makeRunningHome(): Promise<CommandHome> {
-  const home = await makeServedHome();
+let home: CommandHome;
+beforeAll(async () => {
+  home = await makeServedHome();
   for (const name of ["shop", "my blog"]) {
     await mkdir(join(home.workFolder, name));
     await home.succeed(["repo", "add", name]);
   }
-  return home;
-}
+  const services = `svc.services.web={"ready":"","image":""}`;
+  await home.succeed(["set", "--repo", "shop", "svc.proxy_aliases+=a.test", services]);
+  return () => home[Symbol.asyncDispose]();
+});
 
-async function complete(home: CommandHome, ...words: string[]): Promise<string[]> {
-  const output = await home.succeed(["complete", "--", ...words]);
+async function complete(words: readonly string[], inHome = home): Promise<string[]> {
+  const output = await inHome.succeed(["complete", "--", ...words]);
   return output.split("\n").slice(0, -1);
 }
 
-describe.concurrent("repoconf complete", () => {
-  test("completes commands and subcommands, without hidden ones", async () => {
-    await using home = await makeCommandHome();
-    expect(await complete(home, "re")).toEqual(["restore", "repo", "restart"]);
-    expect(await complete(home, "comp")).toEqual(["completion"]);
-    expect(await complete(home, "repo", "re")).toEqual(["rename", "remove"]);
+describe("repoconf complete", () => {
+  test.each<[typed: string, offered: readonly string[]]>([
+    // Commands and subcommands.
+    ["re", ["restore", "repo", "restart"]],
+    ["comp", ["completion"]],
+    ["repo re", ["rename", "remove"]],
+    ["--home somewhere --json repo ren", ["rename"]],
+    // Options.
+    ["list --re", ["--repo", "--revision", "--reveal"]],
+    ["undo --ba", ["--batch"]],
+    ["set --y", ["--yes"]],
+    ["repo add --in-", ["--in-tree", "--in-home"]],
+    ["list -- --re", []],
+    ["--ke", ["--key-file"]],
+    // The choices of an option or argument; a command takes only one shell.
+    ["key create ci --right ", ["read", "write"]],
+    ["key create ci --right=w", ["--right=write"]],
+    ["completion ", ["bash", "zsh", "fish"]],
+    ["completion bash ", []],
+    // Fields, with = if a value follows.
+    ["get svc.refresh_h", ["svc.refresh_hour"]],
+    ["set --repo shop svc.timeout=3 svc.envv", ["svc.envvars="]],
+    ["unset svc.timeout svc.envv", ["svc.envvars"]],
+    ["history svc.timeo", ["svc.timeout"]],
+    ["history svc.timeout ", []],
+    ["history forget svc.timeo", ["svc.timeout"]],
+    ["restore 3 svc.envvars svc.timeo", ["svc.timeout"]],
+    // The values that a field accepts, and the entries of its list.
+    ["set svc.timeout=3", []],
+    ["set svc.domain=", []],
+    ["set svc.proxy_https=", ["svc.proxy_https=true", "svc.proxy_https=false"]],
+    ["set svc.proxy_https=t", ["svc.proxy_https=true"]],
+    ["set --repo shop svc.default=", ["svc.default=web"]],
+    ["-C shop set svc.proxy_aliases-=", ["svc.proxy_aliases-=a.test"]],
+    // Repositories.
+    ["list --repo=my", ["--repo=my blog"]],
+    ["diff --with my", ["my blog"]],
+  ])("completes repoconf %s", async (typed, offered) => {
+    expect(await complete(typed.split(" "))).toEqual(offered);
   });
 
-  test("completes the command's options, without hidden ones", async () => {
-    await using home = await makeCommandHome();
-    expect(await complete(home, "list", "--re")).toEqual(["--repo", "--revision", "--reveal"]);
-    expect(await complete(home, "undo", "--ba")).toEqual(["--batch"]);
-    expect(await complete(home, "set", "--y")).toEqual(["--yes"]);
-    expect(await complete(home, "repo", "add", "--in-")).toEqual(["--in-tree", "--in-home"]);
-    expect(await complete(home, "daemon", "--")).not.toContain("--background");
-    expect(await complete(home, "list", "--", "--re")).toEqual([]);
-    expect(await complete(home, "--ke")).toEqual(["--key-file"]);
-    expect(await complete(home, "--home", "somewhere", "--json", "repo", "ren")).toEqual(["rename"]);
-  });
-
-  test("completes the choices of an option or argument", async () => {
-    await using home = await makeCommandHome();
-    expect(await complete(home, "key", "create", "ci", "--right", "")).toEqual(["read", "write"]);
-    expect(await complete(home, "key", "create", "ci", "--right=w")).toEqual(["--right=write"]);
-    expect(await complete(home, "completion", "")).toEqual(["bash", "zsh", "fish"]);
-    // The command takes only one shell.
-    expect(await complete(home, "completion", "bash", "")).toEqual([]);
-  });
-
-  test("completes fields where a field is expected, with = if a value follows", async () => {
-    await using home = await makeRunningHome();
-    expect((await complete(home, "get", "svc.refresh_")).sort()).toEqual([
-      "svc.refresh_anchors",
-      "svc.refresh_day",
-      "svc.refresh_hour",
-    ]);
-    expect(await complete(home, "set", "--repo", "shop", "svc.timeout=3", "svc.envv")).toEqual(["svc.envvars="]);
-    expect(await complete(home, "set", "svc.timeout=3")).toEqual([]);
-    expect(await complete(home, "unset", "svc.timeout", "svc.envv")).toEqual(["svc.envvars"]);
-  });
-
-  test("completes the values that a field accepts, and the entries of its list", async () => {
-    await using home = await makeRunningHome();
-    await home.succeed([
-      "set",
-      "--repo",
-      "shop",
-      "svc.proxy_aliases+=a.test",
-      `svc.services.web={"ready":"","image":""}`,
-    ]);
-    expect(await complete(home, "set", "svc.proxy_https=")).toEqual(["svc.proxy_https=true", "svc.proxy_https=false"]);
-    expect(await complete(home, "set", "svc.proxy_https=t")).toEqual(["svc.proxy_https=true"]);
-    expect(await complete(home, "set", "--repo", "shop", "svc.default=")).toEqual(["svc.default=web"]);
-    expect(await complete(home, "-C", "shop", "set", "svc.proxy_aliases-=")).toEqual(["svc.proxy_aliases-=a.test"]);
-    expect(await complete(home, "set", "svc.domain=")).toEqual([]);
+  test("hides hidden options, and completes a field or forget after history", async () => {
+    expect(await complete(["daemon", "--"])).not.toContain("--background");
+    expect(await complete(["history", ""])).toEqual(expect.arrayContaining(["forget", "svc.timeout"]));
   });
 
   test("completes repositories by name, or by id if several have the same name", async () => {
-    await using home = await makeRunningHome();
-    expect(await complete(home, "list", "--repo", "")).toEqual(expect.arrayContaining(["shop", "my blog"]));
-    expect(await complete(home, "list", "--repo=my")).toEqual(["--repo=my blog"]);
+    expect(await complete(["list", "--repo", ""])).toEqual(expect.arrayContaining(["shop", "my blog"]));
     await mkdir(join(home.workFolder, "other"));
     await home.succeed(["repo", "add", "other", "--id", "other-id", "--name", "shop"]);
-    const names = await complete(home, "repo", "remove", "");
+    const names = await complete(["repo", "remove", ""]);
     expect(names).toContain("other-id");
     expect(names).not.toContain("shop");
+    await home.succeed(["repo", "remove", "other-id", "--yes"]);
   });
 
-  test("completes a field or forget after history, fields after restore, and a repository after diff --with", async () => {
-    await using home = await makeRunningHome();
-    expect(await complete(home, "history", "")).toEqual(expect.arrayContaining(["forget", "svc.timeout"]));
-    expect(await complete(home, "history", "svc.timeo")).toEqual(["svc.timeout"]);
-    expect(await complete(home, "history", "svc.timeout", "")).toEqual([]);
-    expect(await complete(home, "history", "forget", "svc.timeo")).toEqual(["svc.timeout"]);
-    expect(await complete(home, "restore", "3", "svc.envvars", "svc.timeo")).toEqual(["svc.timeout"]);
-    expect(await complete(home, "diff", "--with", "my")).toEqual(["my blog"]);
-  });
-
-  test("asks the daemon of the home given by --home", async () => {
-    await using home = await makeRunningHome();
+  test("asks the daemon of the home given by --home; without one, prints nothing, exits with code 0 and starts none", async () => {
     await using other = await makeCommandHome();
-    expect(await complete(other, "list", "--repo", "sh")).toEqual([]);
-    expect(await complete(other, "list", "--home", home.homeFolder, "--repo", "sh")).toEqual(["shop"]);
-  });
-
-  test("without a daemon, prints nothing, exits with code 0 and starts none", async () => {
-    await using home = await makeCommandHome();
-    expect(await home.run(["complete", "--", "list", "svc."])).toEqual({ code: 0, output: "", errorOutput: "" });
-    await expect(home.endpoint()).rejects.toThrow("ENOENT");
+    expect(await complete(["list", "--repo", "sh"], other)).toEqual([]);
+    await expect(other.endpoint()).rejects.toThrow("ENOENT");
+    expect(await complete(["list", "--home", home.homeFolder, "--repo", "sh"], other)).toEqual(["shop"]);
   });
 });
 
-/** Runs a script in a shell in which `repoconf` is the built command. */
-async function runInShell(home: CommandHome, shell: readonly string[], script: string): Promise<Finished> {
-  const folder = join(home.workFolder, "bin");
-  await mkdir(folder, { recursive: true });
-  const node = [process.execPath, ...patientCompletion].map(word => `"${word}"`).join(" ");
-  const text = `#!/bin/sh\nexec ${node} "${repoconfCommand}" "$@"\n`;
-  await writeFile(join(folder, "repoconf"), text, { mode: 0o755 });
-  const [command = "", ...args] = shell;
-  const environment = { REPOCONF_HOME: home.homeFolder, PATH: `${folder}${delimiter}${process.env["PATH"]}` };
-  return runProcess(command, [...args, script], { folder: home.workFolder, environment });
-}
-
-/** The lines that the script prints. Fails if the script does. */
-async function linesOf(finished: Promise<Finished>): Promise<string[]> {
-  const { code, output, errorOutput } = await finished;
+/** What each of the scripts prints, in lines, in one shell in which `repoconf` is the built command. Fails if a script does. */
+async function linesOf(shell: string, options: readonly string[], scripts: readonly string[]): Promise<string[][]> {
+  const environment = { ...(await withCommand(home)), NODE_OPTIONS: patientCompletion.join(" ") };
+  const script = `repoconf completion ${shell} >completion.${shell}; source ./completion.${shell}\n${scripts.join("\necho =\n")}`;
+  const folder = home.workFolder;
+  const { code, output, errorOutput } = await runProcess(shell, [...options, "-c", script], { folder, environment });
   expect({ code, errorOutput }).toEqual({ code: 0, errorOutput: "" });
-  return output.split("\n").slice(0, -1);
+  return `\n${output}`.split("\n=").map(part =>
+    part
+      .split("\n")
+      .slice(1)
+      .filter(line => line !== ""),
+  );
 }
 
 const shells = new Set(["bash", "zsh", "fish"].filter(isShellThere));
+const quoted = (words: readonly string[]) => words.map(word => `'${word}'`).join(" ");
 
-describe.concurrent("repoconf completion", () => {
+describe("repoconf completion", () => {
   test.skipIf(!shells.has("bash"))(titleWith(shells.has("bash"), "bash", "completes in bash"), async () => {
-    await using home = await makeRunningHome();
-    const run = (...words: string[]) =>
-      linesOf(
-        runInShell(
-          home,
-          ["bash", "--norc", "-c"],
-          `source <(repoconf completion bash)
-           COMP_WORDS=(repoconf ${words.map(word => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}
-           _repoconf; printf '%s\\n' "\${COMPREPLY[@]}"`,
-        ),
-      );
-    expect(await run("re")).toEqual(["restore", "repo", "restart"]);
-    expect(await run("list", "--revea")).toEqual(["--reveal"]);
-    expect(await run("set", "svc.timeo")).toEqual(["svc.timeout="]);
-    expect(await run("list", "--repo", "sh")).toEqual(["shop"]);
-    // Bash splits --repo=sh into words and expects only the part after the =.
-    expect(await run("list", "--repo", "=", "sh")).toEqual(["shop"]);
-    expect(await run("list", "--repo", "my\\ b")).toEqual(["my\\ blog"]);
-    expect(await run("list", "svc.none")).toEqual([""]);
+    const typed = (...words: string[]) =>
+      `COMP_WORDS=(repoconf ${quoted(words)}); COMP_CWORD=${words.length}; _repoconf; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const scripts = [
+      typed("re"),
+      typed("list", "--revea"),
+      typed("set", "svc.timeo"),
+      typed("list", "--repo", "sh"),
+      // Bash splits --repo=sh into words and expects only the part after the =.
+      typed("list", "--repo", "=", "sh"),
+      typed("list", "--repo", "my\\ b"),
+      typed("list", "svc.none"),
+    ];
+    expect(await linesOf("bash", ["--norc"], scripts)).toEqual([
+      ["restore", "repo", "restart"],
+      ["--reveal"],
+      ["svc.timeout="],
+      ["shop"],
+      ["shop"],
+      ["my\\ blog"],
+      [],
+    ]);
   });
 
   test.skipIf(!shells.has("zsh"))(titleWith(shells.has("zsh"), "zsh", "completes in zsh"), async () => {
-    await using home = await makeRunningHome();
-    const run = (...words: string[]) =>
-      linesOf(
-        runInShell(
-          home,
-          ["zsh", "-f", "-c"],
-          // Stubs for the functions of zsh's completion that exist only in its line editor.
-          `compdef() { }; compadd() { print -r -- compadd "$@" }; _files() { print files }
-           source <(repoconf completion zsh)
-           words=(repoconf ${words.map(word => `'${word}'`).join(" ")}) CURRENT=${words.length + 1}; _repoconf`,
-        ),
-      );
-    expect(await run("re")).toEqual(["compadd -- restore repo restart"]);
-    expect(await run("set", "svc.timeo")).toEqual(["compadd -S  -- svc.timeout="]);
-    expect(await run("list", "--repo", "my\\ b")).toEqual(["compadd -- my blog"]);
-    expect(await run("list", "--home", "")).toEqual(["files"]);
+    const typed = (...words: string[]) =>
+      // Stubs for the functions of zsh's completion that exist only in its line editor.
+      `compadd() { print -r -- compadd "$@" }; _files() { print files }
+       words=(repoconf ${quoted(words)}) CURRENT=${words.length + 1}; _repoconf`;
+    const scripts = [
+      typed("re"),
+      typed("set", "svc.timeo"),
+      typed("list", "--repo", "my\\ b"),
+      typed("list", "--home", ""),
+    ];
+    const beforeIts = ["-f", "-o", "no_nomatch"];
+    expect(await linesOf("zsh", beforeIts, ["compdef() { }", ...scripts])).toEqual([
+      [],
+      ["compadd -- restore repo restart"],
+      ["compadd -S  -- svc.timeout="],
+      ["compadd -- my blog"],
+      ["files"],
+    ]);
   });
 
   test.skipIf(!shells.has("fish"))(titleWith(shells.has("fish"), "fish", "completes in fish"), async () => {
-    await using home = await makeRunningHome();
-    const run = (line: string) =>
-      linesOf(
-        runInShell(
-          home,
-          ["fish", "--no-config", "-c"],
-          `repoconf completion fish | source; complete --do-complete '${line}'`,
-        ),
-      );
-    expect((await run("repoconf re")).sort()).toEqual(["repo", "restart", "restore"]);
-    expect(await run("repoconf set svc.timeo")).toEqual(["svc.timeout="]);
-    expect(await run("repoconf list --repo my")).toEqual(["my blog"]);
-    expect(await run("repoconf repo ")).toContain("rename");
-    expect(await run("repoconf list --home ./sh")).toEqual(["./shop/"]);
+    const lines = [
+      "repoconf set svc.timeo",
+      "repoconf list --repo my",
+      "repoconf list --home ./sh",
+      "repoconf repo ren",
+    ];
+    const scripts = lines.map(line => `complete --do-complete '${line}'`);
+    expect(await linesOf("fish", ["--no-config"], scripts)).toEqual([
+      ["svc.timeout="],
+      ["my blog"],
+      ["./shop/"],
+      ["rename"],
+    ]);
   });
 
   test("names the supported shells when asked for another one", async () => {
-    await using home = await makeCommandHome();
     await home.refuse(2, ["completion", "tcsh"], "bash, zsh, fish");
   });
 
   test("its help says how to install it for each shell", async () => {
-    await using home = await makeCommandHome();
     const help = await home.succeed(["completion", "--help"]);
     for (const place of ["~/.bashrc", "~/.zshrc", "~/.config/fish/completions/repoconf.fish"])
       expect(help).toContain(place);

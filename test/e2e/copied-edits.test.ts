@@ -1,13 +1,11 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
 import { editCommands } from "../../renderer/edits/edit-commands.ts";
 import { unreadText } from "../../renderer/state/unread-text.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { makeCommandHome, makeShop } from "../helpers/command-home.ts";
-import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
+import { addScope, makeShop, withCommand } from "../helpers/command-home.ts";
+import { runProcess } from "../helpers/spawned-daemon.ts";
 
 const scopes: { readonly [scope: string]: ScopeSchema } = { svc: svcSchema };
 const schemaOf = (scope: string, field: string) => scopes[scope]?.properties[field];
@@ -18,11 +16,7 @@ test
   .skipIf(process.platform === "win32")
   .concurrent("copied edits set exactly the same values, whatever they contain", async () => {
     await using home = await makeShop(["svc.domain=old.test"]);
-    const bin = join(home.workFolder, "bin");
-    await mkdir(bin);
-    const program = `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
-    await writeFile(join(bin, "repoconf"), program, { mode: 0o755 });
-    const environment = { REPOCONF_HOME: home.homeFolder, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
+    const environment = await withCommand(home);
     const services = { web: { ready: "it's 1", image: "a b" } };
     const others = [edit("timeout", 55), edit("services", services), edit("domain", undefined)];
     for (const text of ["-", "@file", "it's $HOME `id` !!", "two\nlines", "a \\ b", "--json", "5", ""]) {
@@ -42,19 +36,15 @@ test
 test
   .skipIf(process.platform === "win32")
   .concurrent("copied edits of a field that accepts texts and other values keep them apart", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeShop();
     const properties = {
       note: { type: ["string", "null"], default: null },
       limit: { oneOf: [{ type: "integer" }, { type: "string" }, { type: "null" }], default: 1 },
       mode: { enum: ["1", 1, null, "null"], default: 1 },
     };
-    const app: ScopeSchema = { type: "object", properties };
-    await mkdir(join(home.homeFolder, "scopes"), { recursive: true });
-    await writeFile(join(home.homeFolder, "scopes/app.schema.json"), JSON.stringify(app));
-    await mkdir(join(home.workFolder, "shop"));
-    await home.succeed(["repo", "add", "shop", "--id", "shop"]);
-    const environment = { REPOCONF_HOME: home.homeFolder };
-    const repoconf = `repoconf() { "${process.execPath}" "${repoconfCommand}" "$@"; }\n`;
+    await addScope(home, "app", properties);
+    const environment = await withCommand(home);
+    const scope: ScopeSchema = { type: "object", properties };
     for (const values of [
       { note: "null", limit: "1", mode: "1" },
       { note: null, limit: null, mode: null },
@@ -62,8 +52,8 @@ test
       { note: "@it's", limit: "30s", mode: 1 },
     ]) {
       const edits = Object.entries(values).map(([field, value]) => ({ ...edit(field, value), scope: "app" }));
-      const script = editCommands(edits, (_, field) => app.properties[field]);
-      const { errorOutput } = await runProcess("sh", ["-e", "-c", repoconf + script], {
+      const script = editCommands(edits, (_, field) => scope.properties[field]);
+      const { errorOutput } = await runProcess("sh", ["-e", "-c", script], {
         folder: home.workFolder,
         environment,
       });

@@ -1,7 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { addShop, makeServedHome, makeShop } from "../helpers/command-home.ts";
+import { addShop, makeServedHome, makeShop, withCommand } from "../helpers/command-home.ts";
 import { projectFolder, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 describe("the guide to a tool of your own", () => {
@@ -18,12 +18,7 @@ describe("the guide to a tool of your own", () => {
     /** A home with "shop" for the tool to run on. `repoconf` is the built command; `before` is shell code that runs before it. */
     async function prepare(before = "") {
       const home = await makeShop();
-      const script = `#!/bin/sh\n${before}\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
-      await writeFile(join(home.workFolder, "repoconf"), script, { mode: 0o755 });
-      const environment = {
-        REPOCONF_HOME: home.homeFolder,
-        PATH: `${home.workFolder}:${process.env["PATH"]}`,
-      };
+      const environment = await withCommand(home, before);
       return { ...home, runTool: () => runProcess("sh", ["examples/tool.sh", "shop"], { environment }) };
     }
 

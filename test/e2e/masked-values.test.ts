@@ -1,24 +1,22 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { addShop, type CommandHome, makeCommandHome, makeShop } from "../helpers/command-home.ts";
+import {
+  addRepositories,
+  addScope,
+  addShop,
+  type CommandHome,
+  makeCommandHome,
+  makeShop,
+} from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import type { RunningProcess } from "../helpers/spawned-daemon.ts";
 
 const secret = "hush-hush";
-const schema = {
-  type: "object",
-  properties: { token: { type: "string", default: "", "x-masked": true }, stage: { type: "string", default: "" } },
+const properties = {
+  token: { type: "string", default: "", "x-masked": true },
+  stage: { type: "string", default: "" },
 };
-
-function schemaFile(home: CommandHome): string {
-  return join(home.homeFolder, "scopes/deploy.schema.json");
-}
-
-async function untilScope(home: CommandHome, isThere: boolean): Promise<void> {
-  const has = async () => (await home.run(["describe", "deploy.token"])).code === 0;
-  await until(async () => (await has()) === isThere, "the scope");
-}
 
 /** Starts a watch of the shop, and waits until it tells of sets. */
 async function startWatch(home: CommandHome, ...options: readonly string[]): Promise<RunningProcess> {
@@ -35,8 +33,7 @@ async function startWatch(home: CommandHome, ...options: readonly string[]): Pro
 test("a watch that began before a scope was added uses its schema: it masks the masked values and shows the others", async () => {
   await using home = await makeShop();
   using watch = await startWatch(home);
-  await writeFile(schemaFile(home), JSON.stringify(schema));
-  await untilScope(home, true);
+  await addScope(home, "deploy", properties);
   await home.succeed(["set", `deploy.token=${secret}`]);
   await until(() => watch.output().includes("deploy.token"), "the change");
   expect(watch.output()).not.toContain(secret);
@@ -51,11 +48,10 @@ test.each<[title: string, change: (file: string) => Promise<void>]>([
   "a masked value stays masked when its schema is %s: wherever it could be printed, as JSON too",
   async (_title, change) => {
     await using home = await addShop(await makeCommandHome());
-    await writeFile(schemaFile(home), JSON.stringify(schema));
-    await untilScope(home, true);
+    const file = await addScope(home, "deploy", properties);
     await home.succeed(["set", `deploy.token=${secret}`]);
     await home.succeed(["set", `deploy.token=${secret} 2`]);
-    await change(schemaFile(home));
+    await change(file);
     // After a restart, the daemon does not know the old schema.
     await home.succeed(["stop"]);
     const commands = [
@@ -81,8 +77,7 @@ test.each<[title: string, change: (file: string) => Promise<void>]>([
 
 test("no command prints a masked value without --reveal, not even as JSON; get and export refuse it and name the option", async () => {
   await using home = await makeShop();
-  await mkdir(join(home.workFolder, "blog"));
-  await home.succeed(["repo", "add", "--name", "blog", "--id", "blog", join(home.workFolder, "blog")]);
+  await addRepositories(home, "blog");
   const value = (text: string) => `svc.envvars=[{"name":"A","value":"${text}"}]`;
   await writeFile(
     join(home.workFolder, "values.json"),
@@ -98,11 +93,15 @@ test("no command prints a masked value without --reveal, not even as JSON; get a
     [["undo", "--batch", "--dry-run"]],
     [["undo", "--batch", "--dry-run", "--json"]],
     [["undo", "--batch", "--json", "--yes"]],
+    [["list"]],
     [["list", "--json"]],
     [["list", "--with-revision"]],
     [["list", "--stored", "--json"]],
+    [["explain", "svc.envvars"]],
     [["explain", "svc.envvars", "--json"]],
+    [["history"]],
     [["history", "--json"]],
+    [["restore", "1", "--dry-run"]],
     [["diff", "1", "--json"]],
     [["undo", "--dry-run", "--json"]],
     [["restore", "1", "--dry-run", "--json"]],
@@ -120,7 +119,16 @@ test("no command prints a masked value without --reveal, not even as JSON; get a
     expect(code, args.join(" ")).toBe(isRefused ? 3 : 0);
     if (isRefused) expect(errorOutput).toMatch(/svc\.envvars is masked.*--reveal/);
   }
-  for (const args of [["list", "--json"], ["get", "svc.envvars.0.value"], ["export"], ["history", "--json"]])
+  expect(await home.succeed(["history", "svc.envvars"])).toMatch(/A.* -> .*A.*\(the masked value differs\)$/m);
+  const envvars = ["explain", "svc.envvars"];
+  for (const args of [
+    ["list"],
+    ["get", "svc.envvars.0.value"],
+    envvars,
+    ["export"],
+    ["diff", "1"],
+    ["history", "--limit", "99"],
+  ])
     expect(await home.succeed([...args, "--reveal"]), args.join(" ")).toContain(secret);
   await until(() => watch.output().includes("envvars"), "the change");
   expect(watch.output()).not.toContain(secret);
@@ -134,8 +142,7 @@ test("a value that is masked in part, or through a $ref, is masked in the output
     login: { type: "object", properties: { password: { $ref: "#/$defs/secret" } }, default: {} },
     logins: { type: "array", items: { type: "object", properties: { password: $defs.secret } }, default: [] },
   };
-  await writeFile(schemaFile(home), JSON.stringify({ type: "object", $defs, properties }));
-  await untilScope(home, true);
+  await addScope(home, "deploy", properties, { $defs });
   const values = (text: string) => [
     `deploy.token=${text}`,
     `deploy.login={"password":"${text}"}`,

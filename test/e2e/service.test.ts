@@ -1,4 +1,4 @@
-import { access, chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
@@ -40,8 +40,7 @@ async function fakeSystemd(home: CommandHome, broken = false) {
     }
   `;
   await mkdir(bin);
-  await writeFile(join(bin, "systemctl"), program);
-  await chmod(join(bin, "systemctl"), 0o755);
+  await writeFile(join(bin, "systemctl"), program, { mode: 0o755 });
   return {
     unit,
     environment: { PATH: `${bin}:${process.env["PATH"]}`, XDG_CONFIG_HOME: config },
@@ -51,24 +50,29 @@ async function fakeSystemd(home: CommandHome, broken = false) {
   };
 }
 
-onLinux("service install writes a user unit and starts it; remove takes it away whole", async () => {
-  await using home = await makeCommandHome();
-  const { unit, environment, said } = await fakeSystemd(home);
-  const place = join(home.workFolder, "a home, 100%");
-  expect(await home.succeed(["service", "install", "--home", place], { environment })).toContain(unit);
-  const text = await readFile(unit, "utf8");
-  expect(text).toMatch(/^ExecStart="[^"]+" "[^"]+repoconf\.js" "daemon" "--home" "[^"]+a home, 100%%"$/m);
-  // Makes systemd skip the unit once the package is removed.
-  expect(text).toMatch(/^ConditionPathExists=.+repoconf\.js$/m);
-  expect(await home.succeed(["status", "--home", place])).toContain(place);
-  expect(await home.succeed(["service", "remove"], { environment })).toContain("Removed the service");
-  // The fake systemctl does not wait until the daemon has stopped, but this does.
-  await home.run(["stop", "--home", place]);
-  await expect(readFile(unit)).rejects.toMatchObject({ code: "ENOENT" });
-  expect(await said()).toEqual(
-    expect.arrayContaining(["enable repoconf.service", "restart repoconf.service", "disable --now repoconf.service"]),
-  );
-});
+onLinux(
+  "service install writes a user unit and starts it without NODE_OPTIONS of the login shell; remove takes it away whole",
+  async () => {
+    await using home = await makeCommandHome();
+    const { unit, environment, said, loadedMark } = await fakeSystemd(home);
+    const place = join(home.workFolder, "a home, 100%");
+    expect(await home.succeed(["service", "install", "--home", place], { environment })).toContain(unit);
+    const text = await readFile(unit, "utf8");
+    expect(text).toMatch(/^ExecStart="[^"]+" "[^"]+repoconf\.js" "daemon" "--home" "[^"]+a home, 100%%"$/m);
+    // Makes systemd skip the unit once the package is removed.
+    expect(text).toMatch(/^ConditionPathExists=.+repoconf\.js$/m);
+    expect(await home.succeed(["status", "--home", place])).toContain(place);
+    // Its daemon does not load what NODE_OPTIONS of the login shell names.
+    await expect(access(loadedMark)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(await home.succeed(["service", "remove"], { environment })).toContain("Removed the service");
+    // The fake systemctl does not wait until the daemon has stopped, but this does.
+    await home.run(["stop", "--home", place]);
+    await expect(readFile(unit)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(await said()).toEqual(
+      expect.arrayContaining(["enable repoconf.service", "restart repoconf.service", "disable --now repoconf.service"]),
+    );
+  },
+);
 
 onLinux("service install takes the place of a daemon that runs on the home of REPOCONF_HOME", async () => {
   await using home = await makeCommandHome();
@@ -95,14 +99,6 @@ onLinux("service install does not say that the daemon runs when the unit's does 
     "its daemon is not running. To see why: systemctl --user status repoconf.service",
     { environment },
   );
-});
-
-onLinux("the unit's daemon does not load what NODE_OPTIONS of the login shell names", async () => {
-  await using home = await makeCommandHome();
-  const { environment, loadedMark } = await fakeSystemd(home);
-  await home.succeed(["service", "install"], { environment });
-  expect((await home.endpoint()).pid).toBeGreaterThan(0);
-  await expect(access(loadedMark)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
 test("without systemd, service says so and what to do instead", async () => {
