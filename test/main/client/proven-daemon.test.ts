@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { locateDaemon } from "../../../main/client/locate.ts";
 import { keyCredentials } from "../../../main/home/credentials.ts";
 import { RepoconfClient } from "../../../shared/client/client.ts";
-import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { patience } from "../../helpers/patience.ts";
 import { startRelay, startSquatter } from "../../helpers/squatter.ts";
 
@@ -37,33 +37,6 @@ describe("an impostor on the daemon's port", () => {
       expect(squatter.received()).not.toContain("config");
     },
   );
-
-  test("cannot take over a watch: the client keeps looking until the daemon itself is back", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository("shop");
-    const port = Number(new URL(t.url).port);
-    const home = { home: t.homeFolder };
-    const { credentials, signAsDaemon } = await locateDaemon(home);
-    const last = { url: t.url, credentials, ...(signAsDaemon && { signAsDaemon }) };
-    // Without a daemon it tries the last one's address, as after a crash.
-    using client = new RepoconfClient({ locate: () => locateDaemon(home).catch(() => last), timeout: patience });
-    await client.connect();
-    const taken: unknown[] = [];
-    const watching = (async () => {
-      for await (const { changes } of client.watch({ repo })) taken.push(changes);
-    })();
-    await client.list(repo);
-    await t.daemon.close();
-    await using squatter = await startSquatter({ port, answer: "refuse" });
-    await until(() => squatter.connections() >= 2, "the client to come to the squatter, and again");
-    await t.restart();
-    await t.owner.call("config/set", { repo, "svc.timeout": 31 });
-    await until(() => taken.length > 0, "the change of the real one");
-    expect(taken).toEqual([{ svc: { timeout: expect.objectContaining({ value: 31 }) } }]);
-    expect(squatter.received()).not.toContain(secretPart(t.ownerKey));
-    client.close();
-    await watching;
-  });
 
   test("that relays everything to the real daemon is detected: the signature names another address", async () => {
     await using t = await startTestDaemon();

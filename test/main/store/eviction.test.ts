@@ -3,9 +3,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { randomNumbers } from "../../helpers/random.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
 setFlagsFromString("--expose-gc");
@@ -33,9 +34,6 @@ async function startCrowded(mostOpen: number, clock = new TestClock({ timers: "r
     [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
   };
 }
-
-const timeoutOf = async (t: TestDaemon, repo: string) =>
-  (await t.owner.call("config/list", { repo, field: "svc.timeout" })).result["svc"]?.["timeout"];
 
 test("only a limited number of idle repositories stays in memory; an evicted one is read again when it is requested", async () => {
   // With this clock, delayed work such as the check of a replaced file is over once the clock has been advanced.

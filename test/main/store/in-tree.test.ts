@@ -5,7 +5,6 @@ import { untilHealth } from "../../helpers/broken-file.ts";
 import { until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { healthOf, saveByRename } from "../../helpers/shop.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
 
@@ -21,24 +20,6 @@ describe("an in-tree repository", () => {
     expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
     expect(JSON.parse(await readFile(tree.file, "utf8"))).toEqual({ config: { svc: { timeout: 31 } } });
     if (process.platform !== "win32") expect(await modeOf(tree.file)).toBe(0o644 & ~process.umask());
-  });
-
-  test("reports an edit and the deletion of the work tree's file as changes of source file", async () => {
-    await using tree = await startWorkTree();
-    await saveByRename(tree.file, treeText.replace("30", "45"));
-    expect(await tree.t.owner.nextChange()).toMatchObject({
-      source: "file",
-      changes: { svc: { timeout: { value: 45 } } },
-    });
-    await unlink(tree.file);
-    expect(await tree.t.owner.nextChange()).toMatchObject({
-      source: "file",
-      changes: { svc: { timeout: { value: 900, previous: 45, stored: false } } },
-    });
-    await writeFile(tree.file, treeText);
-    expect(await tree.t.owner.nextChange()).toMatchObject({
-      changes: { svc: { timeout: { value: 30, previous: 900 } } },
-    });
   });
 
   test("makes no event while its file is missing for less than 250 ms, and a set meanwhile keeps the content that returns", async () => {
@@ -76,24 +57,6 @@ describe("an in-tree repository", () => {
       expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
       expect((await lstat(tree.file)).isSymbolicLink()).toBe(true);
       expect(await readFile(target, "utf8")).toBe(secret);
-    },
-  );
-
-  test.skipIf(process.platform === "win32")(
-    "serves nothing of the target if its file is a link from the start",
-    async () => {
-      await using secret = await temporaryFolder();
-      const target = join(secret.path, "secret.json");
-      await writeFile(target, treeText);
-      await using tree = await startWorkTree(null);
-      await symlink(target, tree.file);
-      await tree.t.restart();
-      // The values from before the link, from the journal: none were stored.
-      const { result, errors } = await tree.t.owner.call("config/list", { repo: "site", stored: true });
-      expect({ result, errors }).toEqual({ result: {}, errors: [] });
-      expect(await tree.value("timeout")).toBe(900);
-      expect(await healthOf(tree.t, "site")).toMatchObject([{ code: 1106 }]);
-      expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
     },
   );
 
@@ -147,33 +110,29 @@ test("a work tree's folder that is deleted and created again is watched as befor
 });
 
 describe("an in-tree repository whose folder was moved", () => {
-  test("can be pointed to the new folder, and keeps its values and its revision", async () => {
+  test("can be pointed to the new folder before the daemon has noticed it and after, and right after a start, and keeps its values and its revision", async () => {
     await using tree = await startWorkTree(treeText, { rescanInterval: 20 });
-    const { t, folder: old } = tree;
-    const folder = dirname(old);
-    await rename(old, join(folder, "new"));
+    const { t, folder: first } = tree;
+    const above = dirname(first);
+    const moved = (from: string, to: string) => rename(join(above, from), join(above, to));
+    const point = async (name: string) => {
+      const path = join(above, name);
+      const pointed = await t.owner.call("repo/update", { repo: "site", path });
+      expect(pointed).toMatchObject({ result: { path, inTree: true, revision: 1, health: [] }, errors: [] });
+      expect((await t.owner.call("config/list", { repo: "site", stored: true })).result).toEqual({
+        svc: { timeout: 30 },
+      });
+    };
+    await moved("site", "second");
+    await point("second");
+    await moved("second", "third");
     await untilHealth(t, "site", health => health.some(({ code }) => code === 1106));
-    const moved = await t.owner.call("repo/update", { repo: "site", path: join(folder, "new") });
-    expect(moved).toMatchObject({
-      result: { id: "site", path: join(folder, "new"), inTree: true, revision: 1, health: [] },
-      errors: [],
-    });
-    expect((await t.owner.call("config/set", { repo: "site", "svc.timeout": 31 })).errors).toEqual([]);
-    expect(await readFile(join(folder, "new/.repoconf.json"), "utf8")).toContain("31");
-  });
-
-  test("can be pointed to the new folder before the daemon has noticed the move, and right after a start", async () => {
-    await using tree = await startWorkTree(treeText, { rescanInterval: 20 });
-    const { t, folder: old } = tree;
-    const folder = dirname(old);
-    await rename(old, join(folder, "new"));
-    const at = (name: string) => t.owner.call("repo/update", { repo: "site", path: join(folder, name) });
-    expect((await at("new")).errors).toEqual([]);
-    await rename(join(folder, "new"), join(folder, "newer"));
+    await point("third");
+    await moved("third", "fourth");
     await t.restart();
-    expect(await at("newer")).toMatchObject({ result: { path: join(folder, "newer"), health: [] }, errors: [] });
-    const { result } = await t.owner.call("config/list", { repo: "site", stored: true });
-    expect(result).toEqual({ svc: { timeout: 30 } });
+    await point("fourth");
+    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
+    expect(await readFile(join(above, "fourth/.repoconf.json"), "utf8")).toContain("31");
   });
 
   test("can be renamed while its folder is missing, and stays broken", async () => {

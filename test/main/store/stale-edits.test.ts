@@ -119,52 +119,42 @@ describe("(b) an edit after a write is taken as it is", () => {
   });
 });
 
-test("an edit that can be recorded only later is still merged by the text that it was based on", async () => {
-  const clock = new TestClock({ timers: "run" });
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { clock, fileSystem });
-  await shop.set({ "svc.timeout": 31, flush: true });
-  let refused = 0;
-  fileSystem.before = ({ operation, path }) => {
-    if (operation !== "write" || !path.includes("/log/")) return;
-    refused += 1;
-    throw systemError("ENOSPC");
-  };
-  await saveByRename(shop.file, staleText);
-  await until(() => refused > 0, "the log to refuse the edit");
-  clock.advance(2_001);
-  fileSystem.before = () => {};
-  await shop.set({ "svc.provider": "p" });
-  expect(await shop.value("timeout")).toBe(31);
-  expect(await shop.value("refresh_day")).toBe(3);
-  expect(await shop.value("provider")).toBe("p");
-});
-
-test("an edit that waits behind a set for a slow log is still merged by the text that it was based on", async () => {
-  const clock = new TestClock({ timers: "run" });
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { clock, fileSystem });
-  await shop.set({ "svc.timeout": 31 });
-  const waits = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  fileSystem.before = async ({ operation, path }) => {
-    if (operation !== "write" || !path.includes("/log/")) return;
-    waits.resolve();
-    await released.promise;
-  };
-  const set = shop.set({ "svc.provider": "p" });
-  await waits.promise;
-  await saveByRename(shop.file, staleText);
-  const read = shop.t.owner.call("file/read", { repo: "shop" });
-  // Answered after the daemon has received the request before.
-  await shop.t.owner.call("daemon/status");
-  clock.advance(2_001);
-  released.resolve();
-  await Promise.all([set, read]);
-  expect(await shop.value("timeout")).toBe(31);
-  expect(await shop.value("refresh_day")).toBe(3);
-  expect(await shop.value("provider")).toBe("p");
-});
+test.each(["the log refuses it at first", "it waits behind a set for a slow log"])(
+  "an edit is still merged by the text that it was based on, and not by its age, if %s",
+  async why => {
+    const clock = new TestClock({ timers: "run" });
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { clock, fileSystem });
+    await shop.set({ "svc.timeout": 31 });
+    const reached = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation !== "write" || !path.includes("/log/")) return;
+      reached.resolve();
+      if (why.startsWith("the log refuses")) throw systemError("ENOSPC");
+      await released.promise;
+    };
+    let waiting: Promise<unknown> = Promise.resolve();
+    if (why.startsWith("it waits")) {
+      const set = shop.set({ "svc.provider": "p" });
+      await reached.promise;
+      await saveByRename(shop.file, staleText);
+      waiting = Promise.all([set, shop.t.owner.call("file/read", { repo: "shop" })]);
+      // Answered after the daemon has received the request before.
+      await shop.t.owner.call("daemon/status");
+    } else {
+      await saveByRename(shop.file, staleText);
+      await reached.promise;
+    }
+    clock.advance(2_001);
+    fileSystem.before = () => {};
+    released.resolve();
+    await waiting;
+    await shop.set({ "svc.provider": "p" });
+    const values = [await shop.value("timeout"), await shop.value("refresh_day"), await shop.value("provider")];
+    expect(values).toEqual([31, 3, "p"]);
+  },
+);
 
 describe("(c) an edit that did not know of the latest sets", () => {
   const merged = staleText.replace("30", "31");
