@@ -169,7 +169,10 @@ describe("repo/update", () => {
     expect(list.result).toEqual({ svc: { timeout: 900 } });
     const claimed = await t.owner.call("repo/add", { name: "other", path: to, inTree: true });
     expect(claimed).toMatchObject({ errors: [{ code: 1111 }] });
-    expect((await t.owner.call("repo/add", { name: "other", path: from, inTree: true })).errors).toEqual([]);
+    const other = await t.owner.call("repo/add", { name: "other", path: from, inTree: true });
+    expect(other.errors).toEqual([]);
+    const taken = await t.owner.call("repo/update", { repo: other.result.id, path: to });
+    expect(taken).toMatchObject({ errors: [{ code: 1111 }] });
   });
 
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([

@@ -325,14 +325,12 @@ describe("a text of 1 MB", () => {
     expect(result).toHaveLength(60_000);
   });
 
-  test.each([
-    ["comments", text, { first: 1, last: 3 }, 100],
-    ["members", wide, { ...JSON.parse(wide), m7: 3 }, 119],
-  ])("is compared with the next value in parts: %s", async (_title, before, next, least) => {
+  test("is compared with the next value in parts", async () => {
     await using rounds = countingRounds();
-    const { value } = await rewriteJsonInParts(parseJsonText(before), next);
+    const next = { first: 1, last: 3 };
+    const { value } = await rewriteJsonInParts(parseJsonText(text), next);
     expect(value).toEqual(next);
-    expect(rounds.count).toBeGreaterThanOrEqual(least);
+    expect(rounds.count).toBeGreaterThanOrEqual(100);
   });
 });
 
