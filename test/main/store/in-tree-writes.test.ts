@@ -203,25 +203,17 @@ describe("a set in a work tree succeeds", () => {
     expect([...places]).toEqual([above.path]);
   });
 
-  test("by writing next to the file if git's folder has disappeared since the last set", async () => {
-    await using above = await temporaryFolder();
-    await makeRepository(above.path);
-    await using t = await startTestDaemon(noRescans);
-    await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
-    await t.owner.call("config/set", { repo: "t", "svc.timeout": 1 });
-    await rename(join(above.path, ".git"), join(above.path, "elsewhere"));
-    expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": 2 })).errors).toEqual([]);
-  });
-
-  test("by writing next to the file if git's folder was moved out of the work tree since the last set", async () => {
+  test.each<[what: string, change: (tree: string) => Promise<unknown>]>([
+    ["has disappeared", tree => rename(join(tree, ".git"), join(tree, "elsewhere"))],
+    ["was moved out of the work tree", tree => git(tree, "init", "--quiet", "--separate-git-dir", `${tree}.git`, ".")],
+  ])("by writing next to the file if git's folder %s since the last set", async (_what, change) => {
     await using above = await temporaryFolder();
     const tree = join(above.path, "tree");
-    await mkdir(tree);
     await makeRepository(tree);
     await using t = await startTestDaemon(noRescans);
     await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
     await t.owner.call("config/set", { repo: "t", "svc.timeout": 1 });
-    await git(tree, "init", "--quiet", "--separate-git-dir", join(above.path, "separate.git"), ".");
+    await change(tree);
     const { result } = await t.owner.call("config/set", { repo: "t", flush: true, "svc.timeout": 2 });
     expect(result).toMatchObject([{ mirrored: true }]);
     expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 2`);
