@@ -1,7 +1,7 @@
 /**
  * Measures how fast Repoconf is, compared with what the machine allows and with alternatives: `npm run bench`, or
  * `npm run bench -- list set` for some sections. `--json` prints figures for programs, `--short` only tests the benchmark itself.
- * If all sections ran, writes the table into docs/performance.md.
+ * If all sections ran, writes the table into docs/performance.md and draws its ratios.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus, release, totalmem, type } from "node:os";
@@ -15,6 +15,7 @@ import { handEdit } from "./hand-edit.ts";
 import { list } from "./list.ts";
 import { prepareMachine } from "./machine.ts";
 import { memory } from "./memory.ts";
+import { drawPicture } from "./picture.ts";
 import type { Row, Section } from "./section.ts";
 import { set, setInTree, setMany, setOne } from "./set.ts";
 import { sharedLog } from "./shared-log.ts";
@@ -80,7 +81,8 @@ if (wanted.length === 0 && !machine.short) {
   const text = await readFile(document, "utf8");
   const section = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${about}.\n\n${asTable()}\n\n${end}`;
   await writeFile(document, text.slice(0, text.indexOf(begin)) + section + text.slice(text.indexOf(end) + end.length));
-  process.stderr.write(`Written to ${document}\n`);
+  await drawPicture();
+  process.stderr.write(`Written to ${document}, and its picture beside it\n`);
 }
 
 /** Prints progress to standard error; on a terminal, each line replaces the one before. */
