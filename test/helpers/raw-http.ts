@@ -1,4 +1,5 @@
-import { connect } from "node:net";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 
 export interface RawAnswer {
   readonly status: number;
@@ -98,6 +99,23 @@ export const waysIn = [
     granted: 101,
   },
 ] as const;
+
+/** Opens a websocket with these headers, as a socket that the test reads and writes itself; resolves with the daemon's answer. */
+export async function openUpgrade(url: string, headers: readonly string[] = [], query = ""): Promise<Socket> {
+  const { host, hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  socket.on("error", () => {});
+  const { target, headers: own } = waysIn[2];
+  socket.write([`GET ${target}${query} HTTP/1.1`, `Host: ${host}`, ...headers, ...own, "", ""].join("\r\n"));
+  await Promise.race([once(socket, "readable"), once(socket, "close")]);
+  return socket;
+}
+
+/** A text frame of a client (RFC 6455, 5.2) of less than 64 KiB, with a mask of zeros. */
+export function frameOf(text: string): Buffer {
+  const payload = Buffer.from(text);
+  return Buffer.concat([Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff, 0, 0, 0, 0]), payload]);
+}
 
 /**
  * Requests the screen's page at a link without resolving its host name, which not every system's resolver knows, unlike browsers.

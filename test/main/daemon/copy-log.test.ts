@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { copyToShared } from "../../../main/daemon/home/copy-log.ts";
+import { type CopyOptions, copyToShared } from "../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../main/home/home.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../../helpers/nats-server.ts";
@@ -20,12 +20,8 @@ async function makeWorld() {
   const stack = new AsyncDisposableStack();
   const server = stack.use(await startNatsServer());
   const folder = stack.use(await temporaryFolder());
-  const copy = (machine: string, run: typeof copyToShared, progress: string[] = []) =>
-    run({
-      home: homeAt(join(folder.path, machine)),
-      address: `${server.url}/team`,
-      onProgress: (repo, revision, newest) => void progress.push(`${repo} ${revision}/${newest}`),
-    });
+  const copy = (machine: string, onProgress: CopyOptions["onProgress"] = () => {}) =>
+    copyToShared({ home: homeAt(join(folder.path, machine)), address: `${server.url}/team`, onProgress });
   const start = async (machine: string, isShared: boolean, settings: object = {}) => {
     const home = join(folder.path, machine);
     await mkdir(home, { recursive: true });
@@ -53,7 +49,7 @@ describeWithNats("a home's repositories", () => {
         await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
       kept = await historyOf(laptop, "shop");
     }
-    await world.copy("laptop", copyToShared);
+    await world.copy("laptop");
     await using desk = await world.start("desk", true);
     expect(kept).toHaveLength(10);
     expect((await historyOf(desk, "shop")).slice(0, 10)).toEqual(kept);
@@ -73,9 +69,9 @@ describeWithNats("a home's repositories", () => {
       await using laptop = await world.start("laptop", false);
       await laptop.addRepository("shop");
       await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 2 });
-      await expect(world.copy("laptop", copyToShared)).rejects.toThrow("A daemon is running on the home");
+      await expect(world.copy("laptop")).rejects.toThrow("A daemon is running on the home");
     }
-    await expect(world.copy("laptop", copyToShared)).rejects.toThrow("shop differs between");
+    await expect(world.copy("laptop")).rejects.toThrow("shop differs between");
     await using laptop = await world.start("laptop", false);
     expect(await valuesOf(laptop, "shop")).toEqual({ svc: { timeout: 2 } });
     expect(await readFile(laptop.repositoryFile("shop"), "utf8")).toContain('"timeout": 2');
@@ -90,16 +86,14 @@ describeWithNats("a home's repositories", () => {
         await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
     }
     const stop = new Error("interrupted");
+    const interrupt = () => {
+      throw stop;
+    };
+    await expect(world.copy("laptop", interrupt)).rejects.toThrow(stop);
     const progress: string[] = [];
-    const run: typeof copyToShared = options =>
-      copyToShared({
-        ...options,
-        onProgress: () => {
-          throw stop;
-        },
-      });
-    await expect(world.copy("laptop", run)).rejects.toThrow(stop);
-    expect(await world.copy("laptop", copyToShared, progress)).toBe(1);
+    const onProgress = (repo: string, revision: number, newest: number) =>
+      void progress.push(`${repo} ${revision}/${newest}`);
+    expect(await world.copy("laptop", onProgress)).toBe(1);
     expect(progress).toEqual(["shop 151/151"]);
   });
 });

@@ -163,14 +163,14 @@ describe("the daemon's own address as Origin", () => {
 });
 
 describe("a refusal", () => {
-  test("is logged with the Host received and those that a tool may use", async () => {
-    await rawRequest(t.url, "/", { headers: ["Host: named-in-the-log.example"] });
-    const line = t.log.find(one => one.includes("named-in-the-log.example"));
-    expect(JSON.parse(line ?? "{}")).toMatchObject({
-      cause: "host",
-      host: "named-in-the-log.example",
-      msg: expect.stringContaining("127.0.0.1 or localhost"),
-    });
+  test.each([
+    ["host", "named-in-the-log.example", /127\.0\.0\.1 or localhost/],
+    ["origin", "http://named-in-the-log.example", /"origins".*settings\.json/],
+  ])("is logged with the %s received and what to do", async (cause, value, words) => {
+    const headers = cause === "host" ? [`Host: ${value}`] : [filled("Host: localhost:PORT"), `Origin: ${value}`];
+    await rawRequest(t.url, "/", { headers });
+    const line = t.log.find(one => one.includes(`"${value}"`));
+    expect(JSON.parse(line ?? "{}")).toMatchObject({ cause, [cause]: value, msg: expect.stringMatching(words) });
   });
 
   test("of a tab of an earlier screen is in neither the log nor the audit file, which it would fill", async () => {
@@ -179,17 +179,6 @@ describe("a refusal", () => {
     expect(body).toContain("repoconf ui");
     expect(t.log.filter(line => line.includes("fedcba9876543210"))).toEqual([]);
     expect(await readFile(join(t.homeFolder, "audit.log"), "utf8")).not.toContain('"page"');
-  });
-
-  test("is logged with the Origin received and where to allow it", async () => {
-    const origin = "http://named-in-the-log.example";
-    await rawRequest(t.url, "/", { headers: [filled("Host: localhost:PORT"), `Origin: ${origin}`] });
-    const line = t.log.find(one => one.includes(origin));
-    expect(JSON.parse(line ?? "{}")).toMatchObject({
-      cause: "origin",
-      origin,
-      msg: expect.stringMatching(/"origins".*settings\.json/),
-    });
   });
 
   test.each(["POST", "OPTIONS", "HEAD", "PUT", "DELETE"])("comes before any route is checked: %s", async method => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { MatrixField } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
@@ -13,6 +13,9 @@ async function startMatrix(): Promise<TestDaemon> {
   return t;
 }
 
+const t = await startMatrix();
+afterAll(() => t[Symbol.asyncDispose]());
+
 async function matrix(client: TestClient, query: string) {
   const { result, errors, next } = await client.call("config/matrix", { query });
   expect([errors, next]).toEqual([[], undefined]);
@@ -24,7 +27,6 @@ const fieldOf = (fields: readonly MatrixField[] | undefined, path: string) =>
 
 describe("config/matrix", () => {
   test("lists repositories by id and fields in the order of the schema, with the most common value", async () => {
-    await using t = await startMatrix();
     const { repositories, total, fields } = await matrix(t.owner, "");
     expect(repositories).toEqual(["a", "b", "c", "d"]);
     expect(total).toEqual({ repositories: 4, fields: 20 });
@@ -35,7 +37,6 @@ describe("config/matrix", () => {
   });
 
   test("lists the fields and repositories with matches, and counts the values of these repositories", async () => {
-    await using t = await startMatrix();
     expect(await matrix(t.owner, "field:svc.proxy_https=off")).toEqual({
       repositories: ["d"],
       total: { repositories: 1, fields: 1 },
@@ -54,7 +55,6 @@ describe("config/matrix", () => {
   });
 
   test("names a repository in place of a long value, and omits masked values", async () => {
-    await using t = await startMatrix();
     const { fields } = await matrix(t.owner, "repo:c");
     expect(fieldOf(fields, "svc.domain")).toEqual({ field: "svc.domain", of: 1, count: 1, like: "c" });
     expect(fieldOf(fields, "svc.envvars")).toEqual({ field: "svc.envvars", of: 1 });
@@ -62,7 +62,6 @@ describe("config/matrix", () => {
   });
 
   test("continues after a repository with ids only", async () => {
-    await using t = await startMatrix();
     const { result } = await t.owner.call("config/matrix", { query: "field:svc.timeout=30", after: "a" });
     expect(result).toEqual({ repositories: ["b"] });
   });
@@ -70,7 +69,6 @@ describe("config/matrix", () => {
 
 describe("config/cells", () => {
   test("returns effective values and what is stored, but no masked value", async () => {
-    await using t = await startMatrix();
     const fields = ["svc.timeout", "svc.envvars", "svc.proxy_http", "svc.nope"];
     const { result, errors } = await t.owner.call("config/cells", { repo: ["c", "a", "d"], fields });
     expect(errors).toEqual([]);
@@ -87,7 +85,6 @@ describe("config/cells", () => {
   });
 
   test("requires repositories and fields, within its limits", async () => {
-    await using t = await startMatrix();
     const codes = async (args: object) =>
       (await t.owner.call("config/cells", { repo: "a", fields: ["svc.timeout"], ...args })).errors.map(
         ({ code }) => code,
@@ -101,19 +98,19 @@ describe("config/cells", () => {
   });
 
   test("splits all rows into pages of up to a million bytes", async () => {
-    await using t = await startTestDaemon();
+    await using own = await startTestDaemon();
     const repo = ["a", "b", "c", "d", "e", "f", "g"];
     for (const id of repo) {
-      await t.addRepository(id);
+      await own.addRepository(id);
       const services = { web: { ready: "x".repeat(200_000), image: id } };
-      await t.owner.call("config/set", { repo: id, "svc.services": services });
+      await own.owner.call("config/set", { repo: id, "svc.services": services });
     }
     const fields = ["svc.services"];
-    const first = await t.owner.call("config/cells", { repo, fields });
+    const first = await own.owner.call("config/cells", { repo, fields });
     expect([first.result.map(row => row.repo), first.next]).toEqual([["a", "b", "c", "d", "e"], "e"]);
-    const second = await t.owner.call("config/cells", { repo, fields, after: "e" });
+    const second = await own.owner.call("config/cells", { repo, fields, after: "e" });
     expect([second.result.map(row => row.repo), second.next]).toEqual([["f", "g"], undefined]);
-    using client = await connect({ home: t.homeFolder });
+    using client = await connect({ home: own.homeFolder });
     expect((await client.cells(repo, fields)).map(row => row.repo)).toEqual(repo);
     expect((await client.matrix("field:svc.services")).total).toEqual({ repositories: 7, fields: 1 });
   });

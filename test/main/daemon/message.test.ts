@@ -1,11 +1,13 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { realFileSystem } from "../../../main/files/file-system.ts";
 import type { Reply } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 
-describe("a message and its reply (spec 4; docs/protocol.md, message and reply)", () => {
+describe("a message and its reply (spec 4; docs/protocol.md, message and reply)", async () => {
+  const t = await startTestDaemon();
+  afterAll(() => t[Symbol.asyncDispose]());
+
   test("the callback is called once, with one argument of result and errors", async () => {
-    await using t = await startTestDaemon();
     const calls: unknown[][] = [];
     t.owner.socket.emit("svc", "key", "self", {}, (...args: unknown[]) => void calls.push(args));
     await t.owner.call("daemon/status");
@@ -16,7 +18,6 @@ describe("a message and its reply (spec 4; docs/protocol.md, message and reply)"
   });
 
   test("omitted or null arguments count as {}", async () => {
-    await using t = await startTestDaemon();
     expect(await t.owner.emit("svc", "key", "self")).toMatchObject({ result: { name: "owner" }, errors: [] });
     expect(await t.owner.emit("svc", "key", "self", null)).toMatchObject({ result: { name: "owner" }, errors: [] });
     expect(await t.owner.emit("svc", "config", "list")).toMatchObject({ result: {}, errors: [{ code: 1006 }] });
@@ -24,7 +25,6 @@ describe("a message and its reply (spec 4; docs/protocol.md, message and reply)"
   });
 
   test("an error carries only its code, its name, its subject and a message that says what to do", async () => {
-    await using t = await startTestDaemon();
     const { errors } = await t.owner.call("repo/update", { repo: "nowhere", name: "x" });
     expect(errors).toEqual([
       { code: 1102, name: "Unknown Repository", message: expect.stringContaining("repo/list"), repo: "nowhere" },

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { connect } from "node:net";
 import { io } from "socket.io-client";
 import { expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { codeOf, followLink, openSocket, proofOf, type TestSession } from "../../helpers/open-socket.ts";
-import { waysIn } from "../../helpers/raw-http.ts";
+import { frameOf, openUpgrade } from "../../helpers/raw-http.ts";
 
 const refused = { message: "Unauthorized", data: { code: 1100 } };
 const ownOrigin = (t: TestDaemon) => ({ origin: t.url });
@@ -80,25 +79,11 @@ test("a session on polling is disconnected when it is upgraded with that Origin,
 
 /** Upgrades a connection on polling with the daemon's own Origin, and sends these packets. */
 async function upgrade(t: TestDaemon, sid: string, ...packets: readonly string[]) {
-  const { host, hostname, port } = new URL(t.url);
-  const socket = connect(Number(port), hostname);
-  let [text, isOver] = ["", false];
+  const socket = await openUpgrade(t.url, [`Origin: ${t.url}`], `&sid=${sid}`);
+  let text = "";
   socket.on("data", part => {
     text += part.toString("latin1");
   });
-  socket.on("error", () => {});
-  socket.on("close", () => {
-    isOver = true;
-  });
-  const { target, headers } = waysIn[2];
-  const lines = [`GET ${target}&sid=${sid} HTTP/1.1`, `Host: ${host}`, `Origin: ${t.url}`, ...headers, "", ""];
-  socket.write(lines.join("\r\n"));
-  await until(() => isOver || text.includes("\r\n\r\n"), "the answer to the upgrade");
   for (const packet of packets) socket.write(frameOf(packet));
-  return { text: () => text, isOver: () => isOver, close: () => socket.destroy() };
-}
-
-/** A text frame of a client (RFC 6455, 5.2) with a mask of zeros. */
-function frameOf(text: string): Buffer {
-  return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
+  return { text: () => text, isOver: () => socket.readableEnded || socket.destroyed, close: () => socket.destroy() };
 }

@@ -1,6 +1,6 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -10,10 +10,12 @@ async function makeWorkTree(...parts: readonly string[]): Promise<string> {
   return folder;
 }
 
-describe("repo/scan", () => {
+describe("repo/scan", async () => {
+  const t = await startTestDaemon();
+  afterAll(() => t[Symbol.asyncDispose]());
+
   test("finds the work trees below a folder, named after their folders, and not those inside another", async () => {
     await using above = await temporaryFolder();
-    await using t = await startTestDaemon();
     const shop = await makeWorkTree(above.path, "work", "shop");
     const blog = await makeWorkTree(above.path, "blog");
     await makeWorkTree(blog, "inside");
@@ -30,7 +32,6 @@ describe("repo/scan", () => {
 
   test("finds the folder itself, and a linked worktree or a submodule, whose .git is a file", async () => {
     await using above = await temporaryFolder();
-    await using t = await startTestDaemon();
     const shop = await makeWorkTree(above.path, "shop");
     const linked = join(above.path, "linked");
     await mkdir(linked);
@@ -44,7 +45,6 @@ describe("repo/scan", () => {
 
   test("marks those that already belong to a repository, also one added through a link", async () => {
     await using above = await temporaryFolder();
-    await using t = await startTestDaemon();
     const shop = await makeWorkTree(above.path, "src", "shop");
     const blog = await makeWorkTree(above.path, "src", "blog");
     const other = await makeWorkTree(above.path, "src", "other");
@@ -63,7 +63,6 @@ describe("repo/scan", () => {
   test("does not follow links, so it ends even if they form a cycle", async () => {
     await using above = await temporaryFolder();
     await using outside = await temporaryFolder();
-    await using t = await startTestDaemon();
     await makeWorkTree(outside.path, "secret");
     await symlink(outside.path, join(above.path, "outside"));
     await mkdir(join(above.path, "folder"));

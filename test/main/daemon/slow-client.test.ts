@@ -1,10 +1,10 @@
 import { fork } from "node:child_process";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { frameOf, openUpgrade } from "../../helpers/raw-http.ts";
 import { projectFolder } from "../../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -44,29 +44,9 @@ test("a client that does not read its replies is disconnected, even if the repli
 
 /** Opens a websocket, sends these texts, and then neither reads nor closes it, like a suspended process. */
 async function openSuspended(t: TestDaemon, texts: readonly string[]): Promise<Socket> {
-  const { hostname, port, host } = new URL(t.url);
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-  socket.on("error", () => {});
-  await once(socket, "connect");
-  socket.pause();
-  const lines = [
-    "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1",
-    `Host: ${host}`,
-    "Connection: Upgrade",
-    "Upgrade: websocket",
-    "Sec-WebSocket-Version: 13",
-    `Sec-WebSocket-Key: ${btoa("sixteen bytes ok")}`,
-  ];
-  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
-  await until(() => socket.readableLength > 0, "the daemon to answer");
+  const socket = await openUpgrade(t.url);
   for (const text of texts) socket.write(frameOf(text));
   return socket;
-}
-
-/** A text frame, masked with zeros. */
-function frameOf(text: string): Buffer {
-  const payload = Buffer.from(text);
-  return Buffer.concat([Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff, 0, 0, 0, 0]), payload]);
 }
 
 describe("a suspended client does not prevent the daemon from stopping", () => {

