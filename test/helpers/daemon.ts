@@ -68,6 +68,8 @@ export type TestDaemonOptions = Partial<
   readonly home?: string;
   /** Files that are in the home before the first start, by path; objects are written as JSON. */
   readonly files?: { readonly [path: string]: string | object };
+  /** The ids of repositories that are added after the first start. */
+  readonly repositories?: readonly string[];
   /** The port preferred in the settings; then no port is required. */
   readonly settingsPort?: number;
 };
@@ -76,7 +78,7 @@ export type TestDaemonOptions = Partial<
 export const noRescans: TestDaemonOptions = { rescanInterval: 3_600_000 };
 
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
-  const { home, files = {}, settingsPort, ...daemonOptions } = options;
+  const { home, files = {}, repositories = [], settingsPort, ...daemonOptions } = options;
   const folder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-test-")));
   const log: string[] = [];
   const logger = pino({ level: "debug", base: null }, { write: (line: string) => void log.push(line) });
@@ -104,7 +106,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   let owner = await connect();
   let names = 0;
 
-  return {
+  const t: TestDaemon = {
     get daemon() {
       return daemon;
     },
@@ -154,6 +156,8 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
       if (home === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
+  for (const id of repositories) await t.addRepository(id);
+  return t;
 }
 
 /** Like `openSocket`. */

@@ -142,8 +142,7 @@ test("R15 a backup of a home of an older format is converted when it is restored
   const archive = join(older.path, "backup.tar.gz");
   await writeArchive(homeAt(older.path), archive);
   await using home = await temporaryFolder();
-  await using t = await startTestDaemon({ home: home.path });
-  await t.addRepository("replaced");
+  await using t = await startTestDaemon({ home: home.path, repositories: ["replaced"] });
   await t.daemon.close();
   vi.spyOn(process.stdout, "write").mockReturnValue(true);
   await restoreBackup(homeAt(home.path), archive, true);

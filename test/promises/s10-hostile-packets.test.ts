@@ -229,8 +229,7 @@ async function attackByHttp(t: TestDaemon, random: Random): Promise<Attack> {
 }
 
 test("S10 hostile packets neither crash nor starve the daemon: random packets by websocket, polling and HTTP, other clients answered throughout", async () => {
-  await using t = await startTestDaemon();
-  await t.addRepository("shop");
+  await using t = await startTestDaemon({ repositories: ["shop"] });
   const random = randomNumbers(seed);
   const total = amount(3_000, 150_000);
   const members = Object.getOwnPropertyNames(Object.prototype);

@@ -25,8 +25,7 @@ test("S14 a program that takes the port when the daemon stops gets no key or val
   const races = amount(3, 100);
   const wrong: string[] = [];
   for (let race = 0; race < races; race++) {
-    await using t = await startTestDaemon();
-    await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: ["shop"] });
     const { url, ownerKey } = t;
     const locate = async () => ({ url, credentials: keyCredentials(ownerKey) });
     const clients = Array.from({ length: clientCount }, () => new RepoconfClient({ locate, timeout: patience }));
@@ -106,8 +105,7 @@ describe.skipIf(browser === undefined)(titleWith(browser !== undefined, "Chromiu
     planter.close();
     planter.closeAllConnections();
 
-    await using t = await startTestDaemon({ port, screenFolder });
-    await t.addRepository("shop");
+    await using t = await startTestDaemon({ port, screenFolder, repositories: ["shop"] });
     // It exists, and loads everything from its own origin.
     await page.goto(`http://127.0.0.1:${port}/`);
     await reads(page.locator("body"), "stolen");

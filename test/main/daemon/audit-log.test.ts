@@ -27,6 +27,14 @@ async function linesOf(folder: string): Promise<Line[]> {
     .map(line => JSON.parse(line));
 }
 
+/** The lines of refusals of this kind, once they count this many. */
+async function refusedOf(t: TestDaemon, event: string, expected: number): Promise<Line[]> {
+  const refused = async () => (await linesOf(t.homeFolder)).filter(line => line.event === event);
+  const count = async () => (await refused()).reduce((sum, line) => sum + (line.count ?? 0), 0);
+  await until(async () => (await count()) === expected, event);
+  return refused();
+}
+
 async function eventsOf(t: TestDaemon): Promise<string[]> {
   return (await linesOf(t.homeFolder)).map(({ event, key }) => `${event} ${key}`);
 }
@@ -93,7 +101,6 @@ test("a denied operation is recorded with the key's id, the operation and the co
   await t.addRepository("payroll");
   const { result } = await t.owner.call("key/create", { name: "secret name", grants: reader });
   const tool = await t.connect(result.key);
-  const refused = async () => (await linesOf(t.homeFolder)).filter(({ event }) => event === "operationsRefused");
   await tool.call("key/list");
   await tool.call("config/list", { repo: "payroll" });
   await tool.call("config/list", { repo: "shop", field: "svc.domain" });
@@ -103,9 +110,7 @@ test("a denied operation is recorded with the key's id, the operation and the co
   await t.owner.call("config/list", { repo: "nowhere" });
   await tool.call("config/list", { repo: "shop" });
   await tool.call("config/list", { repo: 5 });
-  const count = async () => (await refused()).reduce((sum, line) => sum + (line.count ?? 0), 0);
-  await until(async () => (await count()) === 4, "the refused operations");
-  const all = await refused();
+  const all = await refusedOf(t, "operationsRefused", 4);
   expect(all[0]).toEqual({
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     event: "operationsRefused",
@@ -129,11 +134,9 @@ test("refused connections are recorded with the reason, and with the key's id on
     await expect(connectClient(t.url, key)).rejects.toThrow("Unauthorized");
   await rawRequest(t.url, "/livez", { headers: ["Host: evil.test"] });
   await rawRequest(t.url, "/livez", { headers: [`Host: ${new URL(t.url).host}`, "Origin: http://evil.test"] });
-  const refused = async () => (await linesOf(t.homeFolder)).filter(({ event }) => event === "connectionsRefused");
-  const count = async () => (await refused()).reduce((sum, line) => sum + (line.count ?? 0), 0);
-  await until(async () => (await count()) === 6, "the refused connections");
-  expect(await refused()).toContainEqual(expect.objectContaining({ key: result.id, of: { key: 1 } }));
-  expect(new Set((await refused()).map(({ key }) => key))).toEqual(new Set([result.id, undefined]));
+  const all = await refusedOf(t, "connectionsRefused", 6);
+  expect(all).toContainEqual(expect.objectContaining({ key: result.id, of: { key: 1 } }));
+  expect(new Set(all.map(({ key }) => key))).toEqual(new Set([result.id, undefined]));
   const text = await textOf(t.homeFolder);
   for (const secret of [wrong, "xxxx", "0123456789ab", "evil.test"]) expect(text).not.toContain(secret);
 });

@@ -5,19 +5,13 @@ import { connect } from "../../helpers/patient-client.ts";
 
 const write = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "write" }];
 
-async function startWith(...ids: readonly string[]): Promise<TestDaemon> {
-  const t = await startTestDaemon();
-  for (const id of ids) await t.addRepository(id);
-  return t;
-}
-
 async function stored(t: TestDaemon, repo: string): Promise<unknown> {
   return (await t.owner.call("config/list", { repo, stored: true })).result;
 }
 
 describe("a batch", () => {
   test.each([false, true])("groups the changes of one set in several repositories: atomic %s", async atomic => {
-    await using t = await startWith("a", "b");
+    await using t = await startTestDaemon({ repositories: ["a", "b"] });
     await t.owner.call("config/watch");
     const { result } = await t.owner.call("config/set", { repo: ["a", "b"], "svc.timeout": 7, atomic });
     const batch = result[0]?.batch;
@@ -36,7 +30,7 @@ describe("a batch", () => {
   });
 
   test("is not created by a set of one repository without a batch name, nor by a dry run", async () => {
-    await using t = await startWith("a", "b");
+    await using t = await startTestDaemon({ repositories: ["a", "b"] });
     const one = await t.owner.call("config/set", { repo: "a", "svc.timeout": 7 });
     expect(one.result[0]).not.toHaveProperty("batch");
     const tried = await t.owner.call("config/set", { repo: ["a", "b"], "svc.timeout": 8, dryRun: true });
@@ -45,7 +39,7 @@ describe("a batch", () => {
   });
 
   test("groups the changes that one key gives the same name, and no other key's", async () => {
-    await using t = await startWith("a", "b");
+    await using t = await startTestDaemon({ repositories: ["a", "b"] });
     const tool = await t.connectWith(write("*", "*"), "ci");
     const set = async (client: typeof tool, name: string, args: object) =>
       (
@@ -64,7 +58,7 @@ describe("a batch", () => {
   });
 
   test("is undone where its values are unchanged, as a batch that can itself be undone; the rest is left and reported", async () => {
-    await using t = await startWith("a", "b", "c", "d");
+    await using t = await startTestDaemon({ repositories: ["a", "b", "c", "d"] });
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
     const made = await t.owner.call("config/set", { repo: ["a", "b", "c", "d"], "svc.timeout": 7, "svc.domain": "x" });
     const batch = made.result[0]?.batch ?? "";
@@ -91,7 +85,7 @@ describe("a batch", () => {
   });
 
   test("with several changes in one repository is undone from the newest change back", async () => {
-    await using t = await startWith("a");
+    await using t = await startTestDaemon({ repositories: ["a"] });
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
     let batch = "";
     for (const timeout of [2, 3])
@@ -103,7 +97,7 @@ describe("a batch", () => {
   });
 
   test("that is not named finds and undoes nothing: an empty id is not every change", async () => {
-    await using t = await startWith("a");
+    await using t = await startTestDaemon({ repositories: ["a"] });
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
     using client = await connect({ home: t.homeFolder });
     await expect(client.undoBatch("")).rejects.toMatchObject({ code: 1101 });
@@ -112,7 +106,7 @@ describe("a batch", () => {
   });
 
   test("reports what cannot be undone: an old value that is now rejected, or one that the key may not write", async () => {
-    await using t = await startWith("a", "b");
+    await using t = await startTestDaemon({ repositories: ["a", "b"] });
     const tool = await t.connectWith([...write(["a"], "svc.timeout")], "ci");
     const made = await t.owner.call("config/set", {
       repo: ["a", "b"],

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 import { titleWith } from "../../helpers/skips.ts";
 
@@ -23,42 +23,27 @@ for (const host of ["127.0.0.1", "::1"]) {
   if (one !== undefined) addresses.push(host);
 }
 
-for (const host of ["127.0.0.1", "::1"]) {
+describe.each(["127.0.0.1", "::1"])("another program on %s alone", host => {
   const isAvailable = addresses.includes(host);
+  const title = (text: string) => titleWith(isAvailable, host, text);
 
-  test.skipIf(!isAvailable)(
-    titleWith(
-      isAvailable,
-      host,
-      `the start fails and says what to do if another program has the required port on ${host} alone`,
-    ),
-    async () => {
-      await using other = await occupyPort(host);
-      const port = other?.port ?? 0;
-      const starting = startTestDaemon({ port });
-      await expect(starting).rejects.toMatchObject({
-        name: "PortTakenError",
-        message: expect.stringContaining("--port"),
-      });
-    },
-  );
+  test.skipIf(!isAvailable)(title("has the required port: the start fails and says what to do"), async () => {
+    await using other = await occupyPort(host);
+    await expect(startTestDaemon({ port: other?.port ?? 0 })).rejects.toMatchObject({
+      name: "PortTakenError",
+      message: expect.stringContaining("--port"),
+    });
+  });
 
-  test.skipIf(!isAvailable)(
-    titleWith(
-      isAvailable,
-      host,
-      `another port is used on both addresses if another program has the preferred port on ${host} alone`,
-    ),
-    async () => {
-      await using other = await occupyPort(host);
-      await using t = await startTestDaemon({ settingsPort: other?.port ?? 0 });
-      const { port } = new URL(t.url);
-      expect(Number(port)).not.toBe(other?.port);
-      expect(t.daemon.otherPort).toBe(true);
-      for (const address of addresses) {
-        const name = address.includes(":") ? `[${address}]` : address;
-        expect(await (await fetch(`http://${name}:${port}/livez`)).text()).toBe("alive\n");
-      }
-    },
-  );
-}
+  test.skipIf(!isAvailable)(title("has the preferred port: another one is used on both addresses"), async () => {
+    await using other = await occupyPort(host);
+    await using t = await startTestDaemon({ settingsPort: other?.port ?? 0 });
+    const { port } = new URL(t.url);
+    expect(Number(port)).not.toBe(other?.port);
+    expect(t.daemon.otherPort).toBe(true);
+    for (const address of addresses) {
+      const name = address.includes(":") ? `[${address}]` : address;
+      expect(await (await fetch(`http://${name}:${port}/livez`)).text()).toBe("alive\n");
+    }
+  });
+});

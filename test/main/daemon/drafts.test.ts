@@ -147,8 +147,7 @@ describe("draft/set and draft/list", () => {
 
 describe("drafts.json", () => {
   test("is accessible only to its owner and restores the drafts, except those of missing repositories", async () => {
-    await using t = await startTestDaemon();
-    for (const id of ["shop", "store"]) await t.addRepository(id);
+    await using t = await startTestDaemon({ repositories: ["shop", "store"] });
     await set(t.owner, { drafts: [timeout, domain, text, { ...timeout, repo: "store" }] });
     const file = join(t.homeFolder, "drafts.json");
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -165,8 +164,7 @@ describe("drafts.json", () => {
     ["an unexpected form", `{ "drafts": [{ "repo": "shop" }] }`],
     ["an array", "[]"],
   ])("is moved aside if it is invalid: %s", async (_, broken) => {
-    await using t = await startTestDaemon();
-    await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: ["shop"] });
     await set(t.owner, { drafts: [timeout] });
     const file = join(t.homeFolder, "drafts.json");
     await writeFile(file, broken);
@@ -181,8 +179,7 @@ describe("drafts.json", () => {
 
   test("that cannot be written gives 1108 and changes nothing, and the next attempt saves the draft", async () => {
     const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ fileSystem });
-    await t.addRepository("shop");
+    await using t = await startTestDaemon({ fileSystem, repositories: ["shop"] });
     await set(t.owner, { drafts: [domain] });
     fileSystem.before = ({ operation, path }) => {
       if (operation === "open" && path.includes("drafts.json"))
@@ -215,8 +212,7 @@ describe("a masked value", () => {
   ];
 
   async function startWithScope(): Promise<TestDaemon> {
-    const t = await startTestDaemon({ files: { "scopes/deploy.schema.json": tokenSchema } });
-    await t.addRepository("shop");
+    const t = await startTestDaemon({ files: { "scopes/deploy.schema.json": tokenSchema }, repositories: ["shop"] });
     return t;
   }
 

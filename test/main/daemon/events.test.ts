@@ -30,8 +30,7 @@ describe("config/watch and config/unwatch", () => {
   });
 
   test("a watch brings only events of what it names, each once: one repository, several, or all present and future ones", async () => {
-    await using t = await startTestDaemon();
-    for (const id of ["one", "two", "three"]) await t.addRepository(id);
+    await using t = await startTestDaemon({ repositories: ["one", "two", "three"] });
     const [single, several, all, none] = [await t.connect(), await t.connect(), await t.connect(), await t.connect()];
     await single.call("config/watch", { repo: "one" });
     for (const repo of [["one"], "two", ["one", "two"]]) await several.call("config/watch", { repo });
@@ -51,8 +50,7 @@ describe("config/watch and config/unwatch", () => {
   });
 
   test("unwatch ends the watch on the repositories that it names, or every watch if it names none", async () => {
-    await using t = await startTestDaemon();
-    for (const id of ["one", "two", "three"]) await t.addRepository(id);
+    await using t = await startTestDaemon({ repositories: ["one", "two", "three"] });
     const [named, all] = [await t.connect(), await t.connect()];
     await named.call("config/watch", { repo: ["one", "two", "three"] });
     await all.call("config/watch");
@@ -115,8 +113,7 @@ describe("config/watch and config/unwatch", () => {
     ["a number as since for several", { repo: ["one"], since: 1 }, 1101],
     ["a number as since for all", { since: 1 }, 1101],
   ])("%s is refused, and nothing is watched", async (_title, args, code) => {
-    await using t = await startTestDaemon();
-    for (const id of ["one", "two"]) await t.addRepository(id);
+    await using t = await startTestDaemon({ repositories: ["one", "two"] });
     expect(await t.owner.call("config/watch", args)).toMatchObject({ result: null, errors: [{ code }] });
     await t.owner.call("config/set", { repo: ["one", "two"], "svc.timeout": 5 });
     await t.owner.call("key/self");
@@ -205,8 +202,7 @@ describe("repo, scope and key events", () => {
   });
 
   test("none is sent without a watch on all repositories", async () => {
-    await using t = await startTestDaemon();
-    await t.addRepository("one");
+    await using t = await startTestDaemon({ repositories: ["one"] });
     await t.owner.call("config/watch", { repo: "one" });
     await t.owner.call("repo/update", { repo: "one", name: "renamed" });
     await t.owner.call("key/create", { name: "another", grants: [] });

@@ -177,8 +177,7 @@ describe("file/write", () => {
   });
 
   test("does not bring back a repository that is removed at the same time", async () => {
-    await using t = await startTestDaemon();
-    await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: ["shop"] });
     const text = await t.readRepository("shop");
     const writes = Array.from({ length: 20 }, () => t.owner.call("file/write", { repo: "shop", text, expected: text }));
     const removed = t.owner.call("repo/remove", { repo: "shop" });
@@ -352,8 +351,7 @@ describe("the checks that all file/* operations share", async () => {
   ] as const)(
     "%s: 1006 without repo, 1102 for an unknown one, 1105 for any key but the owner's",
     async (name, args) => {
-      await using t = await startTestDaemon();
-      await t.addRepository("shop");
+      await using t = await startTestDaemon({ repositories: ["shop"] });
       const before = await t.readRepository("shop");
       for (const repo of [undefined, null, ""]) {
         const reply = await t.owner.call(name, { ...args, ...(repo !== undefined && { repo }) });

@@ -2,15 +2,9 @@ import { appendFile, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
-import { startTestDaemon, type TestClient, type TestDaemon, type TestDaemonOptions } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-
-async function startWith(ids: readonly string[], options: TestDaemonOptions = {}): Promise<TestDaemon> {
-  const t = await startTestDaemon(options);
-  for (const id of ids) await t.addRepository(id);
-  return t;
-}
 
 async function search(client: TestClient, query = "", limit = 1_000): Promise<readonly FoundHistoryEntry[]> {
   const { result, errors } = await client.call("history/search", { query, limit });
@@ -42,7 +36,7 @@ async function setAll(
 
 describe("history/search", () => {
   test("lists the changes in all repositories, newest first by log position, an atomic set by repository", async () => {
-    await using t = await startWith(["a", "b", "c"]);
+    await using t = await startTestDaemon({ repositories: ["a", "b", "c"] });
     await setAll(t, ["b", 1], ["a", 2], ["c", 3], [["c", "a"], 4], ["b", 5]);
     const expected = ["b 3", "a 3", "c 3", "c 2", "a 2", "b 2", "c 1", "b 1", "a 1"];
     const entries = await search(t.owner);
@@ -69,7 +63,7 @@ describe("history/search", () => {
   });
 
   test("neither repeats entries nor inserts newer ones on the next page", async () => {
-    await using t = await startWith(["a", "b"]);
+    await using t = await startTestDaemon({ repositories: ["a", "b"] });
     await setAll(t, ["a", 1], ["b", 2]);
     const first = await t.owner.call("history/search", { query: "", limit: 2 });
     expect(places(first.result)).toEqual(["b 2", "a 2"]);
@@ -80,7 +74,7 @@ describe("history/search", () => {
   });
 
   test("lets a watch continue from the position of an entry", async () => {
-    await using t = await startWith(["a", "b"]);
+    await using t = await startTestDaemon({ repositories: ["a", "b"] });
     await setAll(t, ["a", 1], ["b", 2], ["a", 3]);
     const [, second] = await search(t.owner);
     const watcher = await t.connect();
@@ -89,7 +83,7 @@ describe("history/search", () => {
   });
 
   test("does not open a history that the page does not need yet", async () => {
-    await using t = await startWith(["a", "b"]);
+    await using t = await startTestDaemon({ repositories: ["a", "b"] });
     await setAll(t, ["a", 1], ["a", 2]);
     await t.restart();
     const folder = join(t.homeFolder, "journal");
@@ -112,7 +106,7 @@ describe("history/search", () => {
 
   test("filters by the words of the query, and returns only the fields of an entry that match", async () => {
     const clock = new TestClock({ timers: "run" });
-    await using t = await startWith(["web", "shop"], { clock });
+    await using t = await startTestDaemon({ repositories: ["web", "shop"], clock });
     const ci = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "ci");
     await ci.call("config/set", { repo: "web", "svc.timeout": 1, "svc.domain": "x", reason: "Slow machine" });
     clock.advance(2 * 86_400_000);
@@ -138,7 +132,7 @@ describe("history/search", () => {
   });
 
   test("does not search masked values", async () => {
-    await using t = await startWith(["a"]);
+    await using t = await startTestDaemon({ repositories: ["a"] });
     await t.owner.call("config/set", { repo: "a", "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] });
     for (const query of ["hunter2", "TOKEN", "field:svc.envvars=*hunter2*"])
       expect(await search(t.owner, query)).toEqual([]);
@@ -146,7 +140,7 @@ describe("history/search", () => {
   });
 
   test("ends a page after checking 2,000 revisions, with next even if nothing was found", async () => {
-    await using t = await startWith(["a"]);
+    await using t = await startTestDaemon({ repositories: ["a"] });
     for (let begin = 0; begin < 2_000; begin += 50)
       await Promise.all(Array.from({ length: 50 }, (_, index) => setAll(t, ["a", begin + index + 1])));
     await setAll(t, ["a", 0]);
@@ -160,7 +154,7 @@ describe("history/search", () => {
   });
 
   test("reports a damaged history along with all other results", async () => {
-    await using t = await startWith(["a", "b"]);
+    await using t = await startTestDaemon({ repositories: ["a", "b"] });
     await setAll(t, ["a", 1], ["b", 2], ["a", 3]);
     await t.restart();
     await search(t.owner);
@@ -173,11 +167,11 @@ describe("history/search", () => {
   });
 
   test("returns a next token that reveals nothing and is not valid in another home", async () => {
-    await using t = await startWith(["first-shop", "other-shop"]);
+    await using t = await startTestDaemon({ repositories: ["first-shop", "other-shop"] });
     const { next = "" } = await t.owner.call("history/search", { query: "", limit: 1 });
     expect(next).toMatch(/^[\w-]+$/);
     expect(Buffer.from(next, "base64url").toString("latin1")).not.toContain("shop");
-    await using other = await startWith(["first-shop"]);
+    await using other = await startTestDaemon({ repositories: ["first-shop"] });
     const refused = await other.owner.call("history/search", { query: "", after: next });
     expect(refused).toMatchObject({ result: null, errors: [{ code: 1101 }] });
   });

@@ -5,8 +5,7 @@ import { connect } from "../../helpers/patient-client.ts";
 
 /** Four repositories: a, b and c with values, d without. */
 async function startMatrix(): Promise<TestDaemon> {
-  const t = await startTestDaemon();
-  for (const id of ["c", "a", "d", "b"]) await t.addRepository(id);
+  const t = await startTestDaemon({ repositories: ["c", "a", "d", "b"] });
   await t.owner.call("config/set", { repo: ["a", "b", "c"], "svc.timeout": 30, "svc.proxy_https": true });
   await t.owner.call("config/set", { repo: "c", "svc.timeout": 60, "svc.domain": "x".repeat(250) });
   await t.owner.call("config/set", { repo: "a", "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] });

@@ -5,12 +5,6 @@ import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { noRescans, startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-async function startWith(...repositories: string[]): Promise<TestDaemon> {
-  const t = await startTestDaemon(noRescans);
-  for (const id of repositories) await t.addRepository(id);
-  return t;
-}
-
 async function set(t: TestDaemon, repo: string | readonly string[], timeout: number, more: object = {}): Promise<void> {
   const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": timeout, ...more });
   expect(errors).toEqual([]);
@@ -38,7 +32,7 @@ function positionOf(client: TestClient): string {
 
 describe("a watch from a position", () => {
   test("replays what came after it in every repository, including one added since, or in those that it names, across a restart; then continues live", async () => {
-    await using t = await startWith("one", "two", "three");
+    await using t = await startTestDaemon({ ...noRescans, repositories: ["one", "two", "three"] });
     const { result } = await t.owner.call("config/watch", {});
     await set(t, "one", 1);
     await set(t, "two", 2);
@@ -90,7 +84,7 @@ describe("a watch from a position", () => {
   });
 
   test("sends live events without a position while the replay is still running", async () => {
-    await using t = await startWith("two", "one");
+    await using t = await startTestDaemon({ ...noRescans, repositories: ["two", "one"] });
     const { result } = await t.owner.call("config/watch", { repo: "two" });
     // More than the daemon buffers for a client that does not read.
     for (let timeout = 1; timeout <= 40; timeout++) {
@@ -110,7 +104,7 @@ describe("a watch from a position", () => {
   });
 
   test("gets a position only with the last event of an atomic set, so that resuming from it misses none of the set", async () => {
-    await using t = await startWith("one", "two", "three");
+    await using t = await startTestDaemon({ ...noRescans, repositories: ["one", "two", "three"] });
     await t.owner.call("config/watch", {});
     await set(t, ["one", "two", "three"], 1, { atomic: true });
     const received = await receivedBy(t.owner);
@@ -118,8 +112,10 @@ describe("a watch from a position", () => {
   });
 
   test("gives a limited key positions that advance past what it cannot see, reveal nothing of it, and stay valid while it is away", async () => {
-    await using t = await startTestDaemon({ files: { "settings.json": { history: { revisions: 20 } } } });
-    for (const id of ["one", "hidden"]) await t.addRepository(id);
+    await using t = await startTestDaemon({
+      files: { "settings.json": { history: { revisions: 20 } } },
+      repositories: ["one", "hidden"],
+    });
     const tool = await t.connectWith([{ repos: ["one"], fields: ["svc.domain"], right: "read" }]);
     const { result } = await tool.call("config/watch", { progress: true });
     for (let timeout = 1; timeout <= 60; timeout++) await set(t, "one", timeout);
@@ -134,8 +130,7 @@ describe("a watch from a position", () => {
 
   test("of another log, or an invalid one, fails with 1110 and the position to resume from", async () => {
     await using home = await temporaryFolder();
-    const first = await startTestDaemon({ home: home.path });
-    await first.addRepository("one");
+    const first = await startTestDaemon({ home: home.path, repositories: ["one"] });
     const { result: before } = await first.owner.call("config/watch", {});
     await first[Symbol.asyncDispose]();
     await rm(join(home.path, "log"), { recursive: true });
@@ -161,8 +156,7 @@ describe("a watch from a position", () => {
   test("that the log does not reach, because an older copy of the home was put back, fails with 1110", async () => {
     await using folder = await temporaryFolder();
     const [home, copy] = [join(folder.path, "home"), join(folder.path, "copy")];
-    const first = await startTestDaemon({ home });
-    await first.addRepository("one");
+    const first = await startTestDaemon({ home, repositories: ["one"] });
     await first[Symbol.asyncDispose]();
     await cp(home, copy, { recursive: true, preserveTimestamps: true });
     const second = await startTestDaemon({ home });
@@ -179,8 +173,10 @@ describe("a watch from a position", () => {
   });
 
   test("before the start of several histories fails with the names of all", async () => {
-    await using t = await startTestDaemon({ files: { "settings.json": { history: { revisions: 5 } } } });
-    for (const id of ["one", "two", "three"]) await t.addRepository(id);
+    await using t = await startTestDaemon({
+      files: { "settings.json": { history: { revisions: 5 } } },
+      repositories: ["one", "two", "three"],
+    });
     const { result } = await t.owner.call("config/watch", {});
     for (let timeout = 1; timeout <= 20; timeout++) await set(t, ["one", "three"], timeout);
     const client = await t.connect();
@@ -190,8 +186,11 @@ describe("a watch from a position", () => {
 });
 
 test("a watch from a position older than the history is refused with 1110, also if the limit on its bytes removed the files", async () => {
-  await using t = await startTestDaemon({ ...noRescans, files: { "settings.json": { history: { bytes: 65_536 } } } });
-  await t.addRepository("shop");
+  await using t = await startTestDaemon({
+    ...noRescans,
+    files: { "settings.json": { history: { bytes: 65_536 } } },
+    repositories: ["shop"],
+  });
   const { result } = await t.owner.call("config/watch", { repo: "shop" });
   const oldest = async () => {
     const names = (await readdir(join(t.homeFolder, "journal"))).flatMap(
@@ -208,8 +207,7 @@ test("a watch from a position older than the history is refused with 1110, also 
 });
 
 test("a watch from an earlier position gets a change and its reversal, also after a restart", async () => {
-  await using t = await startTestDaemon(noRescans);
-  await t.addRepository("shop");
+  await using t = await startTestDaemon({ ...noRescans, repositories: ["shop"] });
   await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 1 });
   const { result } = await t.owner.call("config/watch", { repo: "shop" });
   // Both sets share one write, so the file stays the same.

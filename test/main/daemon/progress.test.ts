@@ -7,10 +7,12 @@ import { connect } from "../../helpers/patient-client.ts";
 
 const grants: Grants = [{ repos: ["shop"], fields: ["svc.domain"], right: "read" }];
 /** A daemon that keeps few revisions, with the repositories "shop" and "other". */
-async function startWithWindow(revisions: number): Promise<TestDaemon> {
-  const t = await startTestDaemon({ ...noRescans, files: { "settings.json": { history: { revisions } } } });
-  for (const id of ["shop", "other"]) await t.addRepository(id);
-  return t;
+function startWithWindow(revisions: number): Promise<TestDaemon> {
+  return startTestDaemon({
+    ...noRescans,
+    files: { "settings.json": { history: { revisions } } },
+    repositories: ["shop", "other"],
+  });
 }
 
 async function setTimeouts(t: TestDaemon, repo: string, count: number): Promise<void> {

@@ -69,9 +69,7 @@ test("config/explain names the file to the owner only", async () => {
 afterEach(() => void vi.restoreAllMocks());
 
 test("nothing is read of a repository that a key may not see: a request for it costs the same as for a missing one", async () => {
-  await using t = await startTestDaemon();
-  await t.addRepository("open");
-  await t.addRepository("hidden");
+  await using t = await startTestDaemon({ repositories: ["open", "hidden"] });
   const tool = await t.connectWith([{ repos: ["open"], fields: ["*"], right: "write" }]);
   const reads = [vi.spyOn(Repositories.prototype, "read"), vi.spyOn(Repositories.prototype, "peek")];
   const ask = async (repo: string) => {
@@ -117,9 +115,7 @@ test.skipIf(process.platform === "win32")(
 );
 
 test("a watch on everything excludes the repositories that a key may not see", async () => {
-  await using t = await startTestDaemon();
-  await t.addRepository("seen");
-  await t.addRepository("hidden");
+  await using t = await startTestDaemon({ repositories: ["seen", "hidden"] });
   const tool = await t.connectWith([{ repos: ["seen", "soon"], fields: ["svc.timeout"], right: "read" }]);
   expect((await tool.call("config/watch")).result).toEqual({ revisions: { seen: 1 }, position: expect.any(String) });
   for (const repo of ["hidden", "seen"]) await t.owner.call("config/set", { repo, "svc.timeout": 5 });
@@ -155,8 +151,7 @@ test("spec 4.2, rules 3 and 4: a field it may not write looks like one that does
 });
 
 test("a reason is shown to anyone who may read every field of the change, and to nobody else", async () => {
-  await using t = await startTestDaemon();
-  await t.addRepository("shop");
+  await using t = await startTestDaemon({ repositories: ["shop"] });
   const some = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
   const both = await t.connectWith([{ repos: "*", fields: ["svc.timeout", "svc.domain"], right: "read" }]);
   for (const client of [some, both]) await client.call("config/watch", { repo: "shop" });
@@ -186,8 +181,7 @@ test("an unexpected error is logged with its message and stack", async () => {
 });
 
 test("a grant on svc* covers the scope svc, not a later scope with the same prefix; a new key cannot have one", async () => {
-  await using t = await startTestDaemon();
-  await t.addRepository("shop");
+  await using t = await startTestDaemon({ repositories: ["shop"] });
   const { errors } = await t.owner.call("key/create", {
     name: "tool",
     grants: [{ repos: "*", fields: ["svc*"], right: "read" }],
@@ -201,10 +195,9 @@ test("a grant on svc* covers the scope svc, not a later scope with the same pref
   const file = join(t.homeFolder, "keys.json");
   await t.daemon.close();
   await writeFile(file, (await readFile(file, "utf8")).replace("svc.*", "svc*"));
-  await t.restart();
   const schema = { type: "object", properties: { secret: { type: "string", default: "payroll" } } };
   await writeFile(join(t.homeFolder, "scopes/svcother.schema.json"), JSON.stringify(schema));
-  await until(async () => (await t.owner.call("scope/list")).result.length === 2, "the scope");
+  await t.restart();
   const old = await t.connect(result.key);
   const list = await old.call("config/list", { repo: "shop" });
   expect(Object.keys(list.result)).toEqual(["svc"]);

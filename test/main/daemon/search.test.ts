@@ -190,8 +190,7 @@ describe("the last change of a field, by whom and when", () => {
   const read = (...fields: string[]): Grants => [{ repos: "*", fields, right: "read" }];
 
   async function startChanged(): Promise<TestDaemon> {
-    const daemon = await startTestDaemon({ clock });
-    for (const id of ["one", "two"]) await daemon.addRepository(id);
+    const daemon = await startTestDaemon({ clock, repositories: ["one", "two"] });
     const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
     const [ci, bot] = [await daemon.connectWith(everything, "ci"), await daemon.connectWith(everything, "release bot")];
     await ci.call("config/set", { repo: "one", "svc.timeout": 1, "svc.domain": "x" });

@@ -68,8 +68,7 @@ describe("a suspended client does not prevent the daemon from stopping", () => {
   });
 
   test("when more data is queued for it than the system buffers", async () => {
-    await using t = await startTestDaemon();
-    await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: ["shop"] });
     const answers = 50;
     await t.owner.call("config/set", { repo: "shop", "svc.envvars": [{ name: "A", value: "a".repeat(200_000) }] });
     const ask = (id: number) => `42${id}["svc","config","list",{"repo":"shop"}]`;

@@ -310,8 +310,7 @@ describe("config/explain", () => {
     (await client.call("config/explain", { repo: "shop", field })).result;
 
   test("reads the history once, and follows each later change", async () => {
-    await using t = await startTestDaemon();
-    await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: ["shop"] });
     await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1, reason: "why" });
     await t.owner.call("config/set", { repo: "shop", "svc.domain": "a.test", "svc.refresh_day": 3 });
     expect(await explain(t.owner, "svc.timeout")).toMatchObject({
@@ -329,8 +328,7 @@ describe("config/explain", () => {
   });
 
   test("returns the same after values were forgotten, and after a restart", async () => {
-    await using t = await startTestDaemon();
-    await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: ["shop"] });
     for (const domain of ["secret.test", "public.test"])
       await t.owner.call("config/set", { repo: "shop", "svc.domain": domain });
     await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1, flush: true });

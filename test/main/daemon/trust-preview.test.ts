@@ -11,9 +11,7 @@ const variable = { ...text, "x-env": "TOOLS" } as const;
 
 /** `shop` and `cellar`, in the home; only `shop` has a value of `deploy.tools`. */
 async function startShops(properties: Fields): Promise<TestDaemon> {
-  const t = await startTestDaemon(noRescans);
-  await t.addRepository("shop");
-  await t.addRepository("cellar");
+  const t = await startTestDaemon({ ...noRescans, repositories: ["shop", "cellar"] });
   await replaceDeploy(t, properties);
   await t.owner.call("config/set", { repo: "shop", "deploy.tools": "/opt" });
   return t;

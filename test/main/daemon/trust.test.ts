@@ -223,8 +223,7 @@ describe("a command value from a work tree's file", () => {
 });
 
 test("a file in the home is the person's own: nothing in it waits", async () => {
-  await using t = await startTestDaemon(noRescans);
-  await t.addRepository("shop");
+  await using t = await startTestDaemon({ ...noRescans, repositories: ["shop"] });
   await t.writeRepository("shop", JSON.stringify({ name: "shop", config: { svc: { services: evil } } }));
   await t.owner.call("file/read", { repo: "shop" });
   expect((await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.["services"]).toEqual(evil);
