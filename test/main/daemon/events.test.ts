@@ -76,25 +76,6 @@ describe("config/watch and config/unwatch", () => {
     expect(changesOf(t.owner)).toMatchObject([{ repo: "two", revision: 2 }]);
   });
 
-  test("a watch since an older revision starts with the changes after it, then continues with new ones", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository();
-    for (const timeout of [5, 6]) await t.owner.call("config/set", { repo, "svc.timeout": timeout });
-    const watch = await t.owner.call("config/watch", { repo, since: 1 });
-    expect(watch).toEqual({ result: { revisions: { [repo]: 3 } }, errors: [] });
-    await t.owner.call("config/set", { repo, "svc.timeout": 7 });
-    for (const [revision, value, previous] of [
-      [2, 5, 900],
-      [3, 6, 5],
-      [4, 7, 6],
-    ]) {
-      const changes = { svc: { timeout: { value, previous, stored: true } } };
-      expect(await t.owner.nextChange()).toMatchObject({ repo, revision, actor: "owner", source: "set", changes });
-    }
-    await t.owner.call("key/self");
-    expect(changesOf(t.owner)).toHaveLength(3);
-  });
-
   test("a watch on all repositories skips a missing one that since names", async () => {
     await using t = await startTestDaemon();
     const one = await t.addRepository("one");

@@ -343,30 +343,16 @@ describe("file/restore", () => {
   });
 });
 
-describe("the checks that all file/* operations share", async () => {
-  test.each([
-    ["file/read", {}],
-    ["file/write", { text: "{}", expected: null }],
-    ["file/restore", {}],
-  ] as const)(
-    "%s: 1006 without repo, 1102 for an unknown one, 1105 for any key but the owner's",
-    async (name, args) => {
-      await using t = await startTestDaemon({ repositories: ["shop"] });
-      const before = await t.readRepository("shop");
-      for (const repo of [undefined, null, ""]) {
-        const reply = await t.owner.call(name, { ...args, ...(repo !== undefined && { repo }) });
-        expect(reply).toMatchObject({ result: null, errors: [{ code: 1006 }] });
-      }
-      for (const repo of ["nowhere", "../keys", "__proto__"])
-        expect(await t.owner.call(name, { ...args, repo })).toMatchObject({ result: null, errors: [{ code: 1102 }] });
-      const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
-      const refused = {
-        result: null,
-        errors: [{ code: 1105, name: "Permission Denied", message: expect.any(String) }],
-      };
-      for (const repo of ["shop", "nowhere", ""]) expect(await tool.call(name, { ...args, repo })).toEqual(refused);
-      expect(await t.readRepository("shop")).toBe(before);
-      expect(await removedFiles(t)).toEqual([]);
-    },
-  );
+test.each([
+  ["file/read", {}],
+  ["file/write", { text: "{}", expected: null }],
+  ["file/restore", {}],
+] as const)("%s gets 1006 without repo, and 1102 for an unknown one", async (name, args) => {
+  await using t = await startTestDaemon();
+  for (const repo of [undefined, null, ""]) {
+    const reply = await t.owner.call(name, { ...args, ...(repo !== undefined && { repo }) });
+    expect(reply).toMatchObject({ result: null, errors: [{ code: 1006 }] });
+  }
+  for (const repo of ["nowhere", "../keys", "__proto__"])
+    expect(await t.owner.call(name, { ...args, repo })).toMatchObject({ result: null, errors: [{ code: 1102 }] });
 });

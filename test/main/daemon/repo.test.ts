@@ -2,8 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { replaceFile } from "../../helpers/broken-file.ts";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
 
 const t = await startTestDaemon();
 const trees = await mkdtemp(join(tmpdir(), "repoconf-trees-"));
@@ -219,20 +218,6 @@ describe("repo/remove", () => {
 });
 
 describe("repo/list", () => {
-  test("counts the stored fields, and reports what is wrong with a file and where", async () => {
-    const repo = await t.addRepository();
-    await t.owner.call("config/set", { repo, "svc.timeout": 5, "svc.domain": "d" });
-    await replaceFile(
-      t.repositoryFile(repo),
-      `{\n  "name": "n",\n  "config": { "svc": { "timeout": "x", "domain": "d" } }\n}\n`,
-    );
-    await until(async () => (await entryOf(repo))?.name === "n", "the hand edit");
-    expect(await entryOf(repo)).toMatchObject({
-      modified: 2,
-      health: [{ code: 1103, field: "svc.timeout", line: 3, column: expect.any(Number), message: expect.any(String) }],
-    });
-  });
-
   test("path finds the repository with the nearest enclosing folder, links resolved", async () => {
     await using own = await startTestDaemon();
     const [outer, inner] = [await tree("outer"), await tree("outer/inner")];
@@ -269,8 +254,3 @@ describe("repo/list", () => {
     expect((await own.owner.call("repo/list", { after: "r100" })).result).toEqual([]);
   });
 });
-
-async function entryOf(repo: string) {
-  const { result } = await t.owner.call("repo/list", { limit: 1000 });
-  return result.find(({ id }) => id === repo);
-}

@@ -100,17 +100,6 @@ describe("a reply has a maximum size", () => {
     expect(pages.flat()).toEqual(repos);
     expect(pages.map(({ length }) => length)).toEqual([5, 3]);
   });
-
-  test("80 lists of a history at once are all answered", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository();
-    await setLarge(t, repo, 12, 200_000);
-    const client = await t.connect(await keyOf(t));
-    const replies = await Promise.all(
-      Array.from({ length: 80 }, () => client.call("history/list", { repo, limit: 1000 })),
-    );
-    expect(replies.filter(({ errors, result }) => errors.length > 0 || result.length !== 3)).toEqual([]);
-  });
 });
 
 /** Lets the event loop turn until everything that can start has started. */
