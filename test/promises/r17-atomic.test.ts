@@ -106,7 +106,7 @@ test("R17 an atomic set is served whole or not at all after a power loss at each
   const seen = new Set<unknown>();
   let states = 0;
   for (const state of loss.states(randomNumbers(seed), amount(2, 6))) {
-    if (states++ > amount(60, 3_000)) break;
+    if (states++ > amount(40, 3_000)) break;
     await using lost = await loss.make(state);
     await using again = await startTestDaemon({ home: lost.path, ...noRescans });
     const served = await timeouts(again.owner, some);
