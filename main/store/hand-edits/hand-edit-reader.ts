@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
@@ -8,12 +8,13 @@ import { sameJson } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import { applyChanges, type ChangeRecord } from "../history/record.ts";
-import { type Commit, type Committed, ConflictError, type DocumentCommit, formatPosition } from "../log/commit-log.ts";
+import type { ChangeRecord } from "../history/record.ts";
+import { type Commit, type Committed, ConflictError, type DocumentCommit } from "../log/commit-log.ts";
 import { documentCommit, editsOf } from "../log/document-commits.ts";
-import type { MirroredCommit, StartingPoint } from "../mirror/mirror.ts";
+import type { StartingPoint } from "../mirror/mirror.ts";
 import { startingPoint } from "../mirror/recovery.ts";
-import type { ServedState } from "../repository/repository-state.ts";
+import { applyCommit } from "../repository/apply-commit.ts";
+import type { NewCommit, ServedState } from "../repository/repository-state.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
 import { LateEdits } from "./late-edits.ts";
@@ -135,7 +136,7 @@ export class HandEditReader {
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
     else if (this.#served.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();
-    else if (this.#served.isCheckedByOldRules) await this.reconcile(this.#served.mirror.wanted, "file");
+    else if (this.#served.isCheckedByOldRules) await this.reconcile(this.#served.committed.wanted, "file");
     else return this.lateEdits.apply();
     await this.lateEdits.apply();
     return true;
@@ -167,17 +168,17 @@ export class HandEditReader {
         scopes: this.#served.context.scopes,
       });
       await this.#served.turn();
-      this.#served.recorded = point.recorded;
-      const begins = this.#served.given.addedBy !== undefined || point.newest === 0;
-      this.#served.lineage = begins ? randomBytes(4).toString("hex") : point.lineage;
-      this.#unmirrored.splice(0, unmirrored.length);
-      this.#served.mirror.begin(point, this.#served.lineage);
-      this.unrecorded = undefined;
       // Values of an earlier repository with this id are no last valid values of this one.
-      const hasNone = point.newest === 0 || this.#served.given.addedBy !== undefined;
-      const stored = hasNone ? undefined : this.#served.known(point.recorded);
-      this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
-      await this.reconcile(point.wanted, point.merged ? "merge" : "file");
+      const begins = this.#served.given.addedBy !== undefined || point.state.revision === 0;
+      const lineage = begins ? randomBytes(4).toString("hex") : point.state.lineage;
+      this.#unmirrored.splice(0, unmirrored.length);
+      this.#served.committed = { ...point.state, lineage };
+      this.#served.mirror.begin(point);
+      this.unrecorded = undefined;
+      const { revision, position, valid } = point.state;
+      const stored = begins ? undefined : this.#served.known(valid);
+      this.#served.current = { ...this.#served.current, revision, position, stored };
+      await this.reconcile(point.state.wanted, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
       // With the end of the journal but not its values, the next record would contain changes that nobody made.
@@ -197,6 +198,7 @@ export class HandEditReader {
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
   #keepRecorded(point: StartingPoint): void {
     const { content } = this.#served.files;
+    this.#served.fileIsToHave(point.before.wanted);
     this.#served.mirror.waitForEdit(point);
     if (content.kind === "good") this.#served.current = { ...this.#served.current, ...content.metadata };
     this.#served.reports.onMetadata(this.#served.current);
@@ -214,7 +216,7 @@ export class HandEditReader {
   /** Handles a change of the files. `noticedAt`: when it was noticed, by the clock's `monotonic()`. */
   async applyExternalEdit(noticedAt = this.#served.context.clock.monotonic()): Promise<void> {
     const { content } = this.#served.files;
-    if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
+    if (content.kind === "broken") return this.reconcile(this.#served.committed.wanted, "file");
     // In a work tree a file that the daemon did not write counts as a whole: git puts whole files there. The daemon's own one lacks the
     // changes that are not written yet.
     const { mirror } = this.#served;
@@ -240,9 +242,8 @@ export class HandEditReader {
     if (content.kind === "broken") {
       // A person is editing the file and knows its text; later edits are based on it, so earlier writes must not be merged into them.
       this.#served.mirror.forgetRecentWrites();
-      this.#served.setState({ ...whole, ...content.metadata, broken: content.problem }, [content.problem]);
+      this.#served.show({ ...whole, ...content.metadata, broken: content.problem }, [content.problem], first);
       this.#served.reports.onMetadata(this.#served.current);
-      this.#served.publishDifferences(before, this.#served.current, first);
       return;
     }
     // Another branch may remove the value and restore it later, and trust.json may be missing.
@@ -255,48 +256,40 @@ export class HandEditReader {
       health.length === 0 &&
       before.stored !== undefined &&
       (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
-    const edited = await runInParts(diffingConfigs(this.#served.mirror.wanted, wanted));
+    const edited = await runInParts(diffingConfigs(this.#served.committed.wanted, wanted));
     await this.#served.turn();
     const edits = [...editsOf(edited), ...activatedEdits(changes, edited, wanted)];
     await this.#served.turn();
-    const accept = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
-      if (committed !== undefined) {
-        this.#served.recorded = applyChanges(this.#served.recorded, changes);
-        this.#served.mirror.commit([{ ...committed, edits }], wanted);
-      }
-      this.#served.mirror.accept(content.config, wanted);
+    const view = (record?: ChangeRecord) => {
+      const mergeNote: HealthProblem[] = source === "merge" ? [{ code: 1104, message: mergeMessage(record) }] : [];
+      const { id, current } = this.#served;
+      const { revision, position } = current;
+      const state = { id, ...content.metadata, revision, position, stored: isSame ? before.stored : stored, health };
+      return { state, health: [...health, ...mergeNote] };
+    };
+    const accept = (commit?: Omit<NewCommit, "state">) => {
       this.#served.mirror.forgetRecentWrites(changes);
-      const { revision, position } = committed?.record ?? before;
-      const mergeNote: HealthProblem[] =
-        source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
-      const state = {
-        id: this.#served.id,
-        ...content.metadata,
-        revision,
-        position,
-        stored: isSame ? before.stored : stored,
-        health,
-      };
-      if (diffConfigs(this.#served.recorded, stored).length === 0) this.#served.recorded = state.stored;
-      this.#served.setState(state, [...health, ...mergeNote]);
+      if (commit !== undefined) {
+        const { state, health } = view(commit.applied.record);
+        // Before the first revision nobody has seen any values.
+        const isSilent = changes.length === 0 || begins;
+        const options = { isFirst: first, fileHas: content.config, isSilent };
+        this.#served.commit([{ ...commit, state }], health, options);
+      } else {
+        this.#served.fileIsToHave(wanted);
+        this.#served.mirror.accept(content.config);
+        const { state, health } = view();
+        this.#served.show(state, health, first);
+        if (this.isRead && this.#served.mirror.isOutdated) this.#served.reports.onOutdated();
+      }
       this.#served.reports.onMetadata(this.#served.current);
-      // Before the first revision nobody has seen any values.
-      if (committed !== undefined && changes.length > 0 && !begins)
-        this.#served.reports.publish({
-          kind: "changed",
-          state: this.#served.current,
-          change: committed.record,
-          isPart: false,
-        });
-      this.#served.publishDifferences(before, this.#served.current, first);
-      if (this.isRead && this.#served.mirror.isOutdated) this.#served.reports.onOutdated();
     };
     if (this.takenAt > after) {
       this.#beginAgain(new ConflictError(Promise.resolve()));
       return;
     }
     if (changes.length > 0 || begins) {
-      const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, accept);
+      const isRecorded = await this.#record(this.#proposed(source, edits, changes), wanted, after, accept);
       // An edit without a revision becomes active only if no other values are known.
       if (isRecorded || !first || before.stored !== undefined) return;
     } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
@@ -310,10 +303,9 @@ export class HandEditReader {
   async #reportHealth(): Promise<void> {
     this.isHealthDue = false;
     const before = this.#served.current;
-    const { health } = await this.#served.interpret(this.#served.mirror.wanted, before.stored);
+    const { health } = await this.#served.interpret(this.#served.committed.wanted, before.stored);
     if (before.broken !== undefined || this.#served.current !== before) return;
-    this.#served.setState(before, health);
-    this.#served.publishDifferences(before, this.#served.current, false);
+    this.#served.show(before, health);
   }
 
   /** Called if another machine's commit came first: the file is compared with it as soon as it has been applied. */
@@ -322,26 +314,22 @@ export class HandEditReader {
     void conflict.applied.then(() => this.requestRefresh());
   }
 
-  /** Commits the changes of a hand edit. If that fails, it is retried at the next refresh, and the edit is inactive until then. */
+  /** Commits an edit by hand. If that fails, it is retried at the next refresh, and the edit is inactive until then. */
   async #record(
-    record: ChangeRecord,
-    edits: readonly ConfigEdit[],
+    entry: Commit,
+    wanted: Config,
     after: LogNumber,
-    accept: (committed: { readonly number: LogNumber; readonly record: ChangeRecord }) => void,
+    accept: (commit: Omit<NewCommit, "state">) => void,
   ): Promise<boolean> {
     try {
-      const { log } = this.#served.context;
-      if (this.#served.mirror.journal.head === undefined) throw this.unrecorded;
-      const { kind: _, revision, changes, lineage: __, ...rest } = record;
-      const isFirst = this.#served.current.stored === undefined || this.#served.given.addedBy !== undefined;
-      const begins = isFirst ? ({ begins: true, ...this.#served.introduction } as const) : {};
-      const place = { repo: this.#served.id, lineage: this.#served.lineage, revision, ...(!this.isRead && begins) };
-      const document = documentCommit(place, edits, changes);
+      const { context, mirror } = this.#served;
+      if (mirror.journal.head === undefined) throw this.unrecorded;
       const committed = (number: LogNumber) => {
         this.unrecorded = undefined;
-        accept({ number, record: { ...record, position: formatPosition(log.id, number) } });
+        for (const document of entry.documents)
+          accept({ number, entry, applied: applyCommit(this.#served.committed, entry, document, { wanted }) });
       };
-      await log.append({ entries: [{ kind: "commit", ...rest, documents: [document] }], after, committed });
+      await context.log.append({ entries: [entry], after, committed });
       return true;
     } catch (error) {
       if (error instanceof ConflictError) {
@@ -355,18 +343,17 @@ export class HandEditReader {
     }
   }
 
-  #fileChange(source: "file" | "merge", changes: readonly StoredDifference[]): ChangeRecord {
-    const addedBy = this.isRead ? undefined : this.#served.given.addedBy;
-    return {
-      kind: "change",
-      revision: this.#served.current.revision + 1,
-      time: timeText(this.#served.context.clock),
-      actor: addedBy ?? { kind: "file" },
-      source: addedBy === undefined ? source : "set",
-      ...this.#served.origin,
-      ...(this.#served.lineage !== "" && { lineage: this.#served.lineage }),
-      changes,
-    };
+  /** The commit of an edit by hand, or of the first values of a repository. */
+  #proposed(source: "file" | "merge", edits: readonly ConfigEdit[], changes: readonly StoredDifference[]): Commit {
+    const { id, context, committed, current, given, introduction, origin } = this.#served;
+    const addedBy = this.isRead ? undefined : given.addedBy;
+    const who =
+      addedBy === undefined ? { actor: { kind: "file" } as const, source } : { actor: addedBy, source: "set" as const };
+    const isFirst = current.stored === undefined || given.addedBy !== undefined;
+    const begins = isFirst && !this.isRead ? ({ begins: true, ...introduction } as const) : {};
+    const place = { repo: id, lineage: committed.lineage, revision: current.revision + 1, ...begins };
+    const documents = [documentCommit(place, edits, changes)];
+    return { kind: "commit", time: timeText(context.clock), ...who, ...origin, documents };
   }
 
   notWritable(): RepoconfError {

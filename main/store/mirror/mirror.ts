@@ -14,6 +14,7 @@ import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
 import { applyChanges, type ChangeRecord, hashText, type TextRecord } from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
+import type { CommittedState } from "../repository/apply-commit.ts";
 import { isConfig, type RepositoryFiles } from "../repository/repository-files.ts";
 import type { LogNumber, Position } from "../types.ts";
 import { editsAsIn, movedNames, valueByAnyName } from "../values/renamed-fields.ts";
@@ -29,22 +30,17 @@ export interface MirroredCommit {
 
 /** The state of a repository after a start. */
 export interface StartingPoint {
-  /** `recorded` and `newest` are the values and number of the newest revision, `written` the journal's values. */
+  /** `wanted` has a person's edit of the file, and the changes that the file lacks. */
+  readonly state: CommittedState;
+  /** The journal's values. */
   readonly written: Config;
-  readonly recorded: Config;
-  readonly newest: number;
   /** Commits that the log has and the journal lacks. */
   readonly tail: readonly MirroredCommit[];
-  readonly lineage: string;
-  /** The position of the newest revision; undefined if it is not known. */
-  readonly position: Position | undefined;
   /** Edits that the file should have but lacks, and that no revision records. */
   readonly unrecorded: readonly ConfigEdit[];
   /** The file's values, and the revision with these values as far as the daemon wrote them. */
   readonly inFile: Config;
   readonly fileRevision: number;
-  /** The values that the file is to have: a person's edit, and the changes that it lacks. */
-  readonly wanted: Config;
   /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
   readonly merged: boolean;
   /** The values that the file had and was to have before any edit by hand. */
@@ -72,18 +68,15 @@ export class Mirror {
   readonly journal: Journal;
   readonly #log: CommitLog;
   readonly #clock: Clock;
+  /** What is committed. */
+  readonly #committed: () => CommittedState;
   readonly #inTurn = pLimit(1);
-  /** Distinguishes this repository from earlier ones with the same id. */
-  #lineage = "";
-  /** The file's values when it was last read or written. */
+  /** The file's values when it was last read or written; the same object as the committed ones if both are equal. */
   #inFile: Config = {};
   /** The revision with these values. */
   #fileRevision = 0;
-  /** The values that the file is to have. */
-  #wanted: Config = {};
-  /** The values of the history's newest record, and of the newest that is on the disk. */
-  #written: Config = {};
-  #synced: Config = {};
+  /** The values of the newest revision that the history has on the disk. */
+  #inHistory: Config = {};
   /** Commits that the history does not have on the disk yet, and how many of them were already appended to it. */
   #tail: MirroredCommit[] = [];
   #appended = 0;
@@ -104,16 +97,16 @@ export class Mirror {
   /** The values of the file that the last write replaced. */
   #replaced: Config = {};
 
-  constructor(files: RepositoryFiles, journal: Journal, log: CommitLog, clock: Clock) {
+  constructor(files: RepositoryFiles, journal: Journal, log: CommitLog, clock: Clock, committed: () => CommittedState) {
     this.files = files;
     this.journal = journal;
     this.#log = log;
     this.#clock = clock;
+    this.#committed = committed;
   }
 
-  /** The values that the file is to have. They need not be active. */
-  get wanted(): Config {
-    return this.#wanted;
+  get #wanted(): Config {
+    return this.#committed().wanted;
   }
 
   get wroteAt(): number {
@@ -146,14 +139,11 @@ export class Mirror {
   }
 
   /** Called after a start. */
-  begin(point: StartingPoint, lineage: string): void {
+  begin(point: StartingPoint): void {
     const { head } = this.journal;
-    this.#lineage = lineage;
-    this.#written = point.written;
-    this.#synced = point.written;
+    this.#inHistory = point.written;
     this.#inFile = point.inFile;
     this.#fileRevision = point.fileRevision;
-    this.#wanted = point.wanted;
     this.#tail = [...point.tail];
     this.#appended = 0;
     this.#unrecorded = new UnrecordedEdits(point.unrecorded);
@@ -169,13 +159,8 @@ export class Mirror {
 
   /** After a start: the edit in the file will be compared with the file's earlier values later. */
   waitForEdit({ before }: StartingPoint): void {
-    this.accept(before.inFile, before.wanted);
+    this.accept(before.inFile);
     this.#isTextUnrecorded = false;
-  }
-
-  /** Commits from now on belong to another repository with this id. */
-  beginLineage(lineage: string): void {
-    this.#lineage = lineage;
   }
 
   /** Whether the file stays within its size limit. The text is computed only if an estimate by the edits' bytes is too large. */
@@ -186,25 +171,23 @@ export class Mirror {
   }
 
   /** Takes over commits, to write them to the history and, as far as they differ, to the file. */
-  commit(commits: readonly MirroredCommit[], wanted: Config): void {
+  commit(commits: readonly MirroredCommit[]): void {
     this.#tail.push(...commits);
-    this.#wanted = wanted;
     for (const { record, edits } of commits) {
       this.#editedBytes += mostBytes(edits);
       this.#unrecorded.commit(edits, record?.changes ?? []);
     }
   }
 
-  /** Accepts the values that the file has; `wanted` are those that it is to have. */
-  accept(inFile: Config, wanted: Config): void {
-    this.#inFile = inFile;
-    this.#wanted = sameConfig(inFile, wanted) ? inFile : wanted;
-    if (this.#wanted === inFile) this.#fileRevision = this.#newestRevision;
+  /** Accepts the values that the file has. */
+  accept(inFile: Config): void {
+    this.#inFile = sameConfig(inFile, this.#wanted) ? this.#wanted : inFile;
+    const hasAll = this.#wanted === this.#inFile;
+    if (hasAll) this.#fileRevision = this.#newestRevision;
     this.#dropRecordedEdits();
     this.#isTextUnrecorded ||= !this.isTextRecorded;
     // A revision that only a schema caused does not change the text, so the text lacks nothing of it.
-    this.#isTextUnrecorded ||=
-      this.#wanted === inFile && this.journal.head?.textRecord?.fileRevision !== this.#newestRevision;
+    this.#isTextUnrecorded ||= hasAll && this.journal.head?.textRecord?.fileRevision !== this.#newestRevision;
   }
 
   /**
@@ -409,18 +392,12 @@ export class Mirror {
         this.journal.head?.textRecord === undefined && this.#firstText !== undefined ? [this.#firstText] : [];
       try {
         if (records.length + texts.length > 0)
-          await this.journal.append([...first, ...records, ...texts], this.#written, !isLazy);
-        if (records.length > 0)
-          this.#written = applyChanges(
-            this.#written,
-            records.flatMap(({ changes }) => changes),
-          );
+          await this.journal.append([...first, ...records, ...texts], this.#afterAppended(this.#appended), !isLazy);
         this.#appended = Math.max(this.#appended, end);
         if (isLazy) return;
         await this.journal.sync();
       } catch (error) {
         // The journal has dropped the records that are not synced.
-        this.#written = this.#synced;
         this.#appended = 0;
         throw error;
       }
@@ -431,15 +408,22 @@ export class Mirror {
 
   /** Everything appended to the history is on the disk; it lacks nothing of the first `commits`. */
   #markSynced(commits: number): void {
-    this.#synced = this.#written;
+    this.#inHistory = this.#afterAppended(commits);
     this.#tail.splice(0, commits);
     this.#appended -= commits;
   }
 
+  /** The values of the history after so many of the commits that it lacks on the disk. */
+  #afterAppended(commits: number): Config {
+    const changes = this.#tail.slice(0, commits).flatMap(({ record }) => record?.changes ?? []);
+    return changes.length === 0 ? this.#inHistory : applyChanges(this.#inHistory, changes);
+  }
+
   #textRecord(text: TextRecord, unrecorded: readonly ConfigEdit[], position: Position | undefined): TextRecord {
+    const { lineage } = this.#committed();
     return {
       ...text,
-      ...(this.#lineage !== "" && { lineage: this.#lineage }),
+      ...(lineage !== "" && { lineage }),
       ...(unrecorded.length > 0 && { unrecorded }),
       ...(position !== undefined && { position }),
     };

@@ -5,17 +5,11 @@ import type { Scopes } from "../../scopes/scopes.ts";
 import { runInParts } from "../../time/turns.ts";
 import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
-import { applyChanges, type ChangeRecord, type TextRecord } from "../history/record.ts";
+import type { ChangeRecord, TextRecord } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
-import {
-  type Commit,
-  type CommitLog,
-  type Committed,
-  type DocumentCommit,
-  numberIn,
-  positionOf,
-} from "../log/commit-log.ts";
-import { activeEditsOf, expandSnapshot } from "../log/document-commits.ts";
+import { type Commit, type CommitLog, type Committed, numberIn, positionOf } from "../log/commit-log.ts";
+import { activeEditsOf } from "../log/document-commits.ts";
+import { applyCommit, type CommittedState, sharing } from "../repository/apply-commit.ts";
 import { interpretingConfig } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
 import { type Mirror, type MirroredCommit, type StartingPoint, sameConfig } from "./mirror.ts";
@@ -57,15 +51,13 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     await journal.continueAfter(Math.max(given, replayed.gapTo ?? 0));
     replayed.tail = [];
     replayed.written = undefined;
+    replayed.valid = undefined;
   }
   const { tail, lineage } = replayed;
   const { head } = journal;
   const written = replayed.written ?? (await recordedInFile(mirror, options.scopes)) ?? (await journal.replay());
   const records = tail.flatMap(({ record }) => record ?? []);
-  const recorded = applyChanges(
-    written,
-    records.flatMap(({ changes }) => changes),
-  );
+  const recorded = replayed.valid ?? written;
   const newest = records.at(-1)?.revision ?? head?.revision ?? 0;
   const text = head?.textRecord;
   const position = records.at(-1)?.position ?? head?.position;
@@ -105,13 +97,15 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
   );
   const before = { inFile: inFileThen, wanted: applyConfigEdits(recorded, unrecorded) };
-  const known = { written, recorded, newest, tail, lineage, position, unrecorded, before };
+  const known = { written, tail, unrecorded, before };
+  const stateWith = (wanted: Config) => ({ lineage, revision: newest, position, ...sharing(wanted, recorded) });
   // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
   const inFile = content.kind === "good" ? content.config : inFileThen;
-  if (content.kind === "broken") return { ...known, ...before, fileRevision, merged: false };
+  if (content.kind === "broken")
+    return { ...known, state: stateWith(before.wanted), inFile, fileRevision, merged: false };
   // A file in a work tree may be another branch's. Where it is missing, none is created: the branch may not have it.
   const isTakenWhole = isNew || (isInTree && (!isKnown || files.values.status.kind === "missing"));
-  if (isTakenWhole) return { ...known, unrecorded: [], inFile, fileRevision, wanted: inFile, merged: false };
+  if (isTakenWhole) return { ...known, state: stateWith(inFile), unrecorded: [], inFile, fileRevision, merged: false };
   // A text that the daemon wrote lacks all these changes. Another text lacks those of fields that still have their earlier value. A
   // value under a field's old name counts as the field's value.
   const base = isKnown ? applyConfigEdits(inFile, unrecorded) : inFile;
@@ -145,9 +139,9 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   );
   return {
     ...known,
+    state: stateWith(wanted),
     inFile,
     fileRevision,
-    wanted,
     merged: !isOurs && edits.length > 0 && !possible.some(config => sameConfig(newNames(inFile), newNames(config))),
     before: { ...before, inFile: inFileBefore },
   };
@@ -193,6 +187,8 @@ interface Replayed {
   tail: readonly MirroredCommit[];
   /** The journal's values, if they had to be read. */
   written: Config | undefined;
+  /** The values after the commits; undefined if there are none. */
+  valid: Config | undefined;
   readonly newest: number;
   readonly lineage: string;
   /** Edits that the file should have and that no revision records: all of them, and those committed since the newest text. */
@@ -214,7 +210,7 @@ async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptio
   const recordedThrough = numberIn(log.id, head?.textRecord?.position);
   const tail: MirroredCommit[] = [];
   let written: Config | undefined;
-  let recorded: Config = {};
+  let state: CommittedState | undefined;
   let newest = head?.revision ?? 0;
   let lineage = head?.segment === undefined ? undefined : head.lineage;
   let gapTo: number | undefined;
@@ -237,17 +233,14 @@ async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptio
     if (document.revision > newest + 1) {
       gapTo = Math.max(gapTo ?? 0, document.revision);
     } else if (document.revision === newest + 1 && gapTo === undefined) {
-      if (written === undefined) {
-        written = await journal.replay();
-        recorded = written;
-      }
-      const replayed = expandSnapshot(document, recorded);
-      const record = { ...recordOf(entry, replayed, recorded), position: positionOf({ number, entry }, log.id) };
-      const { edits } = replayed;
+      written ??= await journal.replay();
+      state ??= { lineage: "", revision: 0, position: undefined, wanted: written, valid: written };
+      const position = positionOf({ number, entry }, log.id);
+      const { record, edits, ...applied } = applyCommit({ ...state, revision: newest }, entry, document, { position });
       tail.push({ number, record, edits });
-      unrecorded.commit(edits, record.changes);
-      unrecordedSince.commit(edits, record.changes);
-      recorded = applyChanges(recorded, record.changes);
+      unrecorded.commit(edits, record?.changes ?? []);
+      unrecordedSince.commit(edits, record?.changes ?? []);
+      state = applied.state;
       newest = document.revision;
     } else if (document.revision === newest && document.activeEdits?.length === 0) {
       // The file had a value that could not become active.
@@ -262,27 +255,12 @@ async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptio
     }
   }
   const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list, byRules };
-  return { tail, written, newest, lineage: lineage ?? "", ...edits, gapTo, beginsBehind };
+  return { tail, written, valid: state?.valid, newest, lineage: lineage ?? "", ...edits, gapTo, beginsBehind };
 }
 
 /** A change of a field at a revision. */
 function changeKey(revision: number): (path: ConfigPath) => string {
   return ({ scope, field }) => `${revision} ${joinConfigPath(scope, field)}`;
-}
-
-/** A commit as a record of the history, without its position. `recorded` are the values before it. */
-export function recordOf(
-  { documents: _, number: __, ...commit }: Commit,
-  document: DocumentCommit,
-  recorded: Config,
-): ChangeRecord {
-  const { kind: ___, ...who } = commit;
-  const changes = activeEditsOf(document).map(({ scope, field, value }) => {
-    const before = configValue(recorded, scope, field);
-    return { scope, field, ...(before !== undefined && { before }), ...(value !== undefined && { after: value }) };
-  });
-  const { lineage, revision } = document;
-  return { kind: "change", revision, ...who, ...(lineage !== "" && { lineage }), changes };
 }
 
 /** The fields that changed after a revision, with their values at that revision and now, as far as known. */

@@ -1,11 +1,14 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { differencesAt, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { differencesAt, diffingConfigs } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
+import type { Commit } from "../log/commit-log.ts";
+import { documentCommit } from "../log/document-commits.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "../types.ts";
 import { areServed, interpretingConfig, type Rules } from "../values/interpret.ts";
 import { writingNewNames } from "../values/renamed-fields.ts";
+import { type AppliedCommit, applyCommit, type CommitHead, type CommittedState } from "./apply-commit.ts";
 
 /** A queued change, and the callback for its outcome. */
 export interface WaitingChange {
@@ -15,83 +18,84 @@ export interface WaitingChange {
 }
 export type Outcome = { readonly applied: Applied<unknown> } | { readonly error: unknown };
 
-/** A change that has been decided; `before` and `after` are the same state if nothing changes. */
+/** A change that has been decided. */
 export interface Decided {
   readonly waiting: WaitingChange;
-  readonly before: RepositoryState;
   readonly after: RepositoryState;
   readonly answer: unknown;
   readonly refused: boolean;
-  /** The changes for the file. */
-  readonly edits: readonly ConfigEdit[];
-  /** The changes of active values. */
-  readonly changes: readonly StoredDifference[];
+  /** Undefined if nothing changes. */
+  readonly proposed?: Proposed;
   /** Whether it requests values, even if the file has them already. */
   readonly wanted: boolean;
   /** The error that `decide` threw. */
   readonly error?: unknown;
 }
 
+/** A commit for the log, and what it makes of the state. */
+export interface Proposed {
+  readonly entry: Commit;
+  readonly applied: AppliedCommit;
+}
+
 /** Milliseconds. A copy of the fields of the largest files takes fifty. */
 const longCopy = 5;
 
 /**
- * Decides changes in order, each on the outcome of the previous one. Pure. The state must be checked by the current rules. Returns the
- * given config itself if the file does not change. Yields if it takes long; if the rules change meanwhile, the result is invalid.
+ * Decides changes in order, each on the outcome of the previous one. Pure. The state must be checked by the current rules. `entryOf` makes
+ * the request's part of a commit. Yields if it takes long; if the rules change meanwhile, the result is invalid.
  */
 export function* decidingBatch(
   batch: readonly WaitingChange[],
-  initialState: RepositoryState,
-  initialConfig: Config,
+  initial: { readonly state: RepositoryState; readonly committed: CommittedState },
   rules: Rules,
-): Generator<void, { readonly decided: readonly Decided[]; readonly config: Config }> {
-  let config = initialConfig;
-  let state = initialState;
+  entryOf: (request: ChangeRequest<unknown>) => CommitHead,
+): Generator<void, { readonly decided: readonly Decided[]; readonly committed: CommittedState }> {
+  let { state, committed } = initial;
   const decided: Decided[] = [];
   for (const waiting of batch) {
-    const before = state;
-    let changes: readonly StoredDifference[] = [];
     try {
-      const { edits, answer } = waiting.request.decide(before);
-      const written = writingNewNames(edits ?? [], config, rules.scopes);
-      const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(before, edit));
-      if (needed.length > 0) {
-        const wasWhole = before.stored === config;
-        const began = performance.now();
-        config = applyConfigEdits(config, needed);
-        if (performance.now() - began > longCopy) yield;
-        ({ state, changes } = yield* checkingOutcome(before, config, needed, wasWhole, rules));
+      const { edits, answer } = waiting.request.decide(state);
+      const written = writingNewNames(edits ?? [], committed.wanted, rules.scopes);
+      const [config, active] = [committed.wanted, state];
+      const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(active, edit));
+      const decision = { waiting, answer, refused: edits === undefined, wanted: (edits?.length ?? 0) > 0 };
+      if (needed.length === 0) {
+        decided.push({ ...decision, after: state });
+        continue;
       }
-      decided.push({
-        waiting,
-        before,
-        after: state,
-        answer,
-        refused: edits === undefined,
-        edits: needed,
-        changes,
-        wanted: (edits?.length ?? 0) > 0,
-      });
+      const proposed = yield* proposing(needed, state, committed, entryOf(waiting.request), rules);
+      committed = proposed.applied.state;
+      state = proposed.state;
+      decided.push({ ...decision, after: state, proposed });
     } catch (error) {
-      const nothing = { answer: undefined, edits: [], changes: [], wanted: false };
-      decided.push({ waiting, before, after: before, ...nothing, refused: true, error });
+      decided.push({ waiting, after: state, answer: undefined, refused: true, wanted: false, error });
     }
   }
-  return { decided, config };
+  return { decided, committed };
 }
 
-/** Checks `config`, which includes the edits. `wasWhole`: without them it was active as a whole, so only the edits are checked. */
-function* checkingOutcome(
-  before: RepositoryState,
-  config: Config,
+/** The commit with these edits, and the active values after it. */
+function* proposing(
   edits: readonly ConfigEdit[],
-  wasWhole: boolean,
+  before: RepositoryState,
+  committed: CommittedState,
+  entry: CommitHead,
   rules: Rules,
-): Generator<void, { readonly state: RepositoryState; readonly changes: readonly StoredDifference[] }> {
-  if (wasWhole && areServed(edits, config, rules.scopes)) {
-    const changes = differencesAt(edits, before.stored ?? {}, config);
-    const state = { ...before, health: [], stored: config };
-    return changes.length === 0 ? { state, changes } : { state: { ...state, revision: before.revision + 1 }, changes };
+): Generator<void, Proposed & { readonly state: RepositoryState }> {
+  const place = { repo: before.id, lineage: committed.lineage };
+  const next = before.revision + 1;
+  const began = performance.now();
+  const wanted = applyConfigEdits(committed.wanted, edits);
+  if (performance.now() - began > longCopy) yield;
+  // Without the edits it was active as a whole, so only they are checked.
+  if (before.stored === committed.wanted && areServed(edits, wanted, rules.scopes)) {
+    const changes = differencesAt(edits, before.stored, wanted);
+    const revision = changes.length > 0 ? next : before.revision;
+    const document = documentCommit({ ...place, revision }, edits, changes);
+    const applied = applyCommit(committed, entry, document, { wanted });
+    const state = { ...before, health: [], stored: wanted, revision };
+    return { entry: { ...entry, documents: [document] }, applied, state };
   }
   // Set values were checked when they were decided, and setting a value through the daemon also trusts it.
   const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
@@ -99,10 +103,14 @@ function* checkingOutcome(
     configValue(before.stored ?? {}, scope, field) === value || set.has(joinConfigPath(scope, field));
   // Problems get their places once the new text exists. A check that took too many steps at a refresh gets no spare steps now.
   const checks = { isChecked, spare: new SpareSteps(0) };
-  const { stored, health } = yield* interpretingConfig(config, before.stored, rules, checks);
+  const { stored, health } = yield* interpretingConfig(wanted, before.stored, rules, checks);
   const changes = yield* diffingConfigs(before.stored ?? {}, stored);
-  const changed = before.stored === undefined || changes.length > 0;
-  return { state: { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) }, changes };
+  const isRevision = before.stored === undefined || changes.length > 0;
+  const revision = isRevision ? next : before.revision;
+  const document = documentCommit({ ...place, revision }, edits, changes);
+  const applied = applyCommit(committed, entry, document, { wanted });
+  const state = { ...before, health, ...(isRevision && { stored, revision }) };
+  return { entry: { ...entry, documents: [document] }, applied, state };
 }
 
 function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean {

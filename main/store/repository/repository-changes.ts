@@ -1,12 +1,10 @@
-import type { Config } from "../../../shared/config.ts";
+import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
-import { applyChanges, type ChangeRecord } from "../history/record.ts";
-import { type Commit, ConflictError, formatPosition } from "../log/commit-log.ts";
-import { documentCommit, whyOf } from "../log/document-commits.ts";
-import type { MirroredCommit } from "../mirror/mirror.ts";
+import { type Commit, ConflictError } from "../log/commit-log.ts";
+import { whyOf } from "../log/document-commits.ts";
 import { foreignEditTime, type MirrorFollower } from "../mirror/mirror-follower.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { Applied, ChangeRequest, LogNumber } from "../types.ts";
@@ -17,6 +15,8 @@ import type { ServedState } from "./repository-state.ts";
 /** Decided changes, ready to be committed. */
 export interface PreparedChanges {
   readonly decided: readonly Decided[];
+  /** The changes for the file. */
+  readonly edits: readonly ConfigEdit[];
   /** The values that the file is to have after them. */
   readonly config: Config;
   /** The last log entry that the decision is based on. */
@@ -120,59 +120,41 @@ export class RepositoryChanges {
   }
 
   async #decide(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
-    const after = this.#served.context.log.newest;
-    const { decided, config } = await runInParts(
-      decidingBatch(batch, this.#served.current, this.#served.mirror.wanted, this.#served.rules),
+    const { context, current: state, committed, origin, rules } = this.#served;
+    const after = context.log.newest;
+    const time = timeText(context.clock);
+    const entryOf = (request: ChangeRequest<unknown>) => {
+      const { actor, source } = request;
+      return { kind: "commit", time, actor, source, ...whyOf(request), ...origin } as const;
+    };
+    const decision = await runInParts(decidingBatch(batch, { state, committed }, rules, entryOf));
+    const { decided } = decision;
+    const made = decided.flatMap(({ proposed, after }) =>
+      proposed === undefined ? [] : { ...proposed, state: after },
     );
-    const time = timeText(this.#served.context.clock);
-    const made = decided
-      .filter(({ edits }) => edits.length > 0)
-      .map(one => {
-        const { actor, source } = one.waiting.request;
-        const who = { time, actor, source, ...whyOf(one.waiting.request), ...this.#served.origin };
-        return { one, who, record: this.#recordOf(one, who) };
-      });
-    const commits = made.map(({ one, who, record }): Commit => {
-      const place = { repo: this.#served.id, lineage: this.#served.lineage, revision: one.after.revision };
-      const document = documentCommit(place, one.edits, record?.changes ?? []);
-      return { kind: "commit", ...who, documents: [document] };
-    });
-    const trust = this.#served.trusting(made.flatMap(({ one }) => one.edits));
+    const edits = made.flatMap(({ applied }) => applied.edits);
+    const trust = this.#served.trusting(edits);
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
-      const before = this.#served.current;
-      // Without the states after each: the mirror keeps these until the history is written, and a state has all values.
-      const committed = made.map(({ one, record }, index): MirroredCommit => {
-        const number = numbers[index] ?? 0;
-        const position = formatPosition(this.#served.context.log.id, number);
-        return { number, record: record && { ...record, position }, edits: one.edits };
-      });
-      const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
-      const last = { ...(decided.at(-1)?.after ?? before), position };
       // Not earlier: until here nobody may see the new values, not even in the history.
       trust();
-      for (const { one } of made) {
-        const isAll = this.#served.recorded === one.before.stored && one.after.stored !== undefined;
-        this.#served.recorded = isAll ? one.after.stored : applyChanges(this.#served.recorded, one.changes);
-      }
+      const commits = made.map((one, index) => ({ ...one, number: numbers[index] ?? 0 }));
       // The text is unchanged so far; the places are updated when it is rewritten.
-      if (made.length > 0) {
-        this.#served.mirror.commit(committed, config);
-        this.#served.setState(last, placedAs(last.health, before.health));
-      }
-      for (const [index, { record }] of committed.entries()) {
-        const state = made[index]?.one.after;
-        if (record !== undefined && state !== undefined)
-          this.#served.reports.publish({ kind: "changed", state, change: record, isPart });
-      }
-      this.#served.publishDifferences(before, this.#served.current, false);
-      if (made.length > 0) this.#served.reports.onOutdated();
+      const health = placedAs(made.at(-1)?.state.health ?? [], this.#served.current.health);
+      this.#served.commit(commits, health, { isPart });
     };
-    return { decided, config, after, commits, commit };
+    return {
+      decided,
+      edits,
+      config: decision.committed.wanted,
+      after,
+      commits: made.map(({ entry }) => entry),
+      commit,
+    };
   }
 
   /** Whether the files changed since the decision. A set of a value that is already there must be decided again then. */
-  async #isStale({ decided }: PreparedChanges, end: number): Promise<boolean> {
-    const isClaimed = decided.some(({ wanted }) => wanted) && decided.every(({ edits }) => edits.length === 0);
+  async #isStale({ decided, edits }: PreparedChanges, end: number): Promise<boolean> {
+    const isClaimed = decided.some(({ wanted }) => wanted) && edits.length === 0;
     return isClaimed && this.#served.context.clock.monotonic() < end && (await this.#reader.refresh());
   }
 
@@ -194,17 +176,7 @@ export class RepositoryChanges {
     }
   }
 
-  #fits({ decided, config }: PreparedChanges): Promise<boolean> {
-    return this.#served.mirror.fits(
-      decided.flatMap(({ edits }) => edits),
-      config,
-    );
-  }
-
-  /** Undefined if no active value changes. */
-  #recordOf({ before, after, changes }: Decided, who: Omit<Commit, "kind" | "documents">): ChangeRecord | undefined {
-    if (before.revision === after.revision) return undefined;
-    const { lineage } = this.#served;
-    return { kind: "change", revision: after.revision, ...who, ...(lineage !== "" && { lineage }), changes };
+  #fits({ edits, config }: PreparedChanges): Promise<boolean> {
+    return this.#served.mirror.fits(edits, config);
   }
 }

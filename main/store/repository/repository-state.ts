@@ -8,7 +8,7 @@ import type { Scopes } from "../../scopes/scopes.ts";
 import { nextTurn, runInParts } from "../../time/turns.ts";
 import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
-import type { Commit, Committed, DocumentCommit } from "../log/commit-log.ts";
+import { type Commit, type Committed, type DocumentCommit, positionOf } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
 import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "../types.ts";
 import {
@@ -20,6 +20,7 @@ import {
   trustedByNewRules,
 } from "../values/interpret.ts";
 import { trustHash } from "../values/trusted-values.ts";
+import { type AppliedCommit, type CommittedState, positioned, sharing } from "./apply-commit.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import type { RecordedFolder } from "./work-tree-folder.ts";
 
@@ -54,6 +55,22 @@ interface MissedCommits {
   readonly isCopy: boolean;
 }
 
+/** A commit in the log, and the state after it as others see it. */
+export interface NewCommit extends Committed<Commit> {
+  readonly applied: AppliedCommit;
+  readonly state: RepositoryState;
+}
+
+export interface CommitOptions {
+  readonly isPart?: boolean;
+  /** Of a repository whose files are being read for the first time. */
+  readonly isFirst?: boolean;
+  /** The values that the file has, if the commit is an edit of it. */
+  readonly fileHas?: Config;
+  /** Nobody has seen any values before. */
+  readonly isSilent?: boolean;
+}
+
 /** What a repository reports to the store. */
 export interface RepositoryReports {
   publish(event: StoreEvent): void;
@@ -76,14 +93,12 @@ export class ServedState {
   readonly reports: RepositoryReports;
   /** The newest durable state; until the files are read, the one in the index. */
   current: RepositoryState;
-  /** The values in the log: the active ones, and the last ones of scopes that are missing now. */
-  recorded: Config = {};
+  /** What the log says; known once files and history have been read. */
+  committed: CommittedState;
   /** The stamps of the files that `current` was made from. */
   stamps: FileStamps = {};
   /** The defaults of the rules that `current` was checked by: a new object whenever a rule changes. */
   checkedBy: Config | undefined;
-  /** Distinguishes this repository from earlier ones with the same id. */
-  lineage = "";
   /** The machine that commits are made on, if the log is shared. */
   readonly origin: { readonly machine?: string };
   #mirror: Mirror | undefined;
@@ -103,12 +118,13 @@ export class ServedState {
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { id, name, ...place, inTree };
     this.current = { ...metadata, revision, position, health, stored: undefined };
+    this.committed = { lineage: "", revision, position, wanted: {}, valid: {} };
   }
 
   /** Created on first use. */
   get mirror(): Mirror {
     const { log, clock } = this.context;
-    this.#mirror ??= new Mirror(this.given.files(), this.given.journal(), log, clock);
+    this.#mirror ??= new Mirror(this.given.files(), this.given.journal(), log, clock, () => this.committed);
     return this.#mirror;
   }
 
@@ -213,10 +229,52 @@ export class ServedState {
     return this.context.log.shared && { name, ...(remote !== undefined && { remote }) };
   }
 
+  /**
+   * Takes over commits that are in the log, in its order: the only way in which a set, an edit by hand or another machine's commit
+   * changes the state. `isPart`: other repositories have more of the same entry.
+   */
+  commit(
+    commits: readonly NewCommit[],
+    health: readonly HealthProblem[],
+    { isPart = false, isFirst = false, fileHas, isSilent = false }: CommitOptions = {},
+  ): void {
+    const last = commits.at(-1);
+    if (last === undefined) return;
+    const before = this.current;
+    const { log } = this.context;
+    const applied = commits.map(one => positioned(one.applied, positionOf(one, log.id)));
+    this.committed = applied.at(-1)?.state ?? this.committed;
+    this.mirror.commit(
+      applied.map(({ record, edits }, index) => ({ number: commits[index]?.number ?? 0, record, edits })),
+    );
+    if (fileHas !== undefined) this.mirror.accept(fileHas);
+    const { revision, position } = this.committed;
+    this.setState({ ...last.state, revision, position }, health);
+    for (const [index, { record }] of applied.entries()) {
+      if (record === undefined || isSilent) continue;
+      const state = index === applied.length - 1 ? this.current : (commits[index]?.state ?? this.current);
+      this.reports.publish({ kind: "changed", state, change: record, isPart });
+    }
+    this.publishDifferences(before, this.current, isFirst);
+    if (!isFirst) this.reports.onOutdated();
+  }
+
   setState(state: RepositoryState, health: readonly HealthProblem[]): void {
     const problem = state.broken === undefined ? this.#mirrorProblem : undefined;
     this.current = { ...state, health: problem === undefined ? health : [...health, problem] };
     this.stamps = this.files.stamps;
+  }
+
+  /** Shows a state that differs without a commit: name, path, and what is derived. */
+  show(state: RepositoryState, health: readonly HealthProblem[], isFirst = false): void {
+    const before = this.current;
+    this.setState(state, health);
+    this.publishDifferences(before, this.current, isFirst);
+  }
+
+  /** The file is to have these values, though no commit says so: an edit by hand that changes no active value is in no log. */
+  fileIsToHave(wanted: Config): void {
+    this.committed = { ...this.committed, ...sharing(wanted, this.committed.valid) };
   }
 
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
@@ -232,8 +290,7 @@ export class ServedState {
   findPlaces(): void {
     const before = this.current;
     if (before.broken !== undefined || before.health.length === 0) return;
-    this.setState(before, placed(this.problems, this.locate));
-    this.publishDifferences(before, this.current, false);
+    this.show(before, placed(this.problems, this.locate));
   }
 
   reportMirrorProblem(problem: HealthProblem | undefined): void {
@@ -242,11 +299,10 @@ export class ServedState {
     const before = this.current;
     this.#mirrorProblem = problem;
     if (before.broken !== undefined) return;
-    this.setState(
+    this.show(
       before,
       before.health.filter(one => one !== known),
     );
-    this.publishDifferences(before, this.current, false);
   }
 
   get fileProblem(): string | undefined {
@@ -264,10 +320,10 @@ export class ServedState {
   ): Promise<Interpretation & { readonly changes: readonly StoredDifference[] }> {
     for (;;) {
       this.checkedBy = this.context.scopes.defaults;
-      const checks = { locate: this.locate, acknowledged: this.known(this.recorded) };
+      const checks = { locate: this.locate, acknowledged: this.known(this.committed.valid) };
       const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.rules, checks));
       await this.turn();
-      const changes = await runInParts(diffingConfigs(this.known(this.recorded), interpretation.stored));
+      const changes = await runInParts(diffingConfigs(this.known(this.committed.valid), interpretation.stored));
       if (!this.isCheckedByOldRules) return { ...interpretation, changes };
     }
   }

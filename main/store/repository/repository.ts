@@ -1,23 +1,13 @@
-import { applyConfigEdits, type Config, configValue, countConfigFields } from "../../../shared/config.ts";
+import { type Config, configValue, countConfigFields } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { StoreContext } from "../context.ts";
 import { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import type { Journal } from "../history/journal.ts";
-import { applyChanges } from "../history/record.ts";
-import {
-  type Commit,
-  type Committed,
-  type ConflictError,
-  type DocumentCommit,
-  numberIn,
-  positionOf,
-} from "../log/commit-log.ts";
-import { expandSnapshot } from "../log/document-commits.ts";
+import { type Commit, type Committed, type ConflictError, type DocumentCommit, numberIn } from "../log/commit-log.ts";
 import type { Mirror } from "../mirror/mirror.ts";
 import { MirrorFollower } from "../mirror/mirror-follower.ts";
-import { recordOf } from "../mirror/recovery.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type {
   Applied,
@@ -31,6 +21,7 @@ import type {
 import { valueByAnyName } from "../values/renamed-fields.ts";
 import { type PreviewedValue, previewScope } from "../values/scope-preview.ts";
 import { acceptValue, waitingValues } from "../values/waiting-values.ts";
+import { applyCommit } from "./apply-commit.ts";
 import { RepositoryChanges } from "./repository-changes.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { RepositoryQueue } from "./repository-queue.ts";
@@ -112,12 +103,12 @@ export class Repository {
 
   /** Distinguishes this repository from earlier ones with the same id; known once it is loaded. */
   get lineage(): string {
-    return this.#served.lineage;
+    return this.#served.committed.lineage;
   }
 
   /** The values in the log that belong to `state`. */
   get recorded(): Config {
-    return this.#served.recorded;
+    return this.#served.committed.valid;
   }
 
   /** The versions of the files that `state` was made from. */
@@ -193,7 +184,7 @@ export class Repository {
   isFromFile(scope: string, field: string): boolean {
     const { stored, broken } = this.#served.current;
     const served = configValue(stored ?? {}, scope, field);
-    const said = valueByAnyName(this.mirror.wanted, { scope, field }, this.#served.context.scopes);
+    const said = valueByAnyName(this.#served.committed.wanted, { scope, field }, this.#served.context.scopes);
     return broken === undefined && sameJson(served, said);
   }
 
@@ -201,44 +192,27 @@ export class Repository {
    * Applies another machine's commit as it is, without deciding it again. Runs within one turn of the event loop, in the order of the
    * log. `isPart`: other repositories have more of the same entry. Until `loaded`, the commit is kept for the next load.
    */
-  applyRemote({ number, entry }: Committed<Commit>, appended: DocumentCommit, isPart: boolean): void {
+  applyRemote({ number, entry }: Committed<Commit>, document: DocumentCommit, isPart: boolean): void {
     if (!this.loaded) {
       this.#reader.keep({ number, entry });
       return;
     }
-    const before = this.#served.current;
-    const { log } = this.#served.context;
-    const document = expandSnapshot(appended, this.#served.recorded);
-    const { revision, edits } = document;
-    const isRevision = revision > before.revision;
+    const { current: before, committed, context } = this.#served;
+    const applied = applyCommit(committed, entry, document);
+    const isRevision = applied.record !== undefined;
+    const { revision, activeEdits } = document;
     // After a start, entries that the history already has are read again.
-    const recordedThrough = numberIn(log.id, this.journal.head?.textRecord?.position);
-    if (!isRevision && (revision < before.revision || document.activeEdits?.length !== 0 || number <= recordedThrough))
+    const recordedThrough = numberIn(context.log.id, this.journal.head?.textRecord?.position);
+    if (!isRevision && (revision < committed.revision || activeEdits?.length !== 0 || number <= recordedThrough))
       return;
     this.#reader.takenAt = number;
-    if (document.begins) {
-      this.#served.lineage = document.lineage;
-      this.mirror.beginLineage(document.lineage);
-    }
-    const position = positionOf({ number, entry }, log.id);
-    const record = isRevision ? { ...recordOf(entry, document, this.#served.recorded), position } : undefined;
-    const changes = record?.changes ?? [];
-    const wanted = applyConfigEdits(this.mirror.wanted, edits);
-    const isKnown = edits.every(({ scope, field }) => this.#served.context.scopes.field(scope, field) !== undefined);
-    // While all values of the file are active, both are the same object, and the next set need not be checked with the rest.
-    const isWhole = before.stored === this.mirror.wanted && document.activeEdits === undefined && isKnown;
-    const stored = isWhole ? wanted : this.#served.known(applyChanges(before.stored ?? {}, changes));
-    this.#served.recorded =
-      isWhole && this.#served.recorded === before.stored ? wanted : applyChanges(this.#served.recorded, changes);
-    this.mirror.commit([{ number, record, edits }], wanted);
+    const { valid } = applied.state;
+    const isKnown = applied.edits.every(({ scope, field }) => context.scopes.field(scope, field) !== undefined);
+    const stored = before.stored === committed.valid && isKnown ? valid : this.#served.known(valid);
     const health = this.#served.problems;
-    this.#served.setState({ ...before, stored, ...(isRevision && { revision, position }) }, health);
-    if (record !== undefined)
-      this.#served.reports.publish({ kind: "changed", state: this.#served.current, change: record, isPart });
-    this.#served.publishDifferences(before, this.#served.current, false);
-    this.#served.reports.onOutdated();
+    this.#served.commit([{ number, entry, applied, state: { ...before, stored } }], health, { isPart });
     // Problems of the values may have changed, so check all of them again.
-    if ((health.length > 0 || document.activeEdits !== undefined) && !this.#served.isCheckedByOldRules) {
+    if ((health.length > 0 || activeEdits !== undefined) && !this.#served.isCheckedByOldRules) {
       this.#served.checkedBy = undefined;
       this.#reader.isHealthDue = true;
       void this.refresh();

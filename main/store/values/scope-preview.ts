@@ -25,7 +25,7 @@ export interface PreviewedValue {
 export async function previewScope(served: ServedState, scopes: Scopes, name: string): Promise<PreviewedValue[]> {
   const { scopes: present } = served.context;
   const { current } = served;
-  const wanted = only(served.mirror.wanted, name);
+  const wanted = only(served.committed.wanted, name);
   const active = current.stored && only(current.stored, name);
   const { stored, health } = await runInParts(interpretingConfig(wanted, active, served.rulesOf(scopes)));
   const found: PreviewedValue[] = [];

@@ -15,7 +15,7 @@ export function waitingValues(served: ServedState): readonly WaitingValue[] {
   const { scopes } = served.context;
   if (broken !== undefined) return [];
   const untrusted = new Set(health.filter(({ code }) => code === 1114).map(({ field }) => field));
-  return [...configEntries(withNewNames(served.mirror.wanted, scopes).config)]
+  return [...configEntries(withNewNames(served.committed.wanted, scopes).config)]
     .filter(({ scope, field }) => untrusted.has(joinConfigPath(scope, field)))
     .map(({ scope, field, value }) => {
       const serving = configValue(stored ?? {}, scope, field);
@@ -41,7 +41,7 @@ export async function acceptValue(
   const { trust } = served.context;
   const waiting = waitingValues(served).find(({ scope, field }) => scope === path.scope && field === path.field);
   if (waiting?.hash !== hash) {
-    const value = valueByAnyName(served.mirror.wanted, path, served.context.scopes);
+    const value = valueByAnyName(served.committed.wanted, path, served.context.scopes);
     // It has been accepted already.
     if (waiting === undefined && value !== undefined && trustHash(served.context.scopes, path, value) === hash)
       return served.current.revision;
@@ -52,7 +52,7 @@ export async function acceptValue(
   } catch (error) {
     throw storageFailure(served.id, error);
   }
-  await served.mirror.inTurn(() => reader.reconcile(served.mirror.wanted, "file"));
+  await served.mirror.inTurn(() => reader.reconcile(served.committed.wanted, "file"));
   if (reader.unrecorded !== undefined) throw storageFailure(served.id, reader.unrecorded);
   return served.current.revision;
 }

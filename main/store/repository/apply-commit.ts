@@ -1,0 +1,82 @@
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { sameJson } from "../../../shared/json.ts";
+import { applyChanges, type ChangeRecord } from "../history/record.ts";
+import type { Commit, DocumentCommit } from "../log/commit-log.ts";
+import { activeEditsOf, expandSnapshot } from "../log/document-commits.ts";
+import type { Position } from "../types.ts";
+
+/**
+ * What the log says of a repository. Which values are active, and what `health` says, is derived from it, the scopes' rules, and what a
+ * person trusts. Immutable: a commit makes a new one.
+ */
+export interface CommittedState {
+  /** Distinguishes this repository from earlier ones with the same id. */
+  readonly lineage: string;
+  readonly revision: number;
+  /** The position of the newest revision; undefined if it is not known. */
+  readonly position: Position | undefined;
+  /** The values that the file is to have. They need not be valid. */
+  readonly wanted: Config;
+  /** The last valid values, also of scopes that are missing now. The same object as `wanted` if both are equal. */
+  readonly valid: Config;
+}
+
+export interface AppliedCommit {
+  readonly state: CommittedState;
+  /** The revision; undefined if no active value changed, only the values that the file is to have. */
+  readonly record: ChangeRecord | undefined;
+  /** The changes for the file. */
+  readonly edits: readonly ConfigEdit[];
+}
+
+/** A commit; its documents play no part, for each is applied to its own repository. */
+export type CommitHead = Omit<Commit, "documents"> & Partial<Pick<Commit, "documents">>;
+
+/**
+ * The state after a commit: a set, an edit by hand, another machine's, or one that a start replays. Pure. The caller makes sure that the
+ * commit follows the state. `position`: the commit's, once it is in the log. `wanted`: the values with its edits, if the caller has them.
+ */
+export function applyCommit(
+  before: CommittedState,
+  entry: CommitHead,
+  appended: DocumentCommit,
+  { position, wanted: edited }: { readonly position?: Position; readonly wanted?: Config } = {},
+): AppliedCommit {
+  const document = expandSnapshot(appended, before.valid);
+  const { revision, edits } = document;
+  const wanted = edited ?? applyConfigEdits(before.wanted, edits);
+  const lineage = document.begins ? document.lineage : before.lineage;
+  if (revision <= before.revision)
+    return { state: { ...before, lineage, ...sharing(wanted, before.valid) }, record: undefined, edits };
+  const record = recordOf(entry, document, before.valid, position);
+  const isWhole = before.valid === before.wanted && document.activeEdits === undefined;
+  const values = isWhole ? { wanted, valid: wanted } : sharing(wanted, applyChanges(before.valid, record.changes));
+  return { state: { lineage, revision, position, ...values }, record, edits };
+}
+
+/** The same commit, now that its position in the log is known. */
+export function positioned({ state, record, edits }: AppliedCommit, position: Position): AppliedCommit {
+  if (record === undefined) return { state, record, edits };
+  return { state: { ...state, position }, record: { ...record, position }, edits };
+}
+
+/** As one object if both are equal: then the next set need not be checked with all other values. */
+export function sharing(wanted: Config, valid: Config): Pick<CommittedState, "wanted" | "valid"> {
+  return { wanted, valid: sameJson(valid, wanted) ? wanted : valid };
+}
+
+/** A commit as a record of the history. `valid` are the values before it. */
+function recordOf(
+  { kind: _, number: __, documents: ___, ...who }: CommitHead,
+  document: DocumentCommit,
+  valid: Config,
+  position: Position | undefined,
+): ChangeRecord {
+  const changes = activeEditsOf(document).map(({ scope, field, value }) => {
+    const before = configValue(valid, scope, field);
+    return { scope, field, ...(before !== undefined && { before }), ...(value !== undefined && { after: value }) };
+  });
+  const { lineage, revision } = document;
+  const place = { ...(lineage !== "" && { lineage }), ...(position !== undefined && { position }) };
+  return { kind: "change", revision, ...who, ...place, changes };
+}
