@@ -61,8 +61,8 @@ export const mutants = [
     {
       removed: "checking all fields if the stored configuration was not fully active",
       file: "main/store/repository/decide-batch.ts",
-      find: "const wasWhole = before.stored === config;",
-      replace: "const wasWhole = true;",
+      find: "if (before.stored === committed.wanted && areServed(",
+      replace: "if (before.stored !== undefined && areServed(",
       name: "also after sets of other scopes",
     },
   ]),

@@ -71,8 +71,8 @@ export const mutants = [
       edits: [
         {
           file: "main/store/hand-edits/hand-edit-reader.ts",
-          find: "point.newest === 0 || this.#served.given.addedBy !== undefined;",
-          replace: "point.newest === 0;",
+          find: "const stored = begins ? undefined",
+          replace: "const stored = revision === 0 ? undefined",
         },
       ],
       name: "of an earlier repository with the same id",
