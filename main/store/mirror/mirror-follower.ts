@@ -90,10 +90,8 @@ export class MirrorFollower {
    */
   async followInTree(): Promise<void> {
     if (!this.#served.current.inTree) return;
-    const trusted = this.#served.context.trust.saved();
     const end = this.#served.context.clock.monotonic() + foreignEditTime;
     while ((await this.follow()) === beingChanged && this.#served.context.clock.monotonic() < end)
       await this.#reader.refresh();
-    await trusted;
   }
 }

@@ -61,6 +61,7 @@ async function decideAndCommit<Answer>(
   }
   const commit: Commit = { ...first, documents };
   try {
+    for (const prepared of changes) await prepared.trust();
     await log.append({
       entries: [commit],
       after: Math.min(...changes.map(({ after }) => after)),

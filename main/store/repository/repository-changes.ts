@@ -24,6 +24,11 @@ export interface PreparedChanges {
   /** The commits for the log, one for each change that edits anything. */
   readonly commits: readonly Commit[];
   /**
+   * Trusts the commands among the edits, durably, so that a set that is acknowledged is trusted after a crash, too. As what they are
+   * now: a new schema may make a command of a text later. Call it before the append. Throws the system's error.
+   */
+  trust(): Promise<void>;
+  /**
    * Makes them visible and publishes them; `numbers` are those of their log entries, in order. `isPart`: other repositories
    * have more of the same entry.
    */
@@ -96,6 +101,7 @@ export class RepositoryChanges {
     }
     const { commits: entries, after } = prepared;
     try {
+      await prepared.trust();
       if (entries.length === 0) prepared.commit([]);
       else
         await this.#served.context.log.append({
@@ -133,10 +139,9 @@ export class RepositoryChanges {
       proposed === undefined ? [] : { ...proposed, state: after },
     );
     const edits = made.flatMap(({ applied }) => applied.edits);
-    const trust = this.#served.trusting(edits);
+    const commands = this.#served.commandsAmong(edits);
+    const trust = () => context.trust.add(this.#served.id, commands);
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
-      // Not earlier: until here nobody may see the new values, not even in the history.
-      trust();
       const commits = made.map((one, index) => ({ ...one, number: numbers[index] ?? 0 }));
       // The text is unchanged so far; the places are updated when it is rewritten.
       const health = placedAs(made.at(-1)?.state.health ?? [], this.#served.current.health);
@@ -145,6 +150,7 @@ export class RepositoryChanges {
     return {
       decided,
       edits,
+      trust,
       config: decision.committed.wanted,
       after,
       commits: made.map(({ entry }) => entry),

@@ -19,7 +19,7 @@ import {
   type Rules,
   trustedByNewRules,
 } from "../values/interpret.ts";
-import { trustHash } from "../values/trusted-values.ts";
+import { type TrustedValue, trustHash } from "../values/trusted-values.ts";
 import { type AppliedCommit, type CommittedState, positioned, sharing } from "./apply-commit.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import type { RecordedFolder } from "./work-tree-folder.ts";
@@ -182,21 +182,15 @@ export class ServedState {
     return this.files.tree !== undefined;
   }
 
-  /**
-   * Returns a function that trusts the commands among values that are set by somebody with the right to. They are trusted as what they
-   * are now: until a set is committed, a new schema may make a command of what was set as a text.
-   */
-  trusting(edits: readonly ConfigEdit[]): () => void {
-    const { scopes, trust } = this.context;
-    if (!this.#isOfWorkTree) return () => {};
-    const commands = edits.flatMap(({ scope, field, value }) =>
+  /** The commands among values that are set by somebody with the right to, as what the present schemas make of them. */
+  commandsAmong(edits: readonly ConfigEdit[]): readonly TrustedValue[] {
+    const { scopes } = this.context;
+    if (!this.#isOfWorkTree) return [];
+    return edits.flatMap(({ scope, field, value }) =>
       value !== undefined && scopes.isCommand(scope, field)
         ? { path: { scope, field }, hash: trustHash(scopes, { scope, field }, value) }
         : [],
     );
-    return () => {
-      for (const { path, hash } of commands) trust.add(this.id, path, hash);
-    };
   }
 
   /**
@@ -204,7 +198,8 @@ export class ServedState {
    * plain texts, before their schema made commands of them.
    */
   trustBuiltIn(config: Config): void {
-    this.trusting([...configEntries({ svc: config["svc"] ?? {} })])();
+    const commands = this.commandsAmong([...configEntries({ svc: config["svc"] ?? {} })]);
+    this.context.trust.add(this.id, commands).catch(error => this.reportProblem("cannot write trust.json", error));
   }
 
   /** The configuration without the values of unknown scopes and fields. */

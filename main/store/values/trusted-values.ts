@@ -12,6 +12,12 @@ interface TrustData {
   readonly trusted: { readonly [place: string]: readonly string[] };
 }
 
+/** A value of a field, by its `trustHash`. */
+export interface TrustedValue {
+  readonly path: ConfigPath;
+  readonly hash: string;
+}
+
 /** The maximum of remembered values for one field; older ones need to be accepted again. */
 const mostValues = 1_000;
 
@@ -83,20 +89,16 @@ export class TrustedValues {
     return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));
   }
 
-  /** Trusts the value with this `trustHash` immediately; `saved` waits for the disk. */
-  add(repo: string, path: ConfigPath, hash: string): void {
-    const known = this.#at(repo, path);
-    if (!known.includes(hash)) this.#put(repo, path, [...known, hash].slice(-mostValues));
-  }
-
-  /** Trusts a value that a person accepted, once it is on the disk. Throws the system's error; then it is not trusted. */
-  async accept(repo: string, path: ConfigPath, hash: string): Promise<void> {
-    const before = this.#at(repo, path);
-    this.add(repo, path, hash);
+  /** Trusts values that a person set or accepted, once that is on the disk. Throws the system's error; then they are not trusted. */
+  async add(repo: string, values: readonly TrustedValue[]): Promise<void> {
+    const added = values.filter(({ path, hash }) => !this.#at(repo, path).includes(hash));
+    if (added.length === 0) return;
+    const before = added.map(({ path }) => ({ path, hashes: this.#at(repo, path) }));
+    for (const { path, hash } of added) this.#put(repo, path, [...this.#at(repo, path), hash].slice(-mostValues));
     try {
       await this.#save();
     } catch (error) {
-      this.#put(repo, path, before);
+      for (const { path, hashes } of before) this.#put(repo, path, hashes);
       throw error;
     }
   }

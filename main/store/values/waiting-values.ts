@@ -48,7 +48,7 @@ export async function acceptValue(
     throw anotherValue(served.id, path);
   }
   try {
-    await trust.accept(served.id, path, hash);
+    await trust.add(served.id, [{ path, hash }]);
   } catch (error) {
     throw storageFailure(served.id, error);
   }

@@ -268,7 +268,7 @@ describe("trust/*", () => {
     expect(await tree.served()).toEqual(evil);
   });
 
-  test("a failing disk keeps an accepted value out of service, with 1108", async () => {
+  test("a failing disk keeps a value that was accepted or set out of service, with 1108", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree({ services: evil }, { fileSystem });
     let isFull = true;
@@ -277,6 +277,9 @@ describe("trust/*", () => {
     };
     expect(await tree.accept(evil)).toMatchObject([{ code: 1108 }]);
     await tree.t.owner.call("file/read", { repo: "site" });
+    expect(await tree.served()).toEqual({});
+    const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.services": other });
+    expect(errors).toMatchObject([{ code: 1108 }]);
     expect(await tree.served()).toEqual({});
     isFull = false;
     expect(await tree.accept(evil)).toEqual([]);
