@@ -241,12 +241,11 @@ export class SharedScopes {
   async #keepAside(name: string, found: string | null | undefined): Promise<void> {
     const path = this.#pathOf(name);
     const kept = found === null ? undefined : await this.#removedFiles.keep(`${name}.schema`, path);
-    const what = kept === undefined ? "was deleted here" : "was changed here";
-    const where = kept === undefined ? "Delete it again" : `The file of this machine is now ${kept}. Edit it again`;
-    this.#reportProblem(
-      name,
-      `${path} ${what} after another machine had changed it, whose change counts. ${where} if need be`,
-    );
+    const yours =
+      kept === undefined
+        ? "so it was not deleted. To delete it for all machines, delete it again"
+        : `and its version is used. Yours is in ${kept}; to use it, edit the file again`;
+    this.#reportProblem(name, `Another machine changed ${path} first, ${yours}`);
   }
 
   /** The file's text; null if it is missing, undefined if it cannot be read as text. */
