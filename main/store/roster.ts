@@ -31,7 +31,7 @@ export interface RosterOptions {
 export class Roster {
   readonly #context: StoreContext;
   readonly #options: RosterOptions;
-  readonly #inTurn = pLimit(1);
+  readonly #lock = pLimit(1);
   #closed = false;
 
   constructor(context: StoreContext, options: RosterOptions) {
@@ -42,10 +42,10 @@ export class Roster {
   /** Throws RepoconfError 1111 if the id or the in-tree path is in use, 1101 if a path cannot be used, 1108. */
   async add(repository: NewRepository): Promise<RepositorySummary & Recognition> {
     const remote = await this.#remoteOf(repository);
-    return this.#inTurn(() => this.#addInTurn(repository, remote));
+    return this.#lock(() => this.#addLocked(repository, remote));
   }
 
-  async #addInTurn(
+  async #addLocked(
     { id, name, path, inTree, mayBeKnown, actor }: NewRepository,
     remote: string | undefined,
   ): Promise<RepositorySummary & Recognition> {
@@ -99,7 +99,7 @@ export class Roster {
     const { onProblem } = this.#context;
     const adoptOne = (id: string) =>
       this.#adopt(id).catch(error => onProblem("a new file cannot be read", { repo: id, error: String(error) }));
-    return this.#inTurn(() => forEachConcurrently(ids, readWidth, id => adoptOne(id).finally(onRead)));
+    return this.#lock(() => forEachConcurrently(ids, readWidth, id => adoptOne(id).finally(onRead)));
   }
 
   async #adopt(id: string): Promise<void> {
@@ -116,7 +116,7 @@ export class Roster {
   /** Throws RepoconfError 1102, 1106, 1108 or 1111. */
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary> {
     const { repositories, shared } = this.#options;
-    return this.#inTurn(async () => {
+    return this.#lock(async () => {
       const repository = await repositories.load(id);
       if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
       await repository.exclusive(async () => {
@@ -129,17 +129,17 @@ export class Roster {
 
   /** Removes the repository and moves its file, if there is one, to `removed/`. Returns its path. Throws RepoconfError 1102 or 1108. */
   remove(id: string): Promise<string | undefined> {
-    return this.#inTurn(async () => {
+    return this.#lock(async () => {
       const repository = this.#options.repositories.require(id);
       return repository.exclusive(async () => {
         // The file that is put aside has every commit, and is not written any more.
-        await repository.follower.follow();
-        return repository.mirror.inTurn(() => this.#removeInTurn(repository));
+        await repository.writer.write();
+        return repository.mirror.locked(() => this.#removeLocked(repository));
       });
     });
   }
 
-  async #removeInTurn(repository: Repository): Promise<string | undefined> {
+  async #removeLocked(repository: Repository): Promise<string | undefined> {
     const { id } = repository;
     const { log, clock, removedFiles } = this.#context;
     try {

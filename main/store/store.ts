@@ -127,12 +127,12 @@ export class Store {
     this.#missed = missed;
     const there = await listRepositoryFiles(this.#context.paths.repositories);
     const indexed = await repositories.begin(there, removedIds(missed.entries));
-    for (const entry of indexed) this.#handEdits.follow(entry);
+    for (const entry of indexed) this.#handEdits.watchFolder(entry);
     await recoverHistories(this.#context, repositories, this.#kept, erasures, missed, progress =>
       this.#options.onRecovering?.(progress),
     );
     this.#missed = undefined;
-    await this.#shared?.follow(() => {
+    await this.#shared?.subscribe(() => {
       for (const repository of repositories.allOpened()) repository.retry();
     });
   }
@@ -216,7 +216,7 @@ export class Store {
     };
     const repository: Repository = new Repository(this.#context, given, {
       publish: event => this.events.publish(event),
-      onMetadata: state => this.#handEdits.follow(state),
+      onMetadata: state => this.#handEdits.watchFolder(state),
       onOutdated: () => {
         // It may have been evicted while somebody was about to change it.
         this.repositories.touch(repository);
@@ -235,7 +235,7 @@ export class Store {
     this.trust.drop(id);
     this.lastChanges.drop(id);
     this.#journals.keep(id, journal);
-    this.#handEdits.follow(state, true);
+    this.#handEdits.watchFolder(state, true);
     this.#mirrors.drop(repository);
     this.#kept.repositories.delete(repository);
   }

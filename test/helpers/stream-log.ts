@@ -44,6 +44,6 @@ export async function openStreamLog(
     },
     onReachable: () => {},
   };
-  await opened.log.follow(follower);
+  await opened.log.subscribe(follower);
   return { ...test, found };
 }

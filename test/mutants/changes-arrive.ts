@@ -108,8 +108,8 @@ export const mutants = [
     {
       removed: "waiting for the running write before a file is refreshed",
       file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "    return this.#served.mirror.inTurn(() => this.refreshInTurn());",
-      replace: "    return this.refreshInTurn();",
+      find: "    return this.#context.mirror.locked(() => this.refreshLocked());",
+      replace: "    return this.refreshLocked();",
     },
     {
       removed:

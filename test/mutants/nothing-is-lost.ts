@@ -15,9 +15,9 @@ export const mutants = [
     {
       removed: "writing the log before the file",
       file: "main/store/repository/repository-changes.ts",
-      find: "        await this.#served.context.log.append({\n          entries,",
+      find: "        await this.#context.store.log.append({\n          entries,",
       replace:
-        "        prepared.commit([1]);\n        await this.#follower.follow();\n        await this.#served.context.log.append({\n          entries,",
+        "        prepared.commit([1]);\n        await this.#writer.write();\n        await this.#context.store.log.append({\n          entries,",
     },
     {
       removed: "keeping log entries that a history does not have yet",

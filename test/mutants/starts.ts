@@ -35,8 +35,8 @@ export const mutants = [
     {
       removed: "believing a person who names the folder again",
       file: "main/store/repository/text-operations.ts",
-      find: "else this.#served.files.chooseFolder();",
-      replace: "else this.#served.files.follow();",
+      find: "else this.#context.files.chooseFolder();",
+      replace: "else this.#context.files.openTarget();",
       name: "once a person has named the folder",
     },
     {
@@ -102,8 +102,8 @@ export const mutants = [
   ...killedBy("R19", "test/main/store/in-tree-writes.test.ts", [
     {
       removed: "waiting for the sync of the folder before a set in a work tree is acknowledged",
-      file: "main/store/mirror/mirror-follower.ts",
-      find: "while ((await this.follow()) === beingChanged",
+      file: "main/store/mirror/mirror-writer.ts",
+      find: "while ((await this.write()) === beingChanged",
       replace:
         "while ((await Promise.race([this.follow(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
       name: "the file durably before the reply",

@@ -21,7 +21,7 @@ export const mutants = [
     {
       removed: "the refusal of a set if the history cannot be read",
       file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;",
+      find: "else if (this.#context.mirror.journal.head !== undefined) this.unrecorded = undefined;",
       replace: "else this.unrecorded = undefined;",
       name: "a set is refused while",
     },
@@ -61,7 +61,7 @@ export const mutants = [
     {
       removed: "checking all fields if the stored configuration was not fully active",
       file: "main/store/repository/decide-batch.ts",
-      find: "if (before.stored === committed.wanted && areServed(",
+      find: "if (before.stored === committed.target && areServed(",
       replace: "if (before.stored !== undefined && areServed(",
       name: "also after sets of other scopes",
     },
@@ -70,8 +70,8 @@ export const mutants = [
     {
       removed: "the difference between what a file is to have and what is valid",
       file: "main/store/repository/apply-commit.ts",
-      find: "sharing(wanted, applyChanges(before.valid, record.changes))",
-      replace: "sharing(wanted, wanted)",
+      find: "sharing(target, applyChanges(before.valid, record.changes))",
+      replace: "sharing(target, target)",
     },
   ]),
   ...killedBy("store", "test/main/store/renamed-fields.test.ts", [
@@ -103,8 +103,9 @@ export const mutants = [
     {
       removed: "not opening repositories that nobody requests",
       file: "main/store/store.ts",
-      find: "    for (const entry of indexed) this.#handEdits.follow(entry);\n",
-      replace: "    for (const entry of indexed) this.#handEdits.follow(repositories.get(entry.id)?.state ?? entry);\n",
+      find: "    for (const entry of indexed) this.#handEdits.watchFolder(entry);\n",
+      replace:
+        "    for (const entry of indexed) this.#handEdits.watchFolder(repositories.get(entry.id)?.state ?? entry);\n",
       name: "takes at most two kilobytes",
     },
   ]),

@@ -40,16 +40,16 @@ export const mutants = [
     },
     {
       removed: "checking trust when a repository is first read",
-      file: "main/store/repository/repository-state.ts",
+      file: "main/store/repository/repository-context.ts",
       find: "!this.#isOfWorkTree || trust.has(",
       replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.has(",
       name: "waits from the start",
     },
     {
       removed: "not recording a text with an untrusted value as fully active (the next start activates it)",
-      file: "main/store/mirror/mirror-follower.ts",
-      find: "isServed(config, this.#served.current.stored, this.#served.rules)",
-      replace: "isServed(config, this.#served.current.stored, { ...this.#served.rules, isTrusted: () => true })",
+      file: "main/store/mirror/mirror-writer.ts",
+      find: "isServed(config, this.#context.current.stored, this.#context.rules)",
+      replace: "isServed(config, this.#context.current.stored, { ...this.#context.rules, isTrusted: () => true })",
       name: "its last valid value is served",
     },
     {
@@ -102,7 +102,7 @@ export const mutants = [
     },
     {
       removed: "distrusting active values of other scopes than svc when trust.json is missing",
-      file: "main/store/repository/repository-state.ts",
+      file: "main/store/repository/repository-context.ts",
       find: `configEntries({ svc: config["svc"] ?? {} })`,
       replace: "configEntries(config)",
       name: "also if trust.json is missing",
@@ -112,8 +112,8 @@ export const mutants = [
     {
       removed: "previewing a scope by its own rules (the present ones apply)",
       file: "main/store/values/scope-preview.ts",
-      find: "interpretingConfig(wanted, active, served.rulesOf(scopes))",
-      replace: "interpretingConfig(wanted, active, served.rules)",
+      find: "interpretingConfig(target, active, context.rulesOf(scopes))",
+      replace: "interpretingConfig(target, active, context.rules)",
       name: "its default, and the stored values of all repositories",
     },
   ]),

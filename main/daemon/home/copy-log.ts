@@ -244,7 +244,7 @@ async function readShared(
       known.set(repo, { revision, values, digest: nextDigest(before?.digest ?? "", commit, repo) });
     }
   };
-  await log.follow({
+  await log.subscribe({
     prepare:
       async ({ entry }) =>
       () => {

@@ -14,7 +14,7 @@ import { documentCommit, editsOf } from "../log/document-commits.ts";
 import type { StartingPoint } from "../mirror/mirror.ts";
 import { startingPoint } from "../mirror/recovery.ts";
 import { applyCommit } from "../repository/apply-commit.ts";
-import type { NewCommit, ServedState } from "../repository/repository-state.ts";
+import type { NewCommit, RepositoryContext } from "../repository/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
 import { LateEdits } from "./late-edits.ts";
@@ -34,7 +34,7 @@ export class HandEditReader {
   noticedAt: number | undefined;
   /** Whether the values must be checked again, only to report their problems. */
   isHealthDue = false;
-  readonly #served: ServedState;
+  readonly #context: RepositoryContext;
   /** Whether the journal is open and its values are known. */
   #journalRead = false;
   #isRemoved = false;
@@ -46,15 +46,15 @@ export class HandEditReader {
   readonly #applyRemote: (committed: Committed<Commit>, document: DocumentCommit) => void;
 
   constructor(
-    served: ServedState,
+    context: RepositoryContext,
     requestRefresh: () => Promise<void>,
     applyRemote: (committed: Committed<Commit>, document: DocumentCommit) => void,
   ) {
-    this.#served = served;
+    this.#context = context;
     this.requestRefresh = requestRefresh;
     this.#applyRemote = applyRemote;
-    this.#unmirrored = [...served.given.missed.commits];
-    this.lateEdits = new LateEdits(served, this);
+    this.#unmirrored = [...context.given.missed.commits];
+    this.lateEdits = new LateEdits(context, this);
   }
 
   /** The first entry that the log must keep until the files have been read; undefined if none. */
@@ -102,41 +102,41 @@ export class HandEditReader {
       await this.refresh();
     }
     // The file may have been fixed, without an event so far.
-    const isBroken = this.unrecorded !== undefined || this.#served.files.content.kind === "broken";
-    if (isBroken || (await this.#served.files.isTouched())) await this.refresh();
+    const isBroken = this.unrecorded !== undefined || this.#context.files.content.kind === "broken";
+    if (isBroken || (await this.#context.files.isTouched())) await this.refresh();
     // A change decided by new schemas on a state from old ones would include the fields of scopes that were added or removed.
-    while (this.#served.isCheckedByOldRules && !this.isRemoved) await this.refresh();
+    while (this.#context.isCheckedByOldRules && !this.isRemoved) await this.refresh();
   }
 
   get refusal(): RepoconfError | undefined {
-    if (this.isRemoved || this.#served.files.content.kind === "broken") return this.notWritable();
-    return this.unrecorded === undefined ? undefined : storageFailure(this.#served.id, this.unrecorded);
+    if (this.isRemoved || this.#context.files.content.kind === "broken") return this.notWritable();
+    return this.unrecorded === undefined ? undefined : storageFailure(this.#context.id, this.unrecorded);
   }
 
   /** Called when a refresh failed because of a bug: the known state stays. */
   giveUpLoading(error: unknown): void {
     this.isRead = true;
     this.unrecorded ??= error;
-    this.#served.reportProblem("could not check a repository's files", error);
+    this.#context.reportProblem("could not check a repository's files", error);
   }
 
   /** Reads the files and returns whether they changed. */
   refresh(): Promise<boolean> {
-    return this.#served.mirror.inTurn(() => this.refreshInTurn());
+    return this.#context.mirror.locked(() => this.refreshLocked());
   }
 
-  async refreshInTurn(): Promise<boolean> {
+  async refreshLocked(): Promise<boolean> {
     if (this.isRemoved) return false;
-    const noticedAt = this.noticedAt ?? this.#served.context.clock.monotonic();
+    const noticedAt = this.noticedAt ?? this.#context.store.clock.monotonic();
     this.noticedAt = undefined;
-    const path = this.isRead ? this.#served.files.values.path : undefined;
-    const changed = await this.#served.files.refresh();
+    const path = this.isRead ? this.#context.files.values.path : undefined;
+    const changed = await this.#context.files.refresh();
     // Writes to another file are no earlier texts of this one.
-    if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
+    if (path !== undefined && this.#context.files.values.path !== path) this.#context.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
-    else if (this.#served.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();
-    else if (this.#served.isCheckedByOldRules) await this.reconcile(this.#served.committed.wanted, "file");
+    else if (this.#context.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();
+    else if (this.#context.isCheckedByOldRules) await this.reconcile(this.#context.committed.target, "file");
     else return this.lateEdits.apply();
     await this.lateEdits.apply();
     return true;
@@ -147,152 +147,152 @@ export class HandEditReader {
    * file had last is read from the journal.
    */
   async #load(): Promise<void> {
-    const { journal, files } = this.#served.mirror;
+    const { journal, files } = this.#context.mirror;
     try {
       const unmirrored = [...this.#unmirrored];
-      const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.#served.id);
+      const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.#context.id);
       // Revisions that the log has are not lost with the journal's end.
       const known = Math.min(
-        this.#served.given.indexed?.revision ?? 0,
+        this.#context.given.indexed?.revision ?? 0,
         (logged?.revision ?? Number.POSITIVE_INFINITY) - 1,
       );
       await journal.open(known);
-      const point = await startingPoint(this.#served.mirror, {
-        repo: this.#served.id,
+      const point = await startingPoint(this.#context.mirror, {
+        repo: this.#context.id,
         unmirrored,
-        log: this.#served.context.log,
-        isCopy: this.#served.given.missed.isCopy,
-        indexed: this.#served.given.indexed,
-        lost: this.#served.given.missed.lost,
-        isNew: this.#served.given.addedBy !== undefined,
-        scopes: this.#served.context.scopes,
+        log: this.#context.store.log,
+        isCopy: this.#context.given.missed.isCopy,
+        indexed: this.#context.given.indexed,
+        lost: this.#context.given.missed.lost,
+        isNew: this.#context.given.addedBy !== undefined,
+        scopes: this.#context.store.scopes,
       });
-      await this.#served.turn();
+      await this.#context.turn();
       // Values of an earlier repository with this id are no last valid values of this one.
-      const begins = this.#served.given.addedBy !== undefined || point.state.revision === 0;
+      const begins = this.#context.given.addedBy !== undefined || point.state.revision === 0;
       const lineage = begins ? randomBytes(4).toString("hex") : point.state.lineage;
       this.#unmirrored.splice(0, unmirrored.length);
-      this.#served.committed = { ...point.state, lineage };
-      this.#served.mirror.begin(point);
+      this.#context.committed = { ...point.state, lineage };
+      this.#context.mirror.begin(point);
       this.unrecorded = undefined;
       const { revision, position, valid } = point.state;
-      const stored = begins ? undefined : this.#served.known(valid);
-      this.#served.current = { ...this.#served.current, revision, position, stored };
-      await this.reconcile(point.state.wanted, point.merged ? "merge" : "file");
+      const stored = begins ? undefined : this.#context.known(valid);
+      this.#context.current = { ...this.#context.current, revision, position, stored };
+      await this.reconcile(point.state.target, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
       // With the end of the journal but not its values, the next record would contain changes that nobody made.
       journal.close();
       if (this.unrecorded === undefined)
-        this.#served.reportProblem("cannot read the journal; changes are refused until it can be read again", error);
-      this.unrecorded = unreadableJournal(this.#served.id, error);
+        this.#context.reportProblem("cannot read the journal; changes are refused until it can be read again", error);
+      this.unrecorded = unreadableJournal(this.#context.id, error);
       const { content } = files;
       await this.reconcile(content.kind === "good" ? content.config : {}, "file");
     }
     this.isRead = true;
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
-    if (this.#journalRead && this.#served.mirror.isOutdated) this.#served.reports.onOutdated();
+    if (this.#journalRead && this.#context.mirror.isOutdated) this.#context.reports.onOutdated();
   }
 
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
   #keepRecorded(point: StartingPoint): void {
-    const { content } = this.#served.files;
-    this.#served.fileIsToHave(point.before.wanted);
-    this.#served.mirror.waitForEdit(point);
-    if (content.kind === "good") this.#served.current = { ...this.#served.current, ...content.metadata };
-    this.#served.reports.onMetadata(this.#served.current);
+    const { content } = this.#context.files;
+    this.#context.fileIsToHave(point.before.target);
+    this.#context.mirror.waitForEdit(point);
+    if (content.kind === "good") this.#context.current = { ...this.#context.current, ...content.metadata };
+    this.#context.reports.onMetadata(this.#context.current);
   }
 
   /** Applies commits of other machines that arrived while the journal was being read. */
   #takeMissed(): void {
     if (!this.#journalRead) return;
     for (const committed of this.#unmirrored.splice(0)) {
-      const document = committed.entry.documents.find(({ repo }) => repo === this.#served.id);
+      const document = committed.entry.documents.find(({ repo }) => repo === this.#context.id);
       if (document !== undefined) this.#applyRemote(committed, document);
     }
   }
 
   /** Handles a change of the files. `noticedAt`: when it was noticed, by the clock's `monotonic()`. */
-  async applyExternalEdit(noticedAt = this.#served.context.clock.monotonic()): Promise<void> {
-    const { content } = this.#served.files;
-    if (content.kind === "broken") return this.reconcile(this.#served.committed.wanted, "file");
+  async applyExternalEdit(noticedAt = this.#context.store.clock.monotonic()): Promise<void> {
+    const { content } = this.#context.files;
+    if (content.kind === "broken") return this.reconcile(this.#context.committed.target, "file");
     // In a work tree a file that the daemon did not write counts as a whole: git puts whole files there. The daemon's own one lacks the
     // changes that are not written yet.
-    const { mirror } = this.#served;
+    const { mirror } = this.#context;
     const isOurs = mirror.isTextRecorded || mirror.isReplacedText;
     const { config, merged } =
       content.metadata.inTree && !isOurs
         ? { config: content.config, merged: false }
         : mirror.rebase(
             content.config,
-            this.#served.context.scopes,
+            this.#context.store.scopes,
             this.unrecorded === undefined ? noticedAt : undefined,
           );
     await this.reconcile(config, merged ? "merge" : "file");
   }
 
-  /** Commits the files' values as a change. `wanted` are the values that they are to have from now on. */
-  async reconcile(wanted: Config, source: "file" | "merge", after = this.#served.context.log.newest): Promise<void> {
-    const before = this.#served.current;
+  /** Commits the files' values as a change. `target` are the values that they are to have from now on. */
+  async reconcile(target: Config, source: "file" | "merge", after = this.#context.store.log.newest): Promise<void> {
+    const before = this.#context.current;
     const first = !this.isRead;
-    this.#served.checkedBy = this.#served.context.scopes.defaults;
-    const content = this.#served.files.content;
+    this.#context.checkedBy = this.#context.store.scopes.defaults;
+    const content = this.#context.files.content;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
       // A person is editing the file and knows its text; later edits are based on it, so earlier writes must not be merged into them.
-      this.#served.mirror.forgetRecentWrites();
-      this.#served.show({ ...whole, ...content.metadata, broken: content.problem }, [content.problem], first);
-      this.#served.reports.onMetadata(this.#served.current);
+      this.#context.mirror.forgetRecentWrites();
+      this.#context.show({ ...whole, ...content.metadata, broken: content.problem }, [content.problem], first);
+      this.#context.reports.onMetadata(this.#context.current);
       return;
     }
     // Another branch may remove the value and restore it later, and trust.json may be missing.
-    if (before.stored !== undefined) this.#served.trustBuiltIn(before.stored);
-    const { stored, health, changes } = await this.#served.interpret(wanted, before.stored);
-    await this.#served.turn();
-    const begins = this.#served.mirror.journal.head?.segment === undefined && this.#served.current.revision === 0;
+    if (before.stored !== undefined) this.#context.trustBuiltIn(before.stored);
+    const { stored, health, changes } = await this.#context.interpret(target, before.stored);
+    await this.#context.turn();
+    const begins = this.#context.mirror.journal.head?.segment === undefined && this.#context.current.revision === 0;
     // Values of a removed scope are inactive, but this is no revision: they become active again with the scope.
     const isSame =
       health.length === 0 &&
       before.stored !== undefined &&
       (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
-    const edited = await runInParts(diffingConfigs(this.#served.committed.wanted, wanted));
-    await this.#served.turn();
-    const edits = [...editsOf(edited), ...activatedEdits(changes, edited, wanted)];
-    await this.#served.turn();
+    const edited = await runInParts(diffingConfigs(this.#context.committed.target, target));
+    await this.#context.turn();
+    const edits = [...editsOf(edited), ...activatedEdits(changes, edited, target)];
+    await this.#context.turn();
     const view = (record?: ChangeRecord) => {
       const mergeNote: HealthProblem[] = source === "merge" ? [{ code: 1104, message: mergeMessage(record) }] : [];
-      const { id, current } = this.#served;
+      const { id, current } = this.#context;
       const { revision, position } = current;
       const state = { id, ...content.metadata, revision, position, stored: isSame ? before.stored : stored, health };
       return { state, health: [...health, ...mergeNote] };
     };
     const accept = (commit?: Omit<NewCommit, "state">) => {
-      this.#served.mirror.forgetRecentWrites(changes);
+      this.#context.mirror.forgetRecentWrites(changes);
       if (commit !== undefined) {
         const { state, health } = view(commit.applied.record);
         // Before the first revision nobody has seen any values.
         const isSilent = changes.length === 0 || begins;
         const options = { isFirst: first, fileHas: content.config, isSilent };
-        this.#served.commit([{ ...commit, state }], health, options);
+        this.#context.commit([{ ...commit, state }], health, options);
       } else {
-        this.#served.fileIsToHave(wanted);
-        this.#served.mirror.accept(content.config);
+        this.#context.fileIsToHave(target);
+        this.#context.mirror.accept(content.config);
         const { state, health } = view();
-        this.#served.show(state, health, first);
-        if (this.isRead && this.#served.mirror.isOutdated) this.#served.reports.onOutdated();
+        this.#context.show(state, health, first);
+        if (this.isRead && this.#context.mirror.isOutdated) this.#context.reports.onOutdated();
       }
-      this.#served.reports.onMetadata(this.#served.current);
+      this.#context.reports.onMetadata(this.#context.current);
     };
     if (this.takenAt > after) {
       this.#beginAgain(new ConflictError(Promise.resolve()));
       return;
     }
     if (changes.length > 0 || begins) {
-      const isRecorded = await this.#record(this.#proposed(source, edits, changes), wanted, after, accept);
+      const isRecorded = await this.#record(this.#proposed(source, edits, changes), target, after, accept);
       // An edit without a revision becomes active only if no other values are known.
       if (isRecorded || !first || before.stored !== undefined) return;
-    } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
+    } else if (this.#context.mirror.journal.head !== undefined) this.unrecorded = undefined;
     accept();
   }
 
@@ -302,10 +302,10 @@ export class HandEditReader {
    */
   async #reportHealth(): Promise<void> {
     this.isHealthDue = false;
-    const before = this.#served.current;
-    const { health } = await this.#served.interpret(this.#served.committed.wanted, before.stored);
-    if (before.broken !== undefined || this.#served.current !== before) return;
-    this.#served.show(before, health);
+    const before = this.#context.current;
+    const { health } = await this.#context.interpret(this.#context.committed.target, before.stored);
+    if (before.broken !== undefined || this.#context.current !== before) return;
+    this.#context.show(before, health);
   }
 
   /** Called if another machine's commit came first: the file is compared with it as soon as it has been applied. */
@@ -317,19 +317,19 @@ export class HandEditReader {
   /** Commits an edit by hand. If that fails, it is retried at the next refresh, and the edit is inactive until then. */
   async #record(
     entry: Commit,
-    wanted: Config,
+    target: Config,
     after: LogNumber,
     accept: (commit: Omit<NewCommit, "state">) => void,
   ): Promise<boolean> {
     try {
-      const { context, mirror } = this.#served;
+      const { store, mirror } = this.#context;
       if (mirror.journal.head === undefined) throw this.unrecorded;
       const committed = (number: LogNumber) => {
         this.unrecorded = undefined;
         for (const document of entry.documents)
-          accept({ number, entry, applied: applyCommit(this.#served.committed, entry, document, { wanted }) });
+          accept({ number, entry, applied: applyCommit(this.#context.committed, entry, document, { target }) });
       };
-      await context.log.append({ entries: [entry], after, committed });
+      await store.log.append({ entries: [entry], after, committed });
       return true;
     } catch (error) {
       if (error instanceof ConflictError) {
@@ -337,7 +337,7 @@ export class HandEditReader {
         return false;
       }
       if (this.unrecorded === undefined)
-        this.#served.reportProblem("a hand edit cannot be recorded, so it is not active yet", error);
+        this.#context.reportProblem("a hand edit cannot be recorded, so it is not active yet", error);
       this.unrecorded = error;
       return false;
     }
@@ -345,7 +345,7 @@ export class HandEditReader {
 
   /** The commit of an edit by hand, or of the first values of a repository. */
   #proposed(source: "file" | "merge", edits: readonly ConfigEdit[], changes: readonly StoredDifference[]): Commit {
-    const { id, context, committed, current, given, introduction, origin } = this.#served;
+    const { id, store, committed, current, given, introduction, origin } = this.#context;
     const addedBy = this.isRead ? undefined : given.addedBy;
     const who =
       addedBy === undefined ? { actor: { kind: "file" } as const, source } : { actor: addedBy, source: "set" as const };
@@ -353,16 +353,16 @@ export class HandEditReader {
     const begins = isFirst && !this.isRead ? ({ begins: true, ...introduction } as const) : {};
     const place = { repo: id, lineage: committed.lineage, revision: current.revision + 1, ...begins };
     const documents = [documentCommit(place, edits, changes)];
-    return { kind: "commit", time: timeText(context.clock), ...who, ...origin, documents };
+    return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents };
   }
 
   notWritable(): RepoconfError {
     if (this.isRemoved)
-      return new RepoconfError(1102, `There is no repository ${this.#served.id}.`, { repo: this.#served.id });
-    const { broken } = this.#served.current;
+      return new RepoconfError(1102, `There is no repository ${this.#context.id}.`, { repo: this.#context.id });
+    const { broken } = this.#context.current;
     const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
     const message = `The repository's file is invalid. Fix it and retry: ${what}`;
-    return new RepoconfError(1106, message, { repo: this.#served.id });
+    return new RepoconfError(1106, message, { repo: this.#context.id });
   }
 }
 

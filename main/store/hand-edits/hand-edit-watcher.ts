@@ -109,7 +109,10 @@ export class HandEditWatcher {
   }
 
   /** Watches the folder of an in-tree repository instead of its earlier one; none if `isMissing`. */
-  follow(state: { readonly id: string; readonly path?: string; readonly inTree: boolean }, isMissing = false): void {
+  watchFolder(
+    state: { readonly id: string; readonly path?: string; readonly inTree: boolean },
+    isMissing = false,
+  ): void {
     const { id } = state;
     const before = this.#treeFolders.get(id);
     const wanted = !isMissing && state.inTree ? state.path : undefined;

@@ -1,5 +1,5 @@
 import type { Config } from "../../../shared/config.ts";
-import type { ServedState } from "../repository/repository-state.ts";
+import type { RepositoryContext } from "../repository/repository-context.ts";
 import type { LogNumber } from "../types.ts";
 
 /** How late edits become changes: as those that are read from the present file. */
@@ -8,7 +8,7 @@ interface EditReader {
   readonly isRemoved: boolean;
   readonly unrecorded: unknown;
   readonly requestRefresh: () => Promise<void>;
-  reconcile(wanted: Config, source: "merge", after: LogNumber): Promise<void>;
+  reconcile(target: Config, source: "merge", after: LogNumber): Promise<void>;
 }
 
 /** Milliseconds for which a replaced file is kept: an editor that had it open has finished writing by then. */
@@ -16,58 +16,58 @@ const replacedTime = 1_000;
 
 /** Hand edits made at the moment of a write, or later into the file that the write replaced. */
 export class LateEdits {
-  readonly #served: ServedState;
+  readonly #context: RepositoryContext;
   readonly #reader: EditReader;
   /** Whether the wait for edits of the replaced file is over. */
   #isEnding = false;
   /** Cancels the end of that wait. */
   #cancelEnd: (() => void) | undefined;
 
-  constructor(served: ServedState, reader: EditReader) {
-    this.#served = served;
+  constructor(context: RepositoryContext, reader: EditReader) {
+    this.#context = context;
     this.#reader = reader;
   }
 
   /** Applies an edit made at the moment of a write, or later to the replaced file. Returns whether there was one. */
   async apply(): Promise<boolean> {
-    if (!this.#reader.loaded || this.#served.files.content.kind === "broken") return false;
-    const after = this.#served.context.log.newest;
-    const edited = await this.#served.mirror.lateEdit(this.#served.context.scopes);
+    if (!this.#reader.loaded || this.#context.files.content.kind === "broken") return false;
+    const after = this.#context.store.log.newest;
+    const edited = await this.#context.mirror.lateEdit(this.#context.store.scopes);
     if (edited === undefined) return false;
     // While an editor writes in place, the text is not JSON for a moment.
     if (edited === null && !this.#isEnding) return false;
     if (edited === null) await this.#keepText();
     else await this.#reader.reconcile(edited, "merge", after);
-    if (this.#reader.unrecorded === undefined) await this.#served.mirror.dropReplaced().catch(() => {});
+    if (this.#reader.unrecorded === undefined) await this.#context.mirror.dropReplaced().catch(() => {});
     return true;
   }
 
   /** Keeps a text that is not JSON. */
   async #keepText(): Promise<void> {
-    const { id, context, files } = this.#served;
+    const { id, store, files } = this.#context;
     const path = files.values.replacedPath ?? "";
-    const kept = await context.removedFiles.keep(`${id}.edit`, path).catch(() => undefined);
+    const kept = await store.removedFiles.keep(`${id}.edit`, path).catch(() => undefined);
     const message = "a hand edit arrived while the file was being written, and is not valid JSON";
-    context.onProblem(message, { repo: id, ...(kept !== undefined && { kept }) });
+    store.onProblem(message, { repo: id, ...(kept !== undefined && { kept }) });
   }
 
   endLater(): void {
     this.#cancelEnd?.();
-    this.#cancelEnd = this.#served.context.clock.schedule(replacedTime, () => void this.end());
+    this.#cancelEnd = this.#context.store.clock.schedule(replacedTime, () => void this.end());
   }
 
   /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
   async end(): Promise<void> {
     this.#cancelEnd?.();
     if (!this.#reader.loaded || this.#reader.isRemoved) return;
-    if ((await this.#served.mirror.lateEdit(this.#served.context.scopes)) !== undefined) {
+    if ((await this.#context.mirror.lateEdit(this.#context.store.scopes)) !== undefined) {
       this.#isEnding = true;
       await this.#reader.requestRefresh();
       this.#isEnding = false;
     }
-    await this.#served.mirror.inTurn(async () => {
-      if (this.#served.files.content.kind === "good" && this.#reader.unrecorded === undefined)
-        await this.#served.mirror.dropReplaced().catch(() => {});
+    await this.#context.mirror.locked(async () => {
+      if (this.#context.files.content.kind === "good" && this.#reader.unrecorded === undefined)
+        await this.#context.mirror.dropReplaced().catch(() => {});
     });
   }
 }

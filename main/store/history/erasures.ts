@@ -28,7 +28,7 @@ export class Erasures {
   readonly #kept: KeptEntries;
   readonly #shortener: () => Shortener | undefined;
   /** Entries that request it and are not carried out yet. */
-  readonly #unfollowed = new Map<LogNumber, Forgetting>();
+  readonly #pending = new Map<LogNumber, Forgetting>();
 
   /** `shortener`: undefined unless the log is shared. */
   constructor(
@@ -45,35 +45,35 @@ export class Erasures {
 
   /** The numbers of entries that the log must keep. */
   get numbers(): Iterable<LogNumber> {
-    return this.#unfollowed.keys();
+    return this.#pending.keys();
   }
 
   /** Adds an entry that a start found in the log; `follow` carries it out. */
   add(number: LogNumber, entry: Forgetting): void {
-    this.#unfollowed.set(number, entry);
+    this.#pending.set(number, entry);
   }
 
   /** Erases values from the history here that another machine asked to forget. */
   async applyRemote(number: LogNumber, entry: Forgetting): Promise<void> {
-    this.#unfollowed.set(number, entry);
+    this.#pending.set(number, entry);
     this.#shortener()?.watchForgetting();
-    await this.follow();
+    await this.carryOut();
   }
 
   /** Carries out pending entries. Throws RepoconfError 1108 or 1110 if that fails; it is retried then. */
-  async follow(): Promise<void> {
+  async carryOut(): Promise<void> {
     const failures: unknown[] = [];
-    for (const [number, entry] of this.#unfollowed)
+    for (const [number, entry] of this.#pending)
       try {
-        await this.#followOne(entry);
-        this.#unfollowed.delete(number);
+        await this.#carryOutOne(entry);
+        this.#pending.delete(number);
       } catch (error) {
         failures.push(error);
       }
     if (failures.length > 0) throw failures[0];
   }
 
-  async #followOne(entry: Forgetting): Promise<void> {
+  async #carryOutOne(entry: Forgetting): Promise<void> {
     if (!this.#repositories.has(entry.repo)) return;
     const repository = await this.#repositories.load(entry.repo);
     await repository.writeHistory();
@@ -92,7 +92,7 @@ export class Erasures {
       };
       let appended: Committed<Forgetting>;
       try {
-        const followed = await repository.follower.follow();
+        const followed = await repository.writer.write();
         await repository.mirror.dropReplaced();
         // A broken file has to be fixed by a person first.
         if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
@@ -101,7 +101,7 @@ export class Erasures {
         const through = this.#context.log.newest;
         appended = await appendHeld(this.#context.log, repository, forgetting);
         // With a log of its own, the caller gets the error and retries.
-        if (this.#shortener() !== undefined) this.#unfollowed.set(appended.number, appended.entry);
+        if (this.#shortener() !== undefined) this.#pending.set(appended.number, appended.entry);
         this.#shortener()?.watchForgetting();
         for (const kept of this.#kept.repositories) {
           // Not awaited: its holder may be waiting for this repository.
@@ -113,7 +113,7 @@ export class Erasures {
         throw storageFailure(id, error);
       }
       await this.#forget(repository, appended.entry);
-      this.#unfollowed.delete(appended.number);
+      this.#pending.delete(appended.number);
       return appended.number;
     });
     // From a shared log, values can only be removed together with all earlier entries, once a snapshot has the rest.

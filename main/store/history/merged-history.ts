@@ -159,7 +159,7 @@ export async function* mergedHistory(
       if (first?.group === undefined) return;
       const { group } = first;
       if (since !== undefined && Date.parse(group.records.at(-1)?.time ?? "") < since - clockSlack) {
-        // Of this log all that follows is older, and what is from before it too.
+        // Everything that follows is older.
         if (group.number > 0) return;
         reading.delete(first);
         open.delete(first);

@@ -178,7 +178,7 @@ export interface CommitLog {
    * entry's number, and the function that `prepare` returned makes the entry visible. Resolves when everything in the log is applied,
    * or when the log cannot be reached.
    */
-  follow(follower: Follower): Promise<void>;
+  subscribe(follower: Follower): Promise<void>;
   /** Seals all entries so far, so that they can be deleted without later ones, even during appends. Throws the system's error. */
   seal(): Promise<void>;
   /** Whether anything is sealed, so that `release` may delete something. */

@@ -143,7 +143,7 @@ export class FileLog implements CommitLog {
   }
 
   /** Nothing to do: only this home appends. */
-  async follow(): Promise<void> {}
+  async subscribe(): Promise<void> {}
 
   release(through: LogNumber): Promise<void> {
     return this.#releaseQueue(() => this.#release(through));

@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import type { Clock } from "../../time/clock.ts";
 import type { KeptEntries } from "../log/kept-entries.ts";
 import type { Repository } from "../repository/repository.ts";
-import { retryPause } from "./mirror-follower.ts";
+import { retryPause } from "./mirror-writer.ts";
 
 /** The minimum of milliseconds between two writes of one repository, and the pause after a write as a multiple of its duration. */
 const shortestPause = 50;
@@ -15,7 +15,7 @@ const width = 8;
 /** Schedules the writes of histories and files, within a budget. The repository that has waited longest comes first. */
 export class MirrorSchedule {
   readonly #clock: Clock;
-  readonly #inTurn = pLimit(width);
+  readonly #lock = pLimit(width);
   /** The earliest time of a repository's next write, by the clock's `monotonic()`. */
   readonly #notBefore = new WeakMap<Repository, number>();
   /** Repositories that lack a commit, and the function that cancels their next write. */
@@ -48,7 +48,7 @@ export class MirrorSchedule {
     await Promise.all(
       all.map(async ([repository, cancel]) => {
         cancel?.();
-        await repository.follower.follow();
+        await repository.writer.write();
         if (!repository.mirror.isOutdated) this.#behind.delete(repository);
       }),
     );
@@ -62,7 +62,7 @@ export class MirrorSchedule {
   #schedule(repository: Repository, milliseconds: number): void {
     const run = () => {
       this.#behind.set(repository, undefined);
-      void this.#inTurn(() => this.#write(repository));
+      void this.#lock(() => this.#write(repository));
     };
     this.#behind.set(repository, this.#clock.schedule(milliseconds, run));
   }
@@ -70,7 +70,7 @@ export class MirrorSchedule {
   async #write(repository: Repository): Promise<void> {
     if (this.#closed || !this.#behind.has(repository)) return;
     const began = this.#clock.monotonic();
-    const written = await repository.follower.follow({ isScheduled: true });
+    const written = await repository.writer.write({ isScheduled: true });
     const ended = this.#clock.monotonic();
     const duration = ended - began;
     // The more repositories are waiting, the longer each one pauses.

@@ -30,7 +30,7 @@ export interface MirroredCommit {
 
 /** The state of a repository after a start. */
 export interface StartingPoint {
-  /** `wanted` has a person's edit of the file, and the changes that the file lacks. */
+  /** `target` has a person's edit of the file, and the changes that the file lacks. */
   readonly state: CommittedState;
   /** The journal's values. */
   readonly written: Config;
@@ -39,12 +39,12 @@ export interface StartingPoint {
   /** Edits that the file should have but lacks, and that no revision records. */
   readonly unrecorded: readonly ConfigEdit[];
   /** The file's values, and the revision with these values as far as the daemon wrote them. */
-  readonly inFile: Config;
+  readonly onDisk: Config;
   readonly fileRevision: number;
   /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
   readonly merged: boolean;
   /** The values that the file had and was to have before any edit by hand. */
-  readonly before: { readonly inFile: Config; readonly wanted: Config };
+  readonly before: { readonly onDisk: Config; readonly target: Config };
 }
 
 /** What is committed at a moment: the last commit missing in the history, the newest revision, and edits without a revision. */
@@ -70,9 +70,9 @@ export class Mirror {
   readonly #clock: Clock;
   /** What is committed. */
   readonly #committed: () => CommittedState;
-  readonly #inTurn = pLimit(1);
+  readonly #lock = pLimit(1);
   /** The file's values when it was last read or written; the same object as the committed ones if both are equal. */
-  #inFile: Config = {};
+  #onDisk: Config = {};
   /** The revision with these values. */
   #fileRevision = 0;
   /** The values of the newest revision that the history has on the disk. */
@@ -82,7 +82,7 @@ export class Mirror {
   #appended = 0;
   /** Edits that the file should have but lacks, and that no revision records, because no active value changed. */
   #unrecorded = new UnrecordedEdits();
-  readonly #historyInTurn = pLimit(1);
+  readonly #historyLock = pLimit(1);
   /** To be appended to the history before anything else. */
   #firstText: TextRecord | undefined;
   /** The position of the newest commit that the history has on the disk. */
@@ -105,8 +105,8 @@ export class Mirror {
     this.#committed = committed;
   }
 
-  get #wanted(): Config {
-    return this.#committed().wanted;
+  get #target(): Config {
+    return this.#committed().target;
   }
 
   get wroteAt(): number {
@@ -119,7 +119,7 @@ export class Mirror {
   }
 
   get isFileOutdated(): boolean {
-    return this.#wanted !== this.#inFile && this.files.content.kind === "good";
+    return this.#target !== this.#onDisk && this.files.content.kind === "good";
   }
 
   /** The newest revision that the history has on the disk; undefined if that is the newest of all. */
@@ -134,15 +134,15 @@ export class Mirror {
   }
 
   /** Runs `task` while nothing else reads or writes the file. */
-  inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
-    return this.#inTurn(task);
+  locked<Result>(task: () => Promise<Result>): Promise<Result> {
+    return this.#lock(task);
   }
 
   /** Called after a start. */
   begin(point: StartingPoint): void {
     const { head } = this.journal;
     this.#inHistory = point.written;
-    this.#inFile = point.inFile;
+    this.#onDisk = point.onDisk;
     this.#fileRevision = point.fileRevision;
     this.#tail = [...point.tail];
     this.#appended = 0;
@@ -159,7 +159,7 @@ export class Mirror {
 
   /** After a start: the edit in the file will be compared with the file's earlier values later. */
   waitForEdit({ before }: StartingPoint): void {
-    this.accept(before.inFile);
+    this.accept(before.onDisk);
     this.#isTextUnrecorded = false;
   }
 
@@ -180,9 +180,9 @@ export class Mirror {
   }
 
   /** Accepts the values that the file has. */
-  accept(inFile: Config): void {
-    this.#inFile = sameConfig(inFile, this.#wanted) ? this.#wanted : inFile;
-    const hasAll = this.#wanted === this.#inFile;
+  accept(onDisk: Config): void {
+    this.#onDisk = sameConfig(onDisk, this.#target) ? this.#target : onDisk;
+    const hasAll = this.#target === this.#onDisk;
     if (hasAll) this.#fileRevision = this.#newestRevision;
     this.#dropRecordedEdits();
     this.#isTextUnrecorded ||= !this.isTextRecorded;
@@ -204,10 +204,10 @@ export class Mirror {
     if (noticedAt !== undefined) this.#dropOldWrites(noticedAt);
     const merged = mergeStaleEdit({ textHash: this.textHash(), config: edited }, this.#recentWrites);
     const base = merged ?? edited;
-    const untouched = diffConfigs(this.#inFile, this.#wanted).filter(path =>
-      sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#inFile, path, scopes)),
+    const untouched = diffConfigs(this.#onDisk, this.#target).filter(path =>
+      sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#onDisk, path, scopes)),
     );
-    const edits = editsAsIn(this.#wanted, untouched, scopes);
+    const edits = editsAsIn(this.#target, untouched, scopes);
     return { config: edits.length > 0 ? applyConfigEdits(base, edits) : base, merged: merged !== undefined };
   }
 
@@ -223,14 +223,14 @@ export class Mirror {
     // In a work tree a text counts as a whole, because git writes whole files.
     const { content } = this.files;
     if (content.kind === "good" && content.metadata.inTree) return config;
-    return applyConfigEdits(this.#wanted, editsAsIn(config, diffConfigs(this.#replaced, config), scopes));
+    return applyConfigEdits(this.#target, editsAsIn(config, diffConfigs(this.#replaced, config), scopes));
   }
 
   /** Call before the file is replaced again. Throws ForeignEditError if the previously replaced file was edited. */
   async beginReplacing(): Promise<void> {
     if ((await this.files.values.replacedEdit()) !== undefined) throw new ForeignEditError();
     await this.dropReplaced();
-    this.#replaced = this.#inFile;
+    this.#replaced = this.#onDisk;
   }
 
   /** Deletes the replaced file, so that the next start does not check it for an edit. */
@@ -259,7 +259,7 @@ export class Mirror {
     const recordsText = mayRecordText && this.#hasTextToRecord;
     const hash = this.textHash();
     const moment = this.#moment();
-    const fileRevision = this.#wanted === this.#inFile ? moment.revision : this.#fileRevision;
+    const fileRevision = this.#target === this.#onDisk ? moment.revision : this.#fileRevision;
     const textRecord = this.#presentText(hash, fileRevision);
     await this.#appendTail(isLazy, moment, recordsText ? textRecord : undefined);
     if (recordsText) this.#isTextUnrecorded = false;
@@ -299,9 +299,9 @@ export class Mirror {
 
   /** Writes the text for a configuration to a temporary file and starts to sync it. Throws ForeignEditError or the system's error. */
   prepare(config: Config, scopes: Scopes): Promise<void> {
-    return this.#inTurn(() => {
+    return this.#lock(() => {
       const { values } = this.files;
-      return values.prepare({ ...values.value, config }, movedNames(this.#inFile, config, scopes));
+      return values.prepare({ ...values.value, config }, movedNames(this.#onDisk, config, scopes));
     });
   }
 
@@ -312,7 +312,7 @@ export class Mirror {
 
   /**
    * Writes the commits durably to the history and the file: before the file is replaced, the history has its revision, and hash and stamp
-   * of its text and of the one that it replaces. Call it inside `inTurn`. `isServed` tells whether a whole configuration can be active.
+   * of its text and of the one that it replaces. Call it inside `locked`. `isServed` tells whether a whole configuration can be active.
    * Throws ForeignEditError, DocumentTooLargeError or the system's error.
    */
   async write(isServed: (config: Config) => boolean, scopes: Scopes): Promise<void> {
@@ -320,17 +320,17 @@ export class Mirror {
     if (this.files.content.kind === "broken") return this.writeHistory(false);
     await this.beginReplacing();
     // Read together: a commit after this moment is not in the text.
-    const wanted = this.#wanted;
+    const target = this.#target;
     const moment = this.#moment();
-    const differences = await runInParts(diffingConfigs(this.#inFile, wanted));
+    const differences = await runInParts(diffingConfigs(this.#onDisk, target));
     if (differences.length === 0) {
-      this.#inFile = wanted;
+      this.#onDisk = target;
       this.#dropRecordedEdits();
       return this.writeHistory(false);
     }
-    const before = { textHash: this.textHash(), config: this.#inFile };
+    const before = { textHash: this.textHash(), config: this.#onDisk };
     const written = { fileRevision: moment.revision, replacedRevision: this.#fileRevision };
-    const isFullyActive = isServed(wanted);
+    const isFullyActive = isServed(target);
     let textHash = before.textHash;
     const record = async (text: string, stamp: FileStamp) => {
       textHash = hashText(text);
@@ -339,17 +339,17 @@ export class Mirror {
       const textRecord = { ...written, textHash, stamp, ...replaced, isFullyActive };
       await this.#appendTail(false, moment, textRecord);
     };
-    const moved = movedNames(before.config, wanted, scopes);
-    await document.write({ ...document.value, config: wanted }, { record, moved });
+    const moved = movedNames(before.config, target, scopes);
+    await document.write({ ...document.value, config: target }, { record, moved });
     this.#isTextUnrecorded = false;
-    this.#inFile = wanted;
+    this.#onDisk = target;
     this.#dropRecordedEdits();
     this.#fileRevision = moment.revision;
-    if (this.#wanted === wanted) this.#editedBytes = 0;
+    if (this.#target === target) this.#editedBytes = 0;
     this.#wroteAt = this.#clock.monotonic();
     this.#dropOldWrites(this.#wroteAt);
     const paths = differences.map(({ scope, field }) => ({ scope, field }));
-    this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: wanted }, paths });
+    this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: target }, paths });
   }
 
   /** Records the file's present text, even if it was recorded before, because the file lacks no changes any more. */
@@ -361,7 +361,7 @@ export class Mirror {
 
   /** Runs `task`, which rewrites the history, while nothing is appended to it. */
   rewriteHistory(task: () => Promise<void>): Promise<void> {
-    return this.#historyInTurn(async () => {
+    return this.#historyLock(async () => {
       await task();
       this.#markSynced(this.#appended);
     });
@@ -379,7 +379,7 @@ export class Mirror {
    * error; then the history is as it was after the last sync.
    */
   #appendTail(isLazy: boolean, { last, unrecorded }: CommitSnapshot, text?: TextOfFile): Promise<void> {
-    return this.#historyInTurn(async () => {
+    return this.#historyLock(async () => {
       const end = this.#tail.findLastIndex(({ number }) => number <= last) + 1;
       const records = this.#tail.slice(this.#appended, end).flatMap(({ record }) => record ?? []);
       const revision = records.at(-1)?.revision ?? this.journal.head?.revision ?? 0;
@@ -406,7 +406,7 @@ export class Mirror {
     });
   }
 
-  /** Everything appended to the history is on the disk; it lacks nothing of the first `commits`. */
+  /** All appended records are durable; drops the first `commits`. */
   #markSynced(commits: number): void {
     this.#inHistory = this.#afterAppended(commits);
     this.#tail.splice(0, commits);
@@ -442,8 +442,8 @@ export class Mirror {
   #dropRecordedEdits(): void {
     this.#unrecorded.keep(
       ({ scope, field, value }) =>
-        !sameJson(configValue(this.#inFile, scope, field), value) &&
-        sameJson(configValue(this.#wanted, scope, field), value),
+        !sameJson(configValue(this.#onDisk, scope, field), value) &&
+        sameJson(configValue(this.#target, scope, field), value),
     );
   }
 

@@ -58,7 +58,7 @@ export async function recoverHistories(
     onProgress({ done, total: touched.length });
   });
   await erasures
-    .follow()
+    .carryOut()
     .catch(error => onProblem("some values could not be erased; the next start retries", { error: String(error) }));
   if (lost > 0 || isCopy) {
     // The histories have every entry of the log, which is not read any more.

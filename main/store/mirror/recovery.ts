@@ -92,31 +92,31 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isOurs = isKnown || isEdited;
   const fileRevision = isEdited ? handEdited : (earlier?.fileRevision ?? newestFileRevision);
   const lacking = await lackingAfter(fileRevision);
-  const inFileThen = applyConfigEdits(
+  const onDiskThen = applyConfigEdits(
     recorded,
     lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
   );
-  const before = { inFile: inFileThen, wanted: applyConfigEdits(recorded, unrecorded) };
+  const before = { onDisk: onDiskThen, target: applyConfigEdits(recorded, unrecorded) };
   const known = { written, tail, unrecorded, before };
-  const stateWith = (wanted: Config) => ({ lineage, revision: newest, position, ...sharing(wanted, recorded) });
+  const stateWith = (target: Config) => ({ lineage, revision: newest, position, ...sharing(target, recorded) });
   // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
-  const inFile = content.kind === "good" ? content.config : inFileThen;
+  const onDisk = content.kind === "good" ? content.config : onDiskThen;
   if (content.kind === "broken")
-    return { ...known, state: stateWith(before.wanted), inFile, fileRevision, merged: false };
+    return { ...known, state: stateWith(before.target), onDisk, fileRevision, merged: false };
   // A file in a work tree may be another branch's. Where it is missing, none is created: the branch may not have it.
   const isTakenWhole = isNew || (isInTree && (!isKnown || files.values.status.kind === "missing"));
-  if (isTakenWhole) return { ...known, state: stateWith(inFile), unrecorded: [], inFile, fileRevision, merged: false };
+  if (isTakenWhole) return { ...known, state: stateWith(onDisk), unrecorded: [], onDisk, fileRevision, merged: false };
   // A text that the daemon wrote lacks all these changes. Another text lacks those of fields that still have their earlier value. A
   // value under a field's old name counts as the field's value.
-  const base = isKnown ? applyConfigEdits(inFile, unrecorded) : inFile;
-  const after = applyConfigEdits(inFileThen, lacking);
+  const base = isKnown ? applyConfigEdits(onDisk, unrecorded) : onDisk;
+  const after = applyConfigEdits(onDiskThen, lacking);
   const fields = new Map(
     lacking.map(({ scope, field }) => {
       const path = { scope, field: scopes.newName(scope, field) ?? field };
       return [joinConfigPath(path.scope, path.field), path];
     }),
   );
-  const possible = [inFileThen];
+  const possible = [onDiskThen];
   // It is not known whether the file had the newest recorded text.
   if (!isOurs && text !== undefined && text.fileRevision > fileRevision)
     possible.push(stateBefore(await lackingAfter(text.fileRevision)));
@@ -132,18 +132,18 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     return sameJson(present, value) ? [] : { ...path, value };
   });
   const edits = [...(isKnown ? unrecorded : []), ...writingNewNames(missing, base, scopes)];
-  const wanted = edits.length > 0 ? applyConfigEdits(inFile, edits) : inFile;
-  const inFileBefore = applyConfigEdits(
-    inFileThen,
+  const target = edits.length > 0 ? applyConfigEdits(onDisk, edits) : onDisk;
+  const onDiskBefore = applyConfigEdits(
+    onDiskThen,
     leftAlone.map(({ path, present }) => ({ ...path, value: present })),
   );
   return {
     ...known,
-    state: stateWith(wanted),
-    inFile,
+    state: stateWith(target),
+    onDisk,
     fileRevision,
-    merged: !isOurs && edits.length > 0 && !possible.some(config => sameConfig(newNames(inFile), newNames(config))),
-    before: { ...before, inFile: inFileBefore },
+    merged: !isOurs && edits.length > 0 && !possible.some(config => sameConfig(newNames(onDisk), newNames(config))),
+    before: { ...before, onDisk: onDiskBefore },
   };
 }
 
@@ -234,7 +234,7 @@ async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptio
       gapTo = Math.max(gapTo ?? 0, document.revision);
     } else if (document.revision === newest + 1 && gapTo === undefined) {
       written ??= await journal.replay();
-      state ??= { lineage: "", revision: 0, position: undefined, wanted: written, valid: written };
+      state ??= { lineage: "", revision: 0, position: undefined, target: written, valid: written };
       const position = positionOf({ number, entry }, log.id);
       const { record, edits, ...applied } = applyCommit({ ...state, revision: newest }, entry, document, { position });
       tail.push({ number, record, edits });

@@ -16,8 +16,8 @@ export interface CommittedState {
   /** The position of the newest revision; undefined if it is not known. */
   readonly position: Position | undefined;
   /** The values that the file is to have. They need not be valid. */
-  readonly wanted: Config;
-  /** The last valid values, also of scopes that are missing now. The same object as `wanted` if both are equal. */
+  readonly target: Config;
+  /** The last valid values, also of scopes that are missing now. The same object as `target` if both are equal. */
   readonly valid: Config;
 }
 
@@ -34,23 +34,23 @@ export type CommitHead = Omit<Commit, "documents"> & Partial<Pick<Commit, "docum
 
 /**
  * The state after a commit: a set, an edit by hand, another machine's, or one that a start replays. Pure. The caller makes sure that the
- * commit follows the state. `position`: the commit's, once it is in the log. `wanted`: the values with its edits, if the caller has them.
+ * commit follows the state. `position`: the commit's, once it is in the log. `target`: the values with its edits, if the caller has them.
  */
 export function applyCommit(
   before: CommittedState,
   entry: CommitHead,
   appended: DocumentCommit,
-  { position, wanted: edited }: { readonly position?: Position; readonly wanted?: Config } = {},
+  { position, target: edited }: { readonly position?: Position; readonly target?: Config } = {},
 ): AppliedCommit {
   const document = expandSnapshot(appended, before.valid);
   const { revision, edits } = document;
-  const wanted = edited ?? applyConfigEdits(before.wanted, edits);
+  const target = edited ?? applyConfigEdits(before.target, edits);
   const lineage = document.begins ? document.lineage : before.lineage;
   if (revision <= before.revision)
-    return { state: { ...before, lineage, ...sharing(wanted, before.valid) }, record: undefined, edits };
+    return { state: { ...before, lineage, ...sharing(target, before.valid) }, record: undefined, edits };
   const record = recordOf(entry, document, before.valid, position);
-  const isWhole = before.valid === before.wanted && document.activeEdits === undefined;
-  const values = isWhole ? { wanted, valid: wanted } : sharing(wanted, applyChanges(before.valid, record.changes));
+  const isWhole = before.valid === before.target && document.activeEdits === undefined;
+  const values = isWhole ? { target, valid: target } : sharing(target, applyChanges(before.valid, record.changes));
   return { state: { lineage, revision, position, ...values }, record, edits };
 }
 
@@ -61,8 +61,8 @@ export function positioned({ state, record, edits }: AppliedCommit, position: Po
 }
 
 /** As one object if both are equal: then the next set need not be checked with all other values. */
-export function sharing(wanted: Config, valid: Config): Pick<CommittedState, "wanted" | "valid"> {
-  return { wanted, valid: sameJson(valid, wanted) ? wanted : valid };
+export function sharing(target: Config, valid: Config): Pick<CommittedState, "target" | "valid"> {
+  return { target, valid: sameJson(valid, target) ? target : valid };
 }
 
 /** A commit as a record of the history. `valid` are the values before it. */

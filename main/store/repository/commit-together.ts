@@ -30,7 +30,7 @@ export async function changeTogether<Answer>(
     repositories.map(async repository => {
       const applied = answers.get(repository.id);
       if (applied === undefined || !requests.get(repository.id)?.flush) return;
-      answers.set(repository.id, { ...applied, mirrored: await repository.follower.flush() });
+      answers.set(repository.id, { ...applied, mirrored: await repository.writer.flush() });
     }),
   );
   return answers;
@@ -77,6 +77,6 @@ async function decideAndCommit<Answer>(
     }
     throw storageFailure(documents[0]?.repo ?? "", error);
   }
-  await Promise.all(repositories.map(repository => repository.follower.followInTree()));
+  await Promise.all(repositories.map(repository => repository.writer.writeInTree()));
   return answers;
 }

@@ -27,7 +27,7 @@ export interface Decided {
   /** Undefined if nothing changes. */
   readonly proposed?: Proposed;
   /** Whether it requests values, even if the file has them already. */
-  readonly wanted: boolean;
+  readonly hasEdits: boolean;
   /** The error that `decide` threw. */
   readonly error?: unknown;
 }
@@ -56,10 +56,10 @@ export function* decidingBatch(
   for (const waiting of batch) {
     try {
       const { edits, answer } = waiting.request.decide(state);
-      const written = writingNewNames(edits ?? [], committed.wanted, rules.scopes);
-      const [config, active] = [committed.wanted, state];
+      const written = writingNewNames(edits ?? [], committed.target, rules.scopes);
+      const [config, active] = [committed.target, state];
       const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(active, edit));
-      const decision = { waiting, answer, refused: edits === undefined, wanted: (edits?.length ?? 0) > 0 };
+      const decision = { waiting, answer, refused: edits === undefined, hasEdits: (edits?.length ?? 0) > 0 };
       if (needed.length === 0) {
         decided.push({ ...decision, after: state });
         continue;
@@ -69,7 +69,7 @@ export function* decidingBatch(
       state = proposed.state;
       decided.push({ ...decision, after: state, proposed });
     } catch (error) {
-      decided.push({ waiting, after: state, answer: undefined, refused: true, wanted: false, error });
+      decided.push({ waiting, after: state, answer: undefined, refused: true, hasEdits: false, error });
     }
   }
   return { decided, committed };
@@ -86,15 +86,15 @@ function* proposing(
   const place = { repo: before.id, lineage: committed.lineage };
   const next = before.revision + 1;
   const began = performance.now();
-  const wanted = applyConfigEdits(committed.wanted, edits);
+  const target = applyConfigEdits(committed.target, edits);
   if (performance.now() - began > longCopy) yield;
   // Without the edits it was active as a whole, so only they are checked.
-  if (before.stored === committed.wanted && areServed(edits, wanted, rules.scopes)) {
-    const changes = differencesAt(edits, before.stored, wanted);
+  if (before.stored === committed.target && areServed(edits, target, rules.scopes)) {
+    const changes = differencesAt(edits, before.stored, target);
     const revision = changes.length > 0 ? next : before.revision;
     const document = documentCommit({ ...place, revision }, edits, changes);
-    const applied = applyCommit(committed, entry, document, { wanted });
-    const state = { ...before, health: [], stored: wanted, revision };
+    const applied = applyCommit(committed, entry, document, { target });
+    const state = { ...before, health: [], stored: target, revision };
     return { entry: { ...entry, documents: [document] }, applied, state };
   }
   // Set values were checked when they were decided, and setting a value through the daemon also trusts it.
@@ -103,12 +103,12 @@ function* proposing(
     configValue(before.stored ?? {}, scope, field) === value || set.has(joinConfigPath(scope, field));
   // Problems get their places once the new text exists. A check that took too many steps at a refresh gets no spare steps now.
   const checks = { isChecked, spare: new SpareSteps(0) };
-  const { stored, health } = yield* interpretingConfig(wanted, before.stored, rules, checks);
+  const { stored, health } = yield* interpretingConfig(target, before.stored, rules, checks);
   const changes = yield* diffingConfigs(before.stored ?? {}, stored);
   const isRevision = before.stored === undefined || changes.length > 0;
   const revision = isRevision ? next : before.revision;
   const document = documentCommit({ ...place, revision }, edits, changes);
-  const applied = applyCommit(committed, entry, document, { wanted });
+  const applied = applyCommit(committed, entry, document, { target });
   const state = { ...before, health, ...(isRevision && { stored, revision }) };
   return { entry: { ...entry, documents: [document] }, applied, state };
 }

@@ -5,12 +5,12 @@ import { runInParts } from "../../time/turns.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { type Commit, ConflictError } from "../log/commit-log.ts";
 import { whyOf } from "../log/document-commits.ts";
-import { foreignEditTime, type MirrorFollower } from "../mirror/mirror-follower.ts";
+import { foreignEditTime, type MirrorWriter } from "../mirror/mirror-writer.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { Applied, ChangeRequest, LogNumber } from "../types.ts";
 import { placedAs } from "../values/interpret.ts";
 import { type Decided, decidingBatch, type WaitingChange } from "./decide-batch.ts";
-import type { ServedState } from "./repository-state.ts";
+import type { RepositoryContext } from "./repository-context.ts";
 
 /** Decided changes, ready to be committed. */
 export interface PreparedChanges {
@@ -37,35 +37,35 @@ export interface PreparedChanges {
 
 /** Decides requested changes on the newest state and appends the result to the log. */
 export class RepositoryChanges {
-  readonly #served: ServedState;
+  readonly #context: RepositoryContext;
   readonly #reader: HandEditReader;
-  readonly #follower: MirrorFollower;
+  readonly #writer: MirrorWriter;
 
-  constructor(served: ServedState, reader: HandEditReader, follower: MirrorFollower) {
-    this.#served = served;
+  constructor(context: RepositoryContext, reader: HandEditReader, writer: MirrorWriter) {
+    this.#context = context;
     this.#reader = reader;
-    this.#follower = follower;
+    this.#writer = writer;
   }
 
   /** Decides on the newest state, for the caller to append to the log. Call it inside `exclusive`. Throws RepoconfError 1102, 1106, 1107 or 1108. */
   async prepare<Answer>(
     request: ChangeRequest<Answer>,
   ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
-    const end = this.#served.context.clock.monotonic() + foreignEditTime;
+    const end = this.#context.store.clock.monotonic() + foreignEditTime;
     for (;;) {
       await this.#reader.bringUpToDate();
       const refusal = this.#reader.refusal;
       if (refusal !== undefined) throw refusal;
       const waiting: WaitingChange = { kind: "change", request, settle: () => {} };
       const prepared = await this.#decide([waiting]);
-      if (this.#served.isCheckedByOldRules) continue;
+      if (this.#context.isCheckedByOldRules) continue;
       const [decided] = prepared.decided;
       if (decided === undefined) throw new Error("the change was not processed");
       if (decided.error !== undefined) throw decided.error;
       const fits = await this.#fits(prepared);
       if (await this.#isStale(prepared, end)) continue;
       if (await this.#isForeign(prepared, end)) continue;
-      if (!fits) throw storageFailure(this.#served.id, new DocumentTooLargeError());
+      if (!fits) throw storageFailure(this.#context.id, new DocumentTooLargeError());
       const applied = { state: decided.after, answer: decided.answer as Answer };
       return { prepared, applied, refused: decided.refused };
     }
@@ -73,7 +73,7 @@ export class RepositoryChanges {
 
   /** Decides the changes of the batch in order, each on the outcome of the previous one, and appends the result to the log. */
   async change(batch: readonly WaitingChange[]): Promise<void> {
-    const end = this.#served.context.clock.monotonic() + foreignEditTime;
+    const end = this.#context.store.clock.monotonic() + foreignEditTime;
     let prepared: PreparedChanges;
     let fits: boolean;
     do {
@@ -84,11 +84,11 @@ export class RepositoryChanges {
         return;
       }
       prepared = await this.#decide(batch);
-      await this.#served.turn();
+      await this.#context.turn();
       fits = await this.#fits(prepared);
       // Repeat if the rules differ from those that the state was checked by.
     } while (
-      this.#served.isCheckedByOldRules ||
+      this.#context.isCheckedByOldRules ||
       (await this.#isStale(prepared, end)) ||
       (await this.#isForeign(prepared, end))
     );
@@ -96,7 +96,7 @@ export class RepositoryChanges {
       // Tried one by one, to find out which of them is too large.
       const [only, ...others] = batch;
       if (others.length > 0) for (const waiting of batch) await this.change([waiting]);
-      else only?.settle({ error: storageFailure(this.#served.id, new DocumentTooLargeError()) });
+      else only?.settle({ error: storageFailure(this.#context.id, new DocumentTooLargeError()) });
       return;
     }
     const { commits: entries, after } = prepared;
@@ -104,7 +104,7 @@ export class RepositoryChanges {
       await prepared.trust();
       if (entries.length === 0) prepared.commit([]);
       else
-        await this.#served.context.log.append({
+        await this.#context.store.log.append({
           entries,
           after,
           committed: first => prepared.commit(entries.map((_, index) => first + index)),
@@ -114,21 +114,21 @@ export class RepositoryChanges {
         await this.#reader.conflictApplied(error);
         return this.change(batch);
       }
-      const failure = storageFailure(this.#served.id, error);
+      const failure = storageFailure(this.#context.id, error);
       // Each change alone may fit into one log entry.
       if (failure.code === 1107 && batch.length > 1) for (const waiting of batch) await this.change([waiting]);
       else for (const { settle } of batch) settle({ error: failure });
       return;
     }
-    if (entries.length > 0) await this.#follower.followInTree();
+    if (entries.length > 0) await this.#writer.writeInTree();
     for (const { waiting, after, answer, error } of prepared.decided)
       waiting.settle(error === undefined ? { applied: { state: after, answer } } : { error });
   }
 
   async #decide(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
-    const { context, current: state, committed, origin, rules } = this.#served;
-    const after = context.log.newest;
-    const time = timeText(context.clock);
+    const { store, current: state, committed, origin, rules } = this.#context;
+    const after = store.log.newest;
+    const time = timeText(store.clock);
     const entryOf = (request: ChangeRequest<unknown>) => {
       const { actor, source } = request;
       return { kind: "commit", time, actor, source, ...whyOf(request), ...origin } as const;
@@ -139,19 +139,19 @@ export class RepositoryChanges {
       proposed === undefined ? [] : { ...proposed, state: after },
     );
     const edits = made.flatMap(({ applied }) => applied.edits);
-    const commands = this.#served.commandsAmong(edits);
-    const trust = () => context.trust.add(this.#served.id, commands);
+    const commands = this.#context.commandsAmong(edits);
+    const trust = () => store.trust.add(this.#context.id, commands);
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
       const commits = made.map((one, index) => ({ ...one, number: numbers[index] ?? 0 }));
       // The text is unchanged so far; the places are updated when it is rewritten.
-      const health = placedAs(made.at(-1)?.state.health ?? [], this.#served.current.health);
-      this.#served.commit(commits, health, { isPart });
+      const health = placedAs(made.at(-1)?.state.health ?? [], this.#context.current.health);
+      this.#context.commit(commits, health, { isPart });
     };
     return {
       decided,
       edits,
       trust,
-      config: decision.committed.wanted,
+      config: decision.committed.target,
       after,
       commits: made.map(({ entry }) => entry),
       commit,
@@ -160,8 +160,8 @@ export class RepositoryChanges {
 
   /** Whether the files changed since the decision. A set of a value that is already there must be decided again then. */
   async #isStale({ decided, edits }: PreparedChanges, end: number): Promise<boolean> {
-    const isClaimed = decided.some(({ wanted }) => wanted) && edits.length === 0;
-    return isClaimed && this.#served.context.clock.monotonic() < end && (await this.#reader.refresh());
+    const isClaimed = decided.some(({ hasEdits }) => hasEdits) && edits.length === 0;
+    return isClaimed && this.#context.store.clock.monotonic() < end && (await this.#reader.refresh());
   }
 
   /**
@@ -170,19 +170,19 @@ export class RepositoryChanges {
    * another program keeps changing the file.
    */
   async #isForeign({ commits, config }: PreparedChanges, end: number): Promise<boolean> {
-    if (!this.#served.current.inTree || commits.length === 0) return false;
+    if (!this.#context.current.inTree || commits.length === 0) return false;
     try {
-      await this.#served.mirror.prepare(config, this.#served.context.scopes);
+      await this.#context.mirror.prepare(config, this.#context.store.scopes);
       return false;
     } catch (error) {
       // If the disk refuses, the set is still committed, and `health` reports the file.
       if (!(error instanceof ForeignEditError)) return false;
-      if (this.#served.context.clock.monotonic() > end) throw storageFailure(this.#served.id, error);
+      if (this.#context.store.clock.monotonic() > end) throw storageFailure(this.#context.id, error);
       return this.#reader.refresh();
     }
   }
 
   #fits({ edits, config }: PreparedChanges): Promise<boolean> {
-    return this.#served.mirror.fits(edits, config);
+    return this.#context.mirror.fits(edits, config);
   }
 }

@@ -116,7 +116,7 @@ export class RepositoryFiles {
   /** Reads the files and returns whether any of them changed. */
   async refresh(): Promise<boolean> {
     const homeChanged = await this.home.refresh();
-    this.follow();
+    this.openTarget();
     const tree = this.#tree;
     let treeChanged = false;
     const problem = this.#folderProblem;
@@ -137,7 +137,7 @@ export class RepositoryFiles {
     this.#isFolderChosen = true;
     void this.#tree?.dropReplaced().catch(() => {});
     this.#tree = undefined;
-    this.follow();
+    this.openTarget();
   }
 
   /**
@@ -148,7 +148,7 @@ export class RepositoryFiles {
     if (!sameStamp(stampNow(this.home.path), this.home.stamp)) return true;
     const tree = this.#tree;
     if (tree === undefined) return false;
-    // Without the file nothing but a look tells a work tree from a folder whose disk is away.
+    // If the file is missing, only a refresh can tell whether the disk is unmounted.
     return tree.status.kind === "missing" || !sameStamp(await foreignStampOf(tree.path, this.#clock), tree.stamp);
   }
 
@@ -177,7 +177,7 @@ export class RepositoryFiles {
   }
 
   /** Opens the file that the pointer names now, or none. While the pointer is broken the one it named last stays. */
-  follow(): void {
+  openTarget(): void {
     if (this.home.status.kind !== "good") return;
     const metadata = readMetadata(this.#id, this.home.value);
     const path = metadata.inTree && metadata.path !== undefined ? join(metadata.path, inTreeFileName) : undefined;
@@ -197,7 +197,7 @@ export class RepositoryFiles {
     const folder = this.#treeFolder;
     // Later, only a person changes the path.
     this.#isFolderChosen = true;
-    // Looked for at a write, until there is one. Should it go, the write falls back.
+    // Located at the first write, then cached. If it disappears, the write falls back to the file's folder.
     let gitFolder: string | undefined;
     this.#tree =
       path === undefined
@@ -233,10 +233,10 @@ export function homeFileOf(
     : { $schema: `../${basename(repositorySchemaFile)}`, ...metadata, config };
 }
 
-/** Known to be configurations: nothing of them ever changes, and it is asked again at each step of a change. */
+/** Cache of verified objects; they are immutable. */
 const configs = new WeakSet<object>();
 
-/** Whether it is scopes with fields, whatever the fields say. */
+/** Whether every scope is an object; values are not checked. */
 export function isConfig(value: unknown): value is Config {
   if (!isJsonObject(value)) return false;
   if (configs.has(value)) return true;

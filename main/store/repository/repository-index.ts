@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { DurableTextFile } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { IndexedRepository } from "./repository-state.ts";
+import type { IndexedRepository } from "./repository-context.ts";
 
 export interface IndexData {
   readonly repositories: { readonly [id: string]: IndexedRepository };
@@ -50,7 +50,7 @@ class IndexFile implements Adapter<IndexData> {
  */
 export class RepositoryIndex {
   readonly #low: Low<IndexData>;
-  readonly #inTurn = pLimit(1);
+  readonly #lock = pLimit(1);
 
   constructor(path: string, temporaryFolder: string, fileSystem: FileSystem, clock: Clock) {
     const file = new DurableTextFile({
@@ -76,7 +76,7 @@ export class RepositoryIndex {
 
   /** Writes the index. `collect` is called when it is this write's turn. */
   write(collect: () => IndexData["repositories"]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#lock(async () => {
       this.#low.data = { repositories: collect() };
       await this.#low.write();
     });

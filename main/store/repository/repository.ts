@@ -7,7 +7,7 @@ import { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import type { Journal } from "../history/journal.ts";
 import { type Commit, type Committed, type ConflictError, type DocumentCommit, numberIn } from "../log/commit-log.ts";
 import type { Mirror } from "../mirror/mirror.ts";
-import { MirrorFollower } from "../mirror/mirror-follower.ts";
+import { MirrorWriter } from "../mirror/mirror-writer.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type {
   Applied,
@@ -23,14 +23,14 @@ import { type PreviewedValue, previewScope } from "../values/scope-preview.ts";
 import { acceptValue, waitingValues } from "../values/waiting-values.ts";
 import { applyCommit } from "./apply-commit.ts";
 import { RepositoryChanges } from "./repository-changes.ts";
-import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
-import { RepositoryQueue } from "./repository-queue.ts";
 import {
   type IndexedRepository,
   type KnownRepository,
+  RepositoryContext,
   type RepositoryReports,
-  ServedState,
-} from "./repository-state.ts";
+} from "./repository-context.ts";
+import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
+import { RepositoryQueue } from "./repository-queue.ts";
 import { TextOperations } from "./text-operations.ts";
 
 /** Milliseconds after the last write during which an edit by hand may still be based on an older text. */
@@ -38,30 +38,30 @@ const restTime = 10_000;
 
 /**
  * One repository. Operations (`RepositoryChanges`) and edits by hand (`HandEditReader`) change its state in the same way, one at a time
- * (`RepositoryQueue`): they are compared with the present state (`ServedState`), appended to the log, and then made visible and
- * published. History and file follow (`MirrorFollower`).
+ * (`RepositoryQueue`): they are compared with the present state (`RepositoryContext`), appended to the log, and then made visible and
+ * published. History and file follow (`MirrorWriter`).
  */
 export class Repository {
-  readonly #served: ServedState;
+  readonly #context: RepositoryContext;
   readonly #reader: HandEditReader;
   readonly changes: RepositoryChanges;
-  readonly follower: MirrorFollower;
+  readonly writer: MirrorWriter;
   /** Operations on the file's text. Use them inside `exclusive`, except for `read`. */
   readonly text: TextOperations;
   readonly #queue: RepositoryQueue;
 
   constructor(context: StoreContext, given: KnownRepository, reports: RepositoryReports) {
-    this.#served = new ServedState(context, given, reports);
+    this.#context = new RepositoryContext(context, given, reports);
     const reader = new HandEditReader(
-      this.#served,
+      this.#context,
       () => this.refresh(),
       (committed, document) => this.applyRemote(committed, document, false),
     );
     this.#reader = reader;
-    this.follower = new MirrorFollower(this.#served, reader);
-    const changes = new RepositoryChanges(this.#served, reader, this.follower);
+    this.writer = new MirrorWriter(this.#context, reader);
+    const changes = new RepositoryChanges(this.#context, reader, this.writer);
     this.changes = changes;
-    this.text = new TextOperations(this.#served, reader, this.follower);
+    this.text = new TextOperations(this.#context, reader, this.writer);
     this.#queue = new RepositoryQueue({
       // Another machine may remove a repository that was not read yet.
       get isToBeRead() {
@@ -76,11 +76,11 @@ export class Repository {
   }
 
   get id(): string {
-    return this.#served.id;
+    return this.#context.id;
   }
 
   get mirror(): Mirror {
-    return this.#served.mirror;
+    return this.#context.mirror;
   }
 
   get files(): RepositoryFiles {
@@ -93,37 +93,37 @@ export class Repository {
 
   /** The newest durable state; until `loaded`, the one in the index. */
   get state(): RepositoryState {
-    return this.#served.visible;
+    return this.#context.visible;
   }
 
   /** The oldest revision after which all revisions are kept. */
   get oldest(): number {
-    return this.journal.oldest(this.#served.current.revision);
+    return this.journal.oldest(this.#context.current.revision);
   }
 
   /** Distinguishes this repository from earlier ones with the same id; known once it is loaded. */
   get lineage(): string {
-    return this.#served.committed.lineage;
+    return this.#context.committed.lineage;
   }
 
   /** The values in the log that belong to `state`. */
   get recorded(): Config {
-    return this.#served.committed.valid;
+    return this.#context.committed.valid;
   }
 
   /** The versions of the files that `state` was made from. */
   get stamps(): FileStamps {
-    return this.#served.stamps;
+    return this.#context.stamps;
   }
 
   /** When the daemon last wrote the file of the values, by the clock's `monotonic()`. */
   get wroteAt(): number {
-    return this.#served.madeMirror?.wroteAt ?? Number.NEGATIVE_INFINITY;
+    return this.#context.madeMirror?.wroteAt ?? Number.NEGATIVE_INFINITY;
   }
 
   /** The first entry that the log must keep for this repository; undefined if none. */
   get keptFrom(): LogNumber | undefined {
-    return this.#reader.keptFrom ?? this.#served.madeMirror?.keptFrom;
+    return this.#reader.keptFrom ?? this.#context.madeMirror?.keptFrom;
   }
 
   /** Whether files and journal have been read. A journal that cannot be opened is retried at every refresh. */
@@ -139,16 +139,16 @@ export class Repository {
   /** Whether this object can be evicted: nothing is waiting or running, and the files have everything that another object needs. */
   get isAtRest(): boolean {
     // Only this object knows which disk a work tree was on.
-    if (this.#queue.isBusy || this.#served.current.inTree || !this.loaded || this.journal.isCompacting) return false;
-    if (this.#reader.unrecorded !== undefined || this.#served.isCheckedByOldRules) return false;
-    const isWell = this.#served.current.broken === undefined && this.#served.current.health.length === 0;
-    const isOver = this.wroteAt + restTime < this.#served.context.clock.monotonic();
+    if (this.#queue.isBusy || this.#context.current.inTree || !this.loaded || this.journal.isCompacting) return false;
+    if (this.#reader.unrecorded !== undefined || this.#context.isCheckedByOldRules) return false;
+    const isWell = this.#context.current.broken === undefined && this.#context.current.health.length === 0;
+    const isOver = this.wroteAt + restTime < this.#context.store.clock.monotonic();
     return isWell && isOver && !this.mirror.isOutdated && this.keptFrom === undefined;
   }
 
   get summary(): RepositorySummary {
-    const { stored, broken: _, position: __, ...info } = this.#served.current;
-    const modified = stored === undefined ? (this.#served.given.indexed?.modified ?? 0) : countConfigFields(stored);
+    const { stored, broken: _, position: __, ...info } = this.#context.current;
+    const modified = stored === undefined ? (this.#context.given.indexed?.modified ?? 0) : countConfigFields(stored);
     return { ...info, modified };
   }
 
@@ -158,7 +158,7 @@ export class Repository {
     const text = isLevel ? { textHash: this.mirror.textHash() } : {};
     const { treeFolder } = this.files;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
-    return { ...this.summary, ...this.#served.indexedPlace, stamps: this.stamps, ...text, ...folder };
+    return { ...this.summary, ...this.#context.indexedPlace, stamps: this.stamps, ...text, ...folder };
   }
 
   /** Reads files and journal unless they have been read. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
@@ -175,16 +175,16 @@ export class Repository {
   /** The place of a field's value in the file, once the file has it. */
   async source(scope: string, field: string): Promise<ValueSource> {
     // The line must be correct for anyone who opens the file.
-    await this.follower.follow();
-    const names = this.#served.context.scopes.namesOf({ scope, field });
-    return { file: this.file, ...this.#served.locate(names.map(name => [name.scope, name.field])).find(Boolean) };
+    await this.writer.write();
+    const names = this.#context.store.scopes.namesOf({ scope, field });
+    return { file: this.file, ...this.#context.locate(names.map(name => [name.scope, name.field])).find(Boolean) };
   }
 
   /** Whether a field's active value is the file's; also true if both have none. */
   isFromFile(scope: string, field: string): boolean {
-    const { stored, broken } = this.#served.current;
+    const { stored, broken } = this.#context.current;
     const served = configValue(stored ?? {}, scope, field);
-    const said = valueByAnyName(this.#served.committed.wanted, { scope, field }, this.#served.context.scopes);
+    const said = valueByAnyName(this.#context.committed.target, { scope, field }, this.#context.store.scopes);
     return broken === undefined && sameJson(served, said);
   }
 
@@ -197,23 +197,23 @@ export class Repository {
       this.#reader.keep({ number, entry });
       return;
     }
-    const { current: before, committed, context } = this.#served;
+    const { current: before, committed, store } = this.#context;
     const applied = applyCommit(committed, entry, document);
     const isRevision = applied.record !== undefined;
     const { revision, activeEdits } = document;
     // After a start, entries that the history already has are read again.
-    const recordedThrough = numberIn(context.log.id, this.journal.head?.textRecord?.position);
+    const recordedThrough = numberIn(store.log.id, this.journal.head?.textRecord?.position);
     if (!isRevision && (revision < committed.revision || activeEdits?.length !== 0 || number <= recordedThrough))
       return;
     this.#reader.takenAt = number;
     const { valid } = applied.state;
-    const isKnown = applied.edits.every(({ scope, field }) => context.scopes.field(scope, field) !== undefined);
-    const stored = before.stored === committed.valid && isKnown ? valid : this.#served.known(valid);
-    const health = this.#served.problems;
-    this.#served.commit([{ number, entry, applied, state: { ...before, stored } }], health, { isPart });
+    const isKnown = applied.edits.every(({ scope, field }) => store.scopes.field(scope, field) !== undefined);
+    const stored = before.stored === committed.valid && isKnown ? valid : this.#context.known(valid);
+    const health = this.#context.problems;
+    this.#context.commit([{ number, entry, applied, state: { ...before, stored } }], health, { isPart });
     // Problems of the values may have changed, so check all of them again.
-    if ((health.length > 0 || activeEdits !== undefined) && !this.#served.isCheckedByOldRules) {
-      this.#served.checkedBy = undefined;
+    if ((health.length > 0 || activeEdits !== undefined) && !this.#context.isCheckedByOldRules) {
+      this.#context.checkedBy = undefined;
       this.#reader.isHealthDue = true;
       void this.refresh();
     }
@@ -232,7 +232,7 @@ export class Repository {
 
   /** Reads the files in the queue; an edit of them becomes a change. */
   refresh(): Promise<void> {
-    this.#reader.noticedAt ??= this.#served.context.clock.monotonic();
+    this.#reader.noticedAt ??= this.#context.store.clock.monotonic();
     return this.#queue.refresh();
   }
 
@@ -248,7 +248,7 @@ export class Repository {
    */
   async change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
     const applied = await this.#queue.change(request);
-    return request.flush ? { ...applied, mirrored: await this.follower.flush() } : applied;
+    return request.flush ? { ...applied, mirrored: await this.writer.flush() } : applied;
   }
 
   /** Runs `task` while nothing else changes this repository. */
@@ -259,18 +259,18 @@ export class Repository {
   /** The present values of the work tree's file that are not trusted yet. */
   async waiting(): Promise<readonly WaitingValue[]> {
     await this.refresh();
-    return waitingValues(this.#served);
+    return waitingValues(this.#context);
   }
 
   /** See `previewScope`, of the present values. */
   async previewScope(scopes: Scopes, name: string): Promise<readonly PreviewedValue[]> {
     await this.refresh();
-    return previewScope(this.#served, scopes, name);
+    return previewScope(this.#context, scopes, name);
   }
 
   /** Call at the end of a change: drops a prepared text that was not written to the file. */
   async dropPrepared(): Promise<void> {
-    if (this.#served.current.inTree) await this.mirror.dropPrepared();
+    if (this.#context.current.inTree) await this.mirror.dropPrepared();
   }
 
   /** Appends commits to the history, for its readers. Throws RepoconfError 1108. */
@@ -284,7 +284,7 @@ export class Repository {
 
   /** See `acceptValue`. */
   accept(path: ConfigPath, hash: string): Promise<number> {
-    return this.exclusive(() => acceptValue(this.#served, this.#reader, path, hash));
+    return this.exclusive(() => acceptValue(this.#context, this.#reader, path, hash));
   }
 
   /** Call a moment after the last write, when nobody is writing to the replaced file any more. */

@@ -3,21 +3,21 @@ import type { FileText } from "../../../shared/protocol.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
-import { foreignEditTime, type MirrorFollower } from "../mirror/mirror-follower.ts";
+import { foreignEditTime, type MirrorWriter } from "../mirror/mirror-writer.ts";
 import { storageFailure } from "../storage-failure.ts";
+import type { RepositoryContext } from "./repository-context.ts";
 import { homeFileOf } from "./repository-files.ts";
-import type { ServedState } from "./repository-state.ts";
 
 /** Operations on the text of a repository's file. Call each inside the queue's `exclusive`. */
 export class TextOperations {
-  readonly #served: ServedState;
+  readonly #context: RepositoryContext;
   readonly #reader: HandEditReader;
-  readonly #follower: MirrorFollower;
+  readonly #writer: MirrorWriter;
 
-  constructor(served: ServedState, reader: HandEditReader, follower: MirrorFollower) {
-    this.#served = served;
+  constructor(context: RepositoryContext, reader: HandEditReader, writer: MirrorWriter) {
+    this.#context = context;
     this.#reader = reader;
-    this.#follower = follower;
+    this.#writer = writer;
   }
 
   /**
@@ -25,28 +25,28 @@ export class TextOperations {
    * is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
    */
   async changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
-    const { home } = this.#served.files;
-    const end = this.#served.context.clock.monotonic() + foreignEditTime;
-    await this.#follower.follow();
-    await this.#served.mirror.inTurn(async () => {
+    const { home } = this.#context.files;
+    const end = this.#context.store.clock.monotonic() + foreignEditTime;
+    await this.#writer.write();
+    await this.#context.mirror.locked(async () => {
       for (;;) {
         if (this.#reader.isRemoved || home.status.kind !== "good") throw this.#reader.notWritable();
         try {
-          if (this.#served.files.values === home) await this.#served.mirror.beginReplacing();
+          if (this.#context.files.values === home) await this.#context.mirror.beginReplacing();
           await home.write({ ...home.value, ...changes });
-          if (this.#served.files.values === home) this.#reader.lateEdits.endLater();
+          if (this.#context.files.values === home) this.#reader.lateEdits.endLater();
           else await home.dropReplaced().catch(() => {});
           break;
         } catch (error) {
-          if (!(error instanceof ForeignEditError) || this.#served.context.clock.monotonic() > end)
-            throw storageFailure(this.#served.id, error);
-          await this.#reader.refreshInTurn();
+          if (!(error instanceof ForeignEditError) || this.#context.store.clock.monotonic() > end)
+            throw storageFailure(this.#context.id, error);
+          await this.#reader.refreshLocked();
         }
       }
       // The path of an in-tree repository determines the file of its values.
-      if (changes.path === undefined) this.#served.files.follow();
-      else this.#served.files.chooseFolder();
-      await this.#served.files.refresh();
+      if (changes.path === undefined) this.#context.files.openTarget();
+      else this.#context.files.chooseFolder();
+      await this.#context.files.refresh();
       await this.#reader.applyExternalEdit();
     });
   }
@@ -58,21 +58,21 @@ export class TextOperations {
   async replace(text: string, expected: string | null): Promise<boolean> {
     if (this.#reader.isRemoved) throw this.#reader.notWritable();
     await this.#reader.refresh();
-    await this.#follower.follow();
-    return this.#served.mirror.inTurn(async () => {
-      const document = this.#served.files.edited;
+    await this.#writer.write();
+    return this.#context.mirror.locked(async () => {
+      const document = this.#context.files.edited;
       if (document.text !== expected) return false;
       try {
-        await this.#served.mirror.beginReplacing();
+        await this.#context.mirror.beginReplacing();
         await document.replaceText(text);
       } catch (error) {
         if (error instanceof ForeignEditError) return false;
-        throw storageFailure(this.#served.id, error);
+        throw storageFailure(this.#context.id, error);
       }
       // The author knew the replaced text, and with it every set.
-      this.#served.mirror.forgetRecentWrites();
+      this.#context.mirror.forgetRecentWrites();
       this.#reader.lateEdits.endLater();
-      await this.#reader.refreshInTurn();
+      await this.#reader.refreshLocked();
       return true;
     });
   }
@@ -80,8 +80,8 @@ export class TextOperations {
   /** The text of the file that people edit, which has the committed values, as an editor must start from them. */
   async read(): Promise<FileText> {
     await this.#reader.requestRefresh();
-    await this.#follower.follow();
-    const { path, text } = this.#served.files.edited;
+    await this.#writer.write();
+    const { path, text } = this.#context.files.edited;
     return { file: path, text };
   }
 
@@ -92,27 +92,28 @@ export class TextOperations {
   async restore(): Promise<string | undefined> {
     if (this.#reader.isRemoved) throw this.#reader.notWritable();
     await this.#reader.refresh();
-    return this.#served.mirror.inTurn(async () => {
-      const { stored } = this.#served.current;
-      const document = this.#served.files.edited;
+    return this.#context.mirror.locked(async () => {
+      const { stored } = this.#context.current;
+      const document = this.#context.files.edited;
       if (stored === undefined) throw this.#reader.notWritable();
       const config = filterConfig(stored, () => true);
-      const { paths, removedFiles, fileSystem } = this.#served.context;
-      const value = document === this.#served.files.tree ? { config } : homeFileOf(this.#served.current, config, paths);
+      const { paths, removedFiles, fileSystem } = this.#context.store;
+      const value =
+        document === this.#context.files.tree ? { config } : homeFileOf(this.#context.current, config, paths);
       let kept: string | undefined;
       const keep = async () => {
         // A blocked rename is retried: the copy is from the last try.
         if (kept !== undefined) await fileSystem.unlink(kept);
-        kept = await removedFiles.keep(`${this.#served.id}.broken`, document.path);
+        kept = await removedFiles.keep(`${this.#context.id}.broken`, document.path);
       };
       try {
         await document.dropReplaced();
         await document.overwriteText(formatJsonText(value), keep);
       } catch (error) {
-        throw storageFailure(this.#served.id, error);
+        throw storageFailure(this.#context.id, error);
       }
-      this.#served.mirror.forgetRecentWrites();
-      await this.#reader.refreshInTurn();
+      this.#context.mirror.forgetRecentWrites();
+      await this.#reader.refreshLocked();
       return kept;
     });
   }

@@ -33,7 +33,7 @@ export class LogShortener {
   readonly #scopes: SharedScopes;
   /** Up to this many bytes the log is left as it is. */
   readonly #leastBytes: number;
-  readonly #inTurn = pLimit(1);
+  readonly #lock = pLimit(1);
   /** The log's size at the last check of its length. */
   #checkedBytes = 0;
   #cancel: (() => void) | undefined;
@@ -98,7 +98,7 @@ export class LogShortener {
   /** Resolves when the log begins after an entry, whichever machine shortened it. Throws RepoconfError 1108, AppendError or the server's error. */
   shorten(behind: LogNumber): Promise<void> {
     const { log, clock } = this.#context;
-    return this.#inTurn(async () => {
+    return this.#lock(async () => {
       while (this.#snapshots.ended <= behind) {
         if (this.#isGoingOn(behind)) {
           await clock.delay(pollInterval);
@@ -142,7 +142,7 @@ export class LogShortener {
       throw new OvertakenError();
     });
     // A snapshot must not contain values that are to be forgotten.
-    await this.#erasures.follow();
+    await this.#erasures.carryOut();
     // Scopes come before the values that they describe.
     await this.#scopes.repeat(() => this.#assertNewest(snapshot));
     // Repositories that are added from now on follow in the log.

@@ -182,7 +182,7 @@ export class RemoteChanges {
       if (home.status.kind === "missing") await home.write(homeFileOf(metadata, applyConfigEdits({}, edits), paths));
     };
     // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
-    const written = added.mirror.inTurn(write).catch(error => {
+    const written = added.mirror.locked(write).catch(error => {
       onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
     });
     await Promise.all([written, added.refresh()]);
@@ -211,7 +211,7 @@ export class RemoteChanges {
       await this.#context.removedFiles.putAside(id, repository.files.home.path);
     };
     const left = repository
-      .exclusive(() => repository.mirror.inTurn(putAside))
+      .exclusive(() => repository.mirror.locked(putAside))
       .then(() => this.#parts.repositories.saveIndex())
       .catch(error =>
         this.#context.onProblem("the file of a repository that was removed cannot be put aside", {

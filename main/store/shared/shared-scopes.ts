@@ -103,17 +103,17 @@ export class SharedScopes {
   async applyChange(number: LogNumber, { name, text }: ScopeChange): Promise<void> {
     if (number <= (this.#logged.get(name)?.number ?? 0)) return;
     this.#logged.set(name, { number, text });
-    await this.#follow();
+    await this.#writeChanged();
   }
 
   /** Removes every scope that is not among `names`, the only ones in a snapshot of the log. */
   async applyRemaining(number: LogNumber, names: ReadonlySet<string>): Promise<void> {
     for (const [name, logged] of this.#logged)
       if (logged.text !== null && !names.has(name)) this.#logged.set(name, { number, text: null });
-    await this.#follow();
+    await this.#writeChanged();
   }
 
-  async #follow(): Promise<void> {
+  async #writeChanged(): Promise<void> {
     await this.#mirror();
     try {
       await this.#options.reload();
@@ -267,7 +267,7 @@ export class SharedScopes {
     if (this.#isClosed) return;
     this.#cancelRetry ??= this.#options.clock.schedule(retryTime, () => {
       this.#cancelRetry = undefined;
-      void this.#follow().then(this.share);
+      void this.#writeChanged().then(this.share);
     });
   }
 

@@ -35,8 +35,8 @@ export class SharedStore {
   }
 
   /** Starts to apply what other machines append. Resolves when that is applied, or when the log cannot be reached. */
-  follow(onReachable: () => void): Promise<void> {
-    return this.#context.log.follow({
+  subscribe(onReachable: () => void): Promise<void> {
+    return this.#context.log.subscribe({
       prepare: committed => this.#foreignChanges.prepare(committed),
       onReachable,
     });

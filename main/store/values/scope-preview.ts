@@ -4,7 +4,7 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { runInParts } from "../../time/turns.ts";
-import type { ServedState } from "../repository/repository-state.ts";
+import type { RepositoryContext } from "../repository/repository-context.ts";
 import { interpretingConfig } from "./interpret.ts";
 import { valueByAnyName } from "./renamed-fields.ts";
 
@@ -22,12 +22,16 @@ export interface PreviewedValue {
  * The values that would run as commands with these scopes, in the scope `name`, and that do not run in the same way already, or wait
  * for it. Interprets the file's values as after a change of the scope.
  */
-export async function previewScope(served: ServedState, scopes: Scopes, name: string): Promise<PreviewedValue[]> {
-  const { scopes: present } = served.context;
-  const { current } = served;
-  const wanted = only(served.committed.wanted, name);
+export async function previewScope(
+  context: RepositoryContext,
+  scopes: Scopes,
+  name: string,
+): Promise<PreviewedValue[]> {
+  const { scopes: present } = context.store;
+  const { current } = context;
+  const target = only(context.committed.target, name);
   const active = current.stored && only(current.stored, name);
-  const { stored, health } = await runInParts(interpretingConfig(wanted, active, served.rulesOf(scopes)));
+  const { stored, health } = await runInParts(interpretingConfig(target, active, context.rulesOf(scopes)));
   const found: PreviewedValue[] = [];
   for (const { scope, field } of scopes.commands) {
     if (scope !== name) continue;
@@ -35,7 +39,7 @@ export async function previewScope(served: ServedState, scopes: Scopes, name: st
     const [before, after] = [present.field(scope, field)?.schema, scopes.field(scope, field)?.schema];
     const isSameEffect = sameEffect(before, after);
     const isWaiting = (problems: typeof health) => problems.some(({ code, field: at }) => code === 1114 && at === path);
-    const waiting = isWaiting(health) ? valueByAnyName(wanted, { scope, field }, scopes) : undefined;
+    const waiting = isWaiting(health) ? valueByAnyName(target, { scope, field }, scopes) : undefined;
     if (waiting !== undefined && !(isSameEffect && isWaiting(current.health)))
       found.push({ field: path, value: waiting, stored: true, waits: true });
     const own = configValue(stored, scope, field);

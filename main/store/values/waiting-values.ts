@@ -3,19 +3,19 @@ import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts"
 import { RepoconfError } from "../../../shared/errors.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
-import type { ServedState } from "../repository/repository-state.ts";
+import type { RepositoryContext } from "../repository/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { WaitingValue } from "../types.ts";
 import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
 import { trustHash } from "./trusted-values.ts";
 
 /** The values of a work tree's file, as last read, that are not trusted yet. */
-export function waitingValues(served: ServedState): readonly WaitingValue[] {
-  const { stored, health, broken } = served.current;
-  const { scopes } = served.context;
+export function waitingValues(context: RepositoryContext): readonly WaitingValue[] {
+  const { stored, health, broken } = context.current;
+  const { scopes } = context.store;
   if (broken !== undefined) return [];
   const untrusted = new Set(health.filter(({ code }) => code === 1114).map(({ field }) => field));
-  return [...configEntries(withNewNames(served.committed.wanted, scopes).config)]
+  return [...configEntries(withNewNames(context.committed.target, scopes).config)]
     .filter(({ scope, field }) => untrusted.has(joinConfigPath(scope, field)))
     .map(({ scope, field, value }) => {
       const serving = configValue(stored ?? {}, scope, field);
@@ -30,7 +30,7 @@ export function waitingValues(served: ServedState): readonly WaitingValue[] {
  * Throws RepoconfError 1102, 1104 if the file has another value or the schema another effect by now, 1106 or 1108.
  */
 export async function acceptValue(
-  served: ServedState,
+  context: RepositoryContext,
   reader: HandEditReader,
   path: ConfigPath,
   hash: string,
@@ -38,23 +38,23 @@ export async function acceptValue(
   await reader.bringUpToDate();
   const refusal = reader.refusal;
   if (refusal !== undefined) throw refusal;
-  const { trust } = served.context;
-  const waiting = waitingValues(served).find(({ scope, field }) => scope === path.scope && field === path.field);
+  const { trust } = context.store;
+  const waiting = waitingValues(context).find(({ scope, field }) => scope === path.scope && field === path.field);
   if (waiting?.hash !== hash) {
-    const value = valueByAnyName(served.committed.wanted, path, served.context.scopes);
+    const value = valueByAnyName(context.committed.target, path, context.store.scopes);
     // It has been accepted already.
-    if (waiting === undefined && value !== undefined && trustHash(served.context.scopes, path, value) === hash)
-      return served.current.revision;
-    throw anotherValue(served.id, path);
+    if (waiting === undefined && value !== undefined && trustHash(context.store.scopes, path, value) === hash)
+      return context.current.revision;
+    throw anotherValue(context.id, path);
   }
   try {
-    await trust.add(served.id, [{ path, hash }]);
+    await trust.add(context.id, [{ path, hash }]);
   } catch (error) {
-    throw storageFailure(served.id, error);
+    throw storageFailure(context.id, error);
   }
-  await served.mirror.inTurn(() => reader.reconcile(served.committed.wanted, "file"));
-  if (reader.unrecorded !== undefined) throw storageFailure(served.id, reader.unrecorded);
-  return served.current.revision;
+  await context.mirror.locked(() => reader.reconcile(context.committed.target, "file"));
+  if (reader.unrecorded !== undefined) throw storageFailure(context.id, reader.unrecorded);
+  return context.current.revision;
 }
 
 function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {

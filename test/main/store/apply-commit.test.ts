@@ -24,7 +24,7 @@ const put = (values: Values, edits: readonly ConfigEdit[]) => {
     if (value === undefined) values.delete(`${scope}.${field}`);
     else values.set(`${scope}.${field}`, value);
 };
-const valuesOf = (config: CommittedState["wanted"]): Values =>
+const valuesOf = (config: CommittedState["target"]): Values =>
   new Map(
     Object.entries(config).flatMap(([scope, fields]) =>
       Object.entries(fields).map(([field, value]) => [`${scope}.${field}`, value] as const),
@@ -39,8 +39,8 @@ const editOf = (path: string, value: unknown): ConfigEdit => {
 test("a state is what its commits say, whoever made them, and the commits in between are not changed by later ones", () => {
   const who = { kind: "commit", time: "2026-01-01T00:00:00.000Z", actor: { kind: "file" }, source: "set" } as const;
   const isAsInModel = (commits: readonly (typeof anyCommit extends fc.Arbitrary<infer One> ? One : never)[]) => {
-    let state: CommittedState = { lineage: "a", revision: 0, position: undefined, wanted: {}, valid: {} };
-    const [wanted, valid]: [Values, Values] = [new Map(), new Map()];
+    let state: CommittedState = { lineage: "a", revision: 0, position: undefined, target: {}, valid: {} };
+    const [target, valid]: [Values, Values] = [new Map(), new Map()];
     for (const [at, { edits, activeEdits, kind }] of commits.entries()) {
       const isRevision = kind !== "only the file";
       const active = isRevision ? activeEdits : [];
@@ -58,17 +58,17 @@ test("a state is what its commits say, whoever made them, and the commits in bet
         const whole: Values = new Map();
         put(whole, edits);
         const changed = [...new Set([...valid.keys(), ...whole.keys()])].filter(at => valid.get(at) !== whole.get(at));
-        for (const values of [wanted, valid])
+        for (const values of [target, valid])
           put(
             values,
             changed.map(at => editOf(at, whole.get(at))),
           );
       } else {
-        put(wanted, edits);
+        put(target, edits);
         put(valid, active ?? edits);
       }
       expect(JSON.stringify(before)).toBe(text);
-      expect([valuesOf(state.wanted), valuesOf(state.valid)]).toEqual([wanted, valid]);
+      expect([valuesOf(state.target), valuesOf(state.valid)]).toEqual([target, valid]);
       expect(applied.record?.revision).toBe(isRevision ? before.revision + 1 : undefined);
       expect(state.position).toBe(isRevision ? `0.${at}` : before.position);
       expect(state.lineage).toBe(kind.startsWith("begins") ? `${at}` : before.lineage);

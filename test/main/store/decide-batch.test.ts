@@ -17,7 +17,7 @@ function waiting(edits: readonly ConfigEdit[]): WaitingChange {
 }
 
 const deciding = (batch: readonly WaitingChange[], state: RepositoryState, config: Config, scopes: Scopes) => {
-  const committed = { lineage: "", revision: state.revision, position: undefined, wanted: config, valid: config };
+  const committed = { lineage: "", revision: state.revision, position: undefined, target: config, valid: config };
   const entry = { kind: "commit", time: "2026-01-01T00:00:00.000Z", actor: { kind: "file" }, source: "set" } as const;
   return decidingBatch(batch, { state, committed }, rulesOf(scopes), () => entry);
 };

@@ -87,7 +87,7 @@ export class StreamLog implements CommitLog {
   #divergence: string | undefined;
   #running: Promise<void> | undefined;
   #connectionLoop: Promise<void> | undefined;
-  /** Lets `follow` return: the log is caught up, or has diverged. */
+  /** Lets `subscribe` return: the log is caught up, or has diverged. */
   #settleFollow: () => void = () => {};
   #isClosed = false;
   readonly #closed = Promise.withResolvers<void>();
@@ -155,7 +155,7 @@ export class StreamLog implements CommitLog {
     return this.#divergence ?? this.#problem ?? this.#describe("not connected yet");
   }
 
-  async follow(follower: Follower): Promise<void> {
+  async subscribe(follower: Follower): Promise<void> {
     this.#follower = follower;
     const settled = new Promise<void>(resolve => {
       this.#settleFollow = resolve;

@@ -1,7 +1,7 @@
 import { ForeignEditError } from "../../files/json-document.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { ConflictError } from "../log/commit-log.ts";
-import type { ServedState } from "../repository/repository-state.ts";
+import type { RepositoryContext } from "../repository/repository-context.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { Mirrored } from "../types.ts";
 import { isServed } from "../values/interpret.ts";
@@ -14,14 +14,14 @@ export const retryPause = 1_000;
 const beingChanged = "another program keeps changing the file";
 
 /** Writes commits to a repository's history and file, and reports failures in `health`. */
-export class MirrorFollower {
-  readonly #served: ServedState;
+export class MirrorWriter {
+  readonly #context: RepositoryContext;
   readonly #reader: HandEditReader;
   /** The cause of the last failure, and when the next scheduled try may follow, by the clock's `monotonic()`. */
   #failed = { cause: "", until: Number.NEGATIVE_INFINITY };
 
-  constructor(served: ServedState, reader: HandEditReader) {
-    this.#served = served;
+  constructor(context: RepositoryContext, reader: HandEditReader) {
+    this.#context = context;
     this.#reader = reader;
   }
 
@@ -29,34 +29,34 @@ export class MirrorFollower {
    * Updates history and file to what is committed. Does not throw: if that fails, it returns the reason, `health` reports it, and it
    * is retried. `isScheduled`: no caller is waiting, so after a failure there is a pause first.
    */
-  async follow({ isScheduled = false }: { readonly isScheduled?: boolean } = {}): Promise<Mirrored> {
+  async write({ isScheduled = false }: { readonly isScheduled?: boolean } = {}): Promise<Mirrored> {
     if (!this.#reader.loaded || this.#reader.isRemoved) return true;
-    return this.#served.mirror.inTurn(async () => {
+    return this.#context.mirror.locked(async () => {
       if (this.#reader.isRemoved) return true;
       const { cause: lastCause, until } = this.#failed;
-      if (isScheduled && this.#served.context.clock.monotonic() < until) return lastCause;
+      if (isScheduled && this.#context.store.clock.monotonic() < until) return lastCause;
       // The file has an edit that is not in the log yet, so it must not be replaced.
       if (this.#reader.unrecorded instanceof ConflictError) return beingChanged;
       if (this.#reader.unrecorded !== undefined) {
         // The history is still written, so that the log can release its entries.
-        await this.#served.mirror.writeHistory(false, false).catch(() => {});
+        await this.#context.mirror.writeHistory(false, false).catch(() => {});
         return causeOf(this.#reader.unrecorded);
       }
       try {
-        await this.#served.turn();
-        const isOutdated = this.#served.mirror.isFileOutdated;
-        await this.#served.mirror.write(
+        await this.#context.turn();
+        const isOutdated = this.#context.mirror.isFileOutdated;
+        await this.#context.mirror.write(
           config =>
-            !this.#served.isCheckedByOldRules && isServed(config, this.#served.current.stored, this.#served.rules),
-          this.#served.context.scopes,
+            !this.#context.isCheckedByOldRules && isServed(config, this.#context.current.stored, this.#context.rules),
+          this.#context.store.scopes,
         );
         if (isOutdated) this.#reader.lateEdits.endLater();
-        this.#served.stamps = this.#served.files.stamps;
-        await this.#served.turn();
-        this.#served.reportMirrorProblem(undefined);
-        if (isOutdated) this.#served.findPlaces();
-        if (!this.#served.mirror.isOutdated) this.#served.reports.onUpToDate();
-        return this.#served.fileProblem ?? true;
+        this.#context.stamps = this.#context.files.stamps;
+        await this.#context.turn();
+        this.#context.reportMirrorProblem(undefined);
+        if (isOutdated) this.#context.findPlaces();
+        if (!this.#context.mirror.isOutdated) this.#context.reports.onUpToDate();
+        return this.#context.fileProblem ?? true;
       } catch (error) {
         if (error instanceof ForeignEditError) {
           // First read what was changed.
@@ -64,8 +64,8 @@ export class MirrorFollower {
           return beingChanged;
         }
         const cause = causeOf(error);
-        this.#failed = { cause, until: this.#served.context.clock.monotonic() + retryPause };
-        this.#served.reportMirrorProblem({
+        this.#failed = { cause, until: this.#context.store.clock.monotonic() + retryPause };
+        this.#context.reportMirrorProblem({
           code: 1108,
           message: `The file cannot be written (${cause}). The values are active and safe in the log; Repoconf keeps retrying.`,
         });
@@ -74,12 +74,12 @@ export class MirrorFollower {
     });
   }
 
-  /** As `follow`, but waits while another program changes the file. */
+  /** As `write`, but waits while another program changes the file. */
   async flush(): Promise<Mirrored> {
-    const end = this.#served.context.clock.monotonic() + foreignEditTime;
+    const end = this.#context.store.clock.monotonic() + foreignEditTime;
     for (;;) {
-      const mirrored = await this.follow();
-      if (mirrored !== beingChanged || this.#served.context.clock.monotonic() > end) return mirrored;
+      const mirrored = await this.write();
+      if (mirrored !== beingChanged || this.#context.store.clock.monotonic() > end) return mirrored;
       await this.#reader.requestRefresh();
     }
   }
@@ -88,10 +88,10 @@ export class MirrorFollower {
    * Writes an in-tree file durably right after a commit, because git must see the new text when the caller gets its reply, and must not
    * lose it in a power loss. Call it inside the queue. A text that was written to the file since then becomes the next commit, as a whole: it may be another branch's.
    */
-  async followInTree(): Promise<void> {
-    if (!this.#served.current.inTree) return;
-    const end = this.#served.context.clock.monotonic() + foreignEditTime;
-    while ((await this.follow()) === beingChanged && this.#served.context.clock.monotonic() < end)
+  async writeInTree(): Promise<void> {
+    if (!this.#context.current.inTree) return;
+    const end = this.#context.store.clock.monotonic() + foreignEditTime;
+    while ((await this.write()) === beingChanged && this.#context.store.clock.monotonic() < end)
       await this.#reader.refresh();
   }
 }

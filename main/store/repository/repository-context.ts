@@ -85,10 +85,10 @@ export interface RepositoryReports {
 /** From this many characters on, a file's text is processed in parts. */
 const largeText = 64 * 1024;
 
-/** The active values of one repository, the rules they were checked by, and the problems. Publishes changes. */
-export class ServedState {
+/** What the parts of one repository share: what is committed, what is active, and the problems. Publishes changes. */
+export class RepositoryContext {
   readonly id: string;
-  readonly context: StoreContext;
+  readonly store: StoreContext;
   readonly given: KnownRepository;
   readonly reports: RepositoryReports;
   /** The newest durable state; until the files are read, the one in the index. */
@@ -107,23 +107,23 @@ export class ServedState {
   /** Why the file cannot be written. */
   #mirrorProblem: HealthProblem | undefined;
 
-  constructor(context: StoreContext, given: KnownRepository, reports: RepositoryReports) {
+  constructor(store: StoreContext, given: KnownRepository, reports: RepositoryReports) {
     const { id, indexed } = given;
     this.id = id;
-    this.context = context;
+    this.store = store;
     this.given = given;
     this.reports = reports;
-    this.origin = context.log.shared ?? {};
+    this.origin = store.log.shared ?? {};
     const { name = id, path, remote, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { id, name, ...place, inTree };
     this.current = { ...metadata, revision, position, health, stored: undefined };
-    this.committed = { lineage: "", revision, position, wanted: {}, valid: {} };
+    this.committed = { lineage: "", revision, position, target: {}, valid: {} };
   }
 
   /** Created on first use. */
   get mirror(): Mirror {
-    const { log, clock } = this.context;
+    const { log, clock } = this.store;
     this.#mirror ??= new Mirror(this.given.files(), this.given.journal(), log, clock, () => this.committed);
     return this.#mirror;
   }
@@ -134,7 +134,7 @@ export class ServedState {
    */
   get visible(): RepositoryState {
     const { stored } = this.current;
-    const { scopes } = this.context;
+    const { scopes } = this.store;
     if (this.#visible?.of === this.current && this.#visible.by === scopes.defaults) return this.#visible.state;
     const trusted = stored && trustedByNewRules(stored, this.rules);
     const state = trusted === stored ? this.current : { ...this.current, stored: trusted };
@@ -166,12 +166,12 @@ export class ServedState {
   }
 
   get rules(): Rules {
-    return this.rulesOf(this.context.scopes);
+    return this.rulesOf(this.store.scopes);
   }
 
   /** The rules that would apply with these scopes. */
   rulesOf(scopes: Scopes): Rules {
-    const { trust } = this.context;
+    const { trust } = this.store;
     const isTrusted = (path: ConfigPath, value: JsonValue) =>
       !this.#isOfWorkTree || trust.has(this.id, scopes, path, value);
     return { scopes, isTrusted };
@@ -184,7 +184,7 @@ export class ServedState {
 
   /** The commands among values that are set by somebody with the right to, as what the present schemas make of them. */
   commandsAmong(edits: readonly ConfigEdit[]): readonly TrustedValue[] {
-    const { scopes } = this.context;
+    const { scopes } = this.store;
     if (!this.#isOfWorkTree) return [];
     return edits.flatMap(({ scope, field, value }) =>
       value !== undefined && scopes.isCommand(scope, field)
@@ -199,12 +199,12 @@ export class ServedState {
    */
   trustBuiltIn(config: Config): void {
     const commands = this.commandsAmong([...configEntries({ svc: config["svc"] ?? {} })]);
-    this.context.trust.add(this.id, commands).catch(error => this.reportProblem("cannot write trust.json", error));
+    this.store.trust.add(this.id, commands).catch(error => this.reportProblem("cannot write trust.json", error));
   }
 
   /** The configuration without the values of unknown scopes and fields. */
   known(config: Config): Config {
-    const { scopes } = this.context;
+    const { scopes } = this.store;
     return filterConfig(
       config,
       (scope, field) => scopes.field(scope, field) !== undefined || scopes.newName(scope, field) !== undefined,
@@ -214,14 +214,14 @@ export class ServedState {
   /** What the index has as the newest revision: with a shared log the history's, as a start reads later ones from the log again. */
   get indexedPlace(): Pick<IndexedRepository, "revision" | "position"> {
     const { revision, position } = this.current;
-    const recorded = this.context.log.shared && this.mirror.historyRevision;
+    const recorded = this.store.log.shared && this.mirror.historyRevision;
     return recorded === undefined ? { revision, position } : { revision: recorded, position: undefined };
   }
 
   /** What the first commit tells other machines of the repository, if the log is shared. */
   get introduction(): Pick<DocumentCommit, "name" | "remote"> | undefined {
     const { name = this.id, remote } = this.files.content.metadata ?? {};
-    return this.context.log.shared && { name, ...(remote !== undefined && { remote }) };
+    return this.store.log.shared && { name, ...(remote !== undefined && { remote }) };
   }
 
   /**
@@ -236,7 +236,7 @@ export class ServedState {
     const last = commits.at(-1);
     if (last === undefined) return;
     const before = this.current;
-    const { log } = this.context;
+    const { log } = this.store;
     const applied = commits.map(one => positioned(one.applied, positionOf(one, log.id)));
     this.committed = applied.at(-1)?.state ?? this.committed;
     this.mirror.commit(
@@ -268,8 +268,8 @@ export class ServedState {
   }
 
   /** The file is to have these values, though no commit says so: an edit by hand that changes no active value is in no log. */
-  fileIsToHave(wanted: Config): void {
-    this.committed = { ...this.committed, ...sharing(wanted, this.committed.valid) };
+  fileIsToHave(target: Config): void {
+    this.committed = { ...this.committed, ...sharing(target, this.committed.valid) };
   }
 
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
@@ -305,18 +305,18 @@ export class ServedState {
   }
 
   get isCheckedByOldRules(): boolean {
-    return this.checkedBy !== this.context.scopes.defaults;
+    return this.checkedBy !== this.store.scopes.defaults;
   }
 
   /** Interprets the values by the scopes at its end, and compares them with those in the log. */
   async interpret(
-    wanted: Config,
+    target: Config,
     lastGood: Config | undefined,
   ): Promise<Interpretation & { readonly changes: readonly StoredDifference[] }> {
     for (;;) {
-      this.checkedBy = this.context.scopes.defaults;
+      this.checkedBy = this.store.scopes.defaults;
       const checks = { locate: this.locate, acknowledged: this.known(this.committed.valid) };
-      const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.rules, checks));
+      const interpretation = await runInParts(interpretingConfig(target, lastGood, this.rules, checks));
       await this.turn();
       const changes = await runInParts(diffingConfigs(this.known(this.committed.valid), interpretation.stored));
       if (!this.isCheckedByOldRules) return { ...interpretation, changes };
@@ -325,7 +325,7 @@ export class ServedState {
 
   /** Reports a failure that no caller learns of. */
   reportProblem(message: string, error: unknown): void {
-    this.context.onProblem(message, { repo: this.id, error: String(error) });
+    this.store.onProblem(message, { repo: this.id, error: String(error) });
   }
 
   readonly locate: Locate = paths => {
