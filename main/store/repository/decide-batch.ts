@@ -33,7 +33,7 @@ export interface Decided {
 }
 
 /** A commit for the log, and what it makes of the state. */
-export interface Proposed {
+interface Proposed {
   readonly entry: Commit;
   readonly applied: AppliedCommit;
 }
