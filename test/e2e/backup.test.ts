@@ -4,7 +4,13 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { create, extract, Header, list } from "tar";
 import { describe, expect, test } from "vitest";
 import { homeFormat } from "../../main/home/prepare-home.ts";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import {
+  addRepositories,
+  addShop,
+  type CommandHome,
+  makeCommandHome,
+  makeServedHome,
+} from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { connect } from "../helpers/patient-client.ts";
 
@@ -59,12 +65,12 @@ async function makeStoppedHome(): Promise<CommandHome> {
 }
 
 describe.concurrent("repoconf backup", () => {
-  test("a home is backed up while its daemon runs and restored into another home, which keeps its own keys", async () => {
-    await using home = await makeCommandHome();
+  test("a home is backed up while its daemon runs and restored into another home, which keeps its own keys and log", async () => {
+    await using home = await addShop(await makeServedHome(), ["svc.timeout=30"]);
     const file = join(home.workFolder, "backup.tar.gz");
-    await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
-    await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
     await home.run(["key", "create", "tool"]);
+    using client = await connect({ home: home.homeFolder });
+    const { position = "" } = await client.run("config/watch", {});
     await home.succeed(["repo", "add", home.homeFolder, "--id", "gone"]);
     await home.succeed(["repo", "remove", "gone", "--yes"]);
     await writeFile(join(home.homeFolder, "settings.json"), `{ "origins": ["http://a.test"] }`);
@@ -104,17 +110,21 @@ describe.concurrent("repoconf backup", () => {
     expect(JSON.parse(await other.succeed(history))).toEqual(JSON.parse(await home.succeed(history)));
     expect(await other.succeed(["get", "extra.size", "--repo", "shop"])).toBe("1\n");
     expect(await other.json(["key", "list"])).toEqual([]);
+    // It has a log of its own: positions of the original log are refused.
+    using restored = await connect({ home: other.homeFolder });
+    expect((await restored.request("config/watch", { position })).errors).toMatchObject([{ code: 1110 }]);
+    expect((await client.request("config/watch", { position })).errors).toEqual([]);
   });
 
   test("the file of a removed repository with the longest possible id is backed up and restored too", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const id = "i".repeat(64);
     await home.succeed(["repo", "add", home.workFolder, "--id", id, "--name", "shop"]);
     await home.succeed(["set", "--repo", id, "svc.timeout=30"]);
     using client = await connect({ home: home.homeFolder });
     const { movedTo = "" } = await client.run("file/restore", { repo: id });
     await home.succeed(["repo", "remove", id, "--yes"]);
-    const removed = (await filesBelow(join(home.homeFolder, "removed"))) ?? {};
+    const removed = await filesBelow(join(home.homeFolder, "removed"));
     expect(Object.keys(removed)).toHaveLength(2);
     expect(Object.keys(removed)).toContain(basename(movedTo));
     const saved = await home.succeed(["backup", "backup.tar.gz"]);
@@ -169,12 +179,9 @@ describe.concurrent("repoconf backup", () => {
   });
 
   test("a backup that is made while sets run is one moment: it has no missing or invented revision, and only complete atomic sets", async () => {
-    await using home = await makeCommandHome();
+    await using home = await makeServedHome();
     const ids = ["one", "two", "three"];
-    for (const id of ids) {
-      await mkdir(join(home.workFolder, id));
-      await home.succeed(["repo", "add", join(home.workFolder, id), "--id", id]);
-    }
+    await addRepositories(home, ...ids);
     using client = await connect({ home: home.homeFolder });
     let next = 1;
     let isEnded = false;
@@ -186,14 +193,14 @@ describe.concurrent("repoconf backup", () => {
     };
     const running = setting();
     await until(async () => next > 3, "the first sets");
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       const begun = next;
       await home.succeed(["backup", `${round}.tar.gz`]);
       await until(async () => next > begun, "a set");
     }
     isEnded = true;
     await running;
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       await using other = await makeCommandHome();
       await other.succeed(["backup", "--restore", join(home.workFolder, `${round}.tar.gz`), "--yes"]);
       await other.succeed(["repo", "list"]);
@@ -210,48 +217,24 @@ describe.concurrent("repoconf backup", () => {
     }
   });
 
-  test("a restored home has a log of its own: positions of the original log are refused", async () => {
-    await using home = await makeCommandHome();
-    await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
-    using client = await connect({ home: home.homeFolder });
-    const { position = "" } = await client.run("config/watch", {});
-    await home.succeed(["set", "svc.timeout=1"]);
-    await home.succeed(["backup", "backup.tar.gz"]);
-    await using other = await makeCommandHome();
-    await other.succeed(["backup", "--restore", join(home.workFolder, "backup.tar.gz"), "--yes"]);
-    expect(await other.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("1\n");
-    using restored = await connect({ home: other.homeFolder });
-    const refused = await restored.request("config/watch", { position });
-    expect(refused.errors).toMatchObject([{ code: 1110 }]);
-    expect((await client.request("config/watch", { position })).errors).toEqual([]);
-  });
-
-  test("a backup contains no keys and no files of the running daemon", async () => {
-    await using home = await makeCommandHome();
-    const key = (await home.run(["key", "create", "tool"])).output.trim();
-    await home.succeed(["backup", "backup.tar.gz"]);
-    const { url: _, ...endpoint } = JSON.parse(await readFile(join(home.homeFolder, "daemon.json"), "utf8"));
-    const { keys } = JSON.parse(await readFile(join(home.homeFolder, "keys.json"), "utf8"));
-    const saved = gunzipSync(await readFile(join(home.workFolder, "backup.tar.gz"))).toString("latin1");
-    const ownerKey = (await readFile(join(home.homeFolder, "owner.key"), "utf8")).trim();
-    for (const secret of [key, ownerKey, keys[0].hash, endpoint.instanceSecret]) {
-      expect(secret).toMatch(/\S{20}/);
-      expect(saved).not.toContain(secret);
-    }
-    expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toEqual(["format", "manifest.json"]);
-  });
-
-  test("of in-tree repositories a backup contains only the history, and the command names them", async () => {
-    await using home = await makeCommandHome();
+  test("a backup contains no keys and no files of the running daemon, and of in-tree repositories only the history, which is said", async () => {
+    await using home = await makeServedHome();
+    const { key } = await home.json(["key", "create", "tool"]);
     await home.succeed(["repo", "add", home.workFolder, "--id", "tree", "--name", "my tree", "--in-tree"]);
     await home.succeed(["set", "--repo", "tree", "svc.domain=in-the-tree.test"]);
     const output = await home.succeed(["backup", "backup.tar.gz"]);
-    expect(output).toContain("work trees (my tree)");
-    const saved = gunzipSync(await readFile(join(home.workFolder, "backup.tar.gz"))).toString();
+    for (const part of ["only the history", "work trees (my tree)"]) expect(output).toContain(part);
+    const read = (name: string) => readFile(join(home.homeFolder, name), "utf8");
+    const { instanceSecret } = JSON.parse(await read("daemon.json"));
+    const { keys } = JSON.parse(await read("keys.json"));
+    const file = join(home.workFolder, "backup.tar.gz");
+    const saved = gunzipSync(await readFile(file)).toString("latin1");
     expect(saved).toContain("my tree");
-    expect(output).toContain("only the history");
-    const names = ["format", "journal/tree.0-0.jsonl", "manifest.json", "repos/tree.json"];
-    expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toEqual(names);
+    for (const secret of [key, (await read("owner.key")).trim(), keys[0].hash, instanceSecret]) {
+      expect(secret).toMatch(/\S{20}/);
+      expect(saved).not.toContain(secret);
+    }
+    expect(await namesIn(file)).toEqual(["format", "journal/tree.0-0.jsonl", "manifest.json", "repos/tree.json"]);
   });
 
   test("an existing archive is replaced only with --force", async () => {
@@ -276,56 +259,41 @@ describe.concurrent("repoconf backup", () => {
 
   test("a folder that is not a home, and a home of a newer version, are refused, also by a restore", async () => {
     await using home = await makeCommandHome();
+    // A file and --restore exclude each other, and one of them is needed.
+    expect(await home.run(["backup"])).toMatchObject({ code: 2 });
+    expect(await home.run(["backup", "one", "--restore", "other"])).toMatchObject({ code: 2 });
     await home.refuse(1, ["backup", "backup.tar.gz"], "is not a Repoconf home");
     await mkdir(home.homeFolder);
     await writeFile(join(home.homeFolder, "format"), `${homeFormat + 1}\n`);
     await home.refuse(1, ["backup", "backup.tar.gz"], "Install the newer version");
     expect(await readdir(home.workFolder)).toEqual([basename(home.homeFolder)]);
     await writeFile(join(home.workFolder, "backup.tar.gz"), archive(manifest, format));
-    const restored = await home.run(["backup", "--restore", "backup.tar.gz", "--yes"]);
-    expect(restored).toMatchObject({ code: 1, errorOutput: expect.stringContaining("Install the newer version") });
+    await home.refuse(1, ["backup", "--restore", "backup.tar.gz", "--yes"], "Install the newer version");
     expect(await readdir(home.homeFolder)).toEqual(["format"]);
     await rm(home.homeFolder, { recursive: true });
-  });
-
-  test("a file and --restore exclude each other, and one of them is needed", async () => {
-    await using home = await makeCommandHome();
-    expect(await home.run(["backup"])).toMatchObject({ code: 2 });
-    expect(await home.run(["backup", "one", "--restore", "other"])).toMatchObject({ code: 2 });
   });
 });
 
 describe.concurrent("repoconf backup --restore", () => {
-  test("the files that were there before are kept aside", async () => {
-    await using home = await makeStoppedHome();
+  test("the files that were there before are kept aside; with a backup without a journal, the history starts over", async () => {
+    await using home = await addShop(await makeCommandHome(), ["svc.timeout=1"]);
+    await home.succeed(["stop"]);
     const shop = await readFile(join(home.homeFolder, "repos/shop.json"), "utf8");
     const blog = { path: "repos/blog.json", text: `{ "name": "blog", "config": { "svc": { "timeout": 7 } } }` };
     await writeFile(join(home.workFolder, "backup.tar.gz"), archive(format, blog, manifest));
     const output = await home.succeed(["backup", "--restore", "backup.tar.gz", "--yes"]);
-    const before = /before-restore-\S+/.exec(output)?.[0] ?? "";
-    expect(await readFile(join(home.homeFolder, before, "repos/shop.json"), "utf8")).toBe(shop);
+    const before = join(home.homeFolder, /before-restore-\S+/.exec(output)?.[0] ?? "");
+    expect(await readFile(join(before, "repos/shop.json"), "utf8")).toBe(shop);
+    expect(await readdir(join(before, "journal"))).toEqual(["shop.0-0.jsonl"]);
     expect(await readdir(join(home.homeFolder, "repos"))).toEqual(["blog.json"]);
-    expect(await home.succeed(["get", "svc.timeout", "--repo", "blog"])).toBe("7\n");
-    expect(await home.json(["repo", "list"])).toHaveLength(1);
-  });
-
-  test("with a backup without a journal, the history starts over and the old one is kept aside", async () => {
-    await using home = await makeCommandHome();
-    await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
-    await home.succeed(["set", "svc.timeout=1"]);
-    await home.succeed(["stop"]);
-    const shop = { path: "repos/shop.json", text: `{ "name": "shop", "config": { "svc": { "timeout": 7 } } }` };
-    await writeFile(join(home.workFolder, "backup.tar.gz"), archive(manifest, format, shop));
-    const output = await home.succeed(["backup", "--restore", "backup.tar.gz", "--yes"]);
-    const before = /before-restore-\S+/.exec(output)?.[0] ?? "";
-    expect(await readdir(join(home.homeFolder, before, "journal"))).toEqual(["shop.0-0.jsonl"]);
-    expect(await home.json(["history", "--repo", "shop"])).toMatchObject([
+    expect(await home.json(["history", "--repo", "blog"])).toMatchObject([
       { revision: 1, source: "file", changes: { svc: { timeout: { value: 7 } } } },
     ]);
+    expect(await home.json(["repo", "list"])).toHaveLength(1);
     expect(await readFile(join(home.homeFolder, "format"), "utf8")).toBe(`${homeFormat}\n`);
   });
 
-  test("an archive that was unpacked, edited and packed again with tar works too", async () => {
+  test("an archive that was unpacked, edited and packed again with tar works too, with --yes", async () => {
     await using home = await makeStoppedHome();
     await home.succeed(["backup", "backup.tar.gz"]);
     const folder = join(home.workFolder, "unpacked");
@@ -333,6 +301,10 @@ describe.concurrent("repoconf backup --restore", () => {
     await extract({ file: join(home.workFolder, "backup.tar.gz"), cwd: folder });
     await writeFile(join(folder, "repos/shop.json"), `{ "name": "shop", "config": { "svc": { "timeout": 7 } } }`);
     await create({ file: join(home.workFolder, "again.tar.gz"), gzip: true, cwd: folder }, await readdir(folder));
+    const files = await filesBelow(home.homeFolder);
+    // Without a terminal it asks for --yes, and changes nothing.
+    await home.refuse(1, ["backup", "--restore", "again.tar.gz"], "--yes");
+    expect(await filesBelow(home.homeFolder)).toEqual(files);
     await home.succeed(["backup", "--restore", "again.tar.gz", "--yes"]);
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("7\n");
   });
@@ -347,14 +319,6 @@ describe.concurrent("repoconf backup --restore", () => {
     await home.refuse(1, ["backup", "--restore", "backup.tar.gz", "--yes"], "repoconf stop");
     await renameFile(`${endpointFile}.aside`, endpointFile);
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("31\n");
-  });
-
-  test("without a terminal it asks for --yes, and changes nothing", async () => {
-    await using home = await makeStoppedHome();
-    await home.succeed(["backup", "backup.tar.gz"]);
-    const files = await filesBelow(home.homeFolder);
-    await home.refuse(1, ["backup", "--restore", "backup.tar.gz"], "--yes");
-    expect(await filesBelow(home.homeFolder)).toEqual(files);
   });
 
   test("an invalid archive is refused, and nothing is written", async () => {

@@ -28,7 +28,7 @@ const waitingIn = async (home: CommandHome, folder: string) =>
   (await home.json(["trust"], { folder })) as readonly Waiting[];
 
 describe("commands that a work tree brings, on the command line", () => {
-  test("repo add shows all of them in full, trusts nothing without a terminal, and says what to do", async () => {
+  test("repo add shows all of them in full, trusts nothing without a terminal, and says what to do; --accept trusts only the value with its hash", async () => {
     await using home = await makeServedHome();
     const folder = await makeSite(home);
     const added = await home.succeed(["repo", "add", folder, "--in-tree"]);
@@ -46,12 +46,7 @@ describe("commands that a work tree brings, on the command line", () => {
     expect(shown.code).toBe(1);
     expect(shown.output).toContain("evil.so");
     expect(shown.output).not.toContain("svc.services");
-  });
-
-  test("--accept trusts only the value with this hash; a hash that no longer waits is refused", async () => {
-    await using home = await makeServedHome();
-    const folder = await makeSite(home);
-    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    // --accept trusts only the value with this hash; a hash that no longer waits is refused.
     const [services, envvars] = await waitingIn(home, folder);
     expect(services).toMatchObject({ field: "svc.services", value: evil, serving: {} });
     const accept = ["trust", "--accept", services?.hash ?? ""];

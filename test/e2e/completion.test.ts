@@ -112,9 +112,7 @@ describe("repoconf completion", () => {
       `COMP_WORDS=(repoconf ${quoted(words)}); COMP_CWORD=${words.length}; _repoconf; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const scripts = [
       typed("re"),
-      typed("list", "--revea"),
       typed("set", "svc.timeo"),
-      typed("list", "--repo", "sh"),
       // Bash splits --repo=sh into words and expects only the part after the =.
       typed("list", "--repo", "=", "sh"),
       typed("list", "--repo", "my\\ b"),
@@ -122,9 +120,7 @@ describe("repoconf completion", () => {
     ];
     expect(await linesOf("bash", ["--norc"], scripts)).toEqual([
       ["restore", "repo", "restart"],
-      ["--reveal"],
       ["svc.timeout="],
-      ["shop"],
       ["shop"],
       ["my\\ blog"],
       [],

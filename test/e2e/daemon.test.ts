@@ -7,11 +7,19 @@ import { python } from "../helpers/python.ts";
 import { runProcess, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 describe("repoconf daemon, as a user runs it", () => {
-  test("prints the URL, the home and what to try, on a fresh home", async () => {
+  test("prints the URL, the home and what to try; a second start exits with code 1 and names pid and URL of the first", async () => {
     await using daemon = await spawnDaemon();
-    expect(daemon.output()).toContain(daemon.url);
     expect(daemon.output()).toContain(daemon.homeFolder);
     expect(daemon.output()).toContain("Try it");
+    const { code, errorOutput } = await runRepoconf(["daemon", "--home", daemon.homeFolder, "--port", "0"]);
+    expect(code).toBe(1);
+    expect(errorOutput).toContain(`pid ${daemon.process.pid}`);
+    expect(errorOutput).toContain(daemon.url);
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    const ended = new Promise(resolve => daemon.process.once("exit", resolve));
+    expect(await client.call("daemon/stop")).toEqual({ result: {}, errors: [] });
+    expect(await ended).toBe(0);
+    client.socket.close();
     expect(daemon.errorOutput()).toBe("");
   });
 
@@ -76,15 +84,6 @@ describe("repoconf daemon, as a user runs it", () => {
     },
   );
 
-  test("daemon/stop ends it with exit code 0", async () => {
-    await using daemon = await spawnDaemon();
-    const client = await connectClient(daemon.url, daemon.ownerKey);
-    const ended = new Promise(resolve => daemon.process.once("exit", resolve));
-    expect(await client.call("daemon/stop")).toEqual({ result: {}, errors: [] });
-    expect(await ended).toBe(0);
-    client.socket.close();
-  });
-
   test("after kill -9 all acknowledged changes are there, and the home is free", async () => {
     const home = await mkdtemp(join(tmpdir(), "repoconf-e2e-"));
     try {
@@ -105,14 +104,6 @@ describe("repoconf daemon, as a user runs it", () => {
     } finally {
       await rm(home, { recursive: true, force: true });
     }
-  });
-
-  test("a second start on the same home exits with code 1 and names pid and URL of the first", async () => {
-    await using daemon = await spawnDaemon();
-    const { code, errorOutput } = await runRepoconf(["daemon", "--home", daemon.homeFolder, "--port", "0"]);
-    expect(code).toBe(1);
-    expect(errorOutput).toContain(`pid ${daemon.process.pid}`);
-    expect(errorOutput).toContain(daemon.url);
   });
 
   test("an unknown option exits with code 2", async () => {

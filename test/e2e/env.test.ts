@@ -1,33 +1,32 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { describe, expect, test } from "vitest";
-import { type CommandHome, makeShop } from "../helpers/command-home.ts";
-import { until } from "../helpers/daemon.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { addScope, type CommandHome, makeShop } from "../helpers/command-home.ts";
 import { isShellThere } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { onTerminal, runProcess } from "../helpers/spawned-daemon.ts";
 
 const hard = "it's\n\"two\" $HOME `id` \\ \\' ’‘ ! ünï % *\t\n\n'";
 
-async function makeHome(variables: { readonly [name: string]: string }): Promise<CommandHome> {
-  const home = await makeShop();
-  await setVariables(home, variables);
-  return home;
-}
+let home: CommandHome;
+beforeAll(async () => {
+  home = await makeShop();
+  return () => home[Symbol.asyncDispose]();
+});
 
-async function setVariables(home: CommandHome, variables: { readonly [name: string]: string }): Promise<void> {
+async function setVariables(variables: { readonly [name: string]: string }, inHome = home): Promise<void> {
   const list = Object.entries(variables).map(([name, value]) => ({ name, value }));
-  await home.succeed(["set", `svc.envvars=${JSON.stringify(list)}`]);
+  await inHome.succeed(["set", `svc.envvars=${JSON.stringify(list)}`]);
 }
 
-async function setSecrets(home: CommandHome, secrets: unknown): Promise<void> {
-  await writeFile(join(home.homeFolder, "settings.json"), JSON.stringify({ secrets }));
+async function setSecrets(secrets: unknown, { homeFolder } = home): Promise<void> {
+  await writeFile(join(homeFolder, "settings.json"), JSON.stringify({ secrets }));
 }
 
 const show = `'${process.execPath}' -p 'JSON.stringify([process.env.HARD, process.env.B])'`;
 
-describe.concurrent("repoconf env", () => {
+describe("repoconf env", () => {
   for (const [format, shell, how] of [
     ["sh", "sh", "eval"],
     ["sh", "bash", "eval"],
@@ -37,7 +36,7 @@ describe.concurrent("repoconf env", () => {
     const isThere = isShellThere(shell);
     const title = titleWith(isThere, shell, `what it prints for ${format}, ${shell} reads back as it was`);
     test.skipIf(!isThere)(title, async () => {
-      await using home = await makeHome({ HARD: hard, B: "plain" });
+      await setVariables({ HARD: hard, B: "plain" });
       const file = join(home.workFolder, "environment");
       await writeFile(file, await home.succeed(["env", "--format", format]));
       const code = how === "eval" ? `eval "$(cat '${file}')"; ${show}` : `source '${file}'; ${show}`;
@@ -47,34 +46,33 @@ describe.concurrent("repoconf env", () => {
   }
 
   test("prints an object as JSON, lines that parseEnv reads as dotenv, and doubles every apostrophe for PowerShell", async () => {
-    await using home = await makeHome({ HARD: hard, B: "pl ain" });
+    await setVariables({ HARD: hard, B: "pl ain" });
     expect(JSON.parse(await home.succeed(["env", "--format", "json"]))).toEqual({ HARD: hard, B: "pl ain" });
     const pwsh = await home.succeed(["env", "--format", "pwsh"]);
     expect(pwsh).toContain(`\${env:HARD} = '${hard.replace(/['‘’]/g, "$&$&")}'`);
     await home.refuse(3, ["env", "--format", "dotenv"], "HARD cannot be written");
-    await setVariables(home, { A: "it's", B: 'two\n"lines" $x' });
+    await setVariables({ A: "it's", B: 'two\n"lines" $x' });
     expect(parseEnv(await home.succeed(["env", "--format", "dotenv"]))).toEqual({ A: "it's", B: 'two\n"lines" $x' });
   });
 
   test("on a terminal it requires --reveal", async () => {
-    await using home = await makeHome({ B: "hush" });
+    await setVariables({ B: "hush" });
     await home.refuse(3, ["env"], "--reveal", { nodeArguments: onTerminal });
     expect((await home.run(["env", "--reveal"], { nodeArguments: onTerminal })).output).toContain("hush");
   });
 });
 
-describe.concurrent("references to secrets", () => {
+describe("references to secrets", () => {
   test("each distinct reference is resolved once, without a shell and with its argument unchanged", async () => {
-    await using home = await makeHome({});
     const log = join(home.workFolder, "asked.log");
     const program = join(home.workFolder, "ask.cjs");
     await writeFile(
       program,
       `require("fs").appendFileSync(${JSON.stringify(log)}, JSON.stringify(process.argv.slice(2)) + "\\n"); console.log("of " + process.argv[2]);`,
     );
-    await setSecrets(home, { ask: { command: [process.execPath, program, "{}"] } });
+    await setSecrets({ ask: { command: [process.execPath, program, "{}"] } });
     const odd = "a b/$(id)%2F;'\"{}";
-    await setVariables(home, { A: `cmd://ask/${odd}`, B: "cmd://ask/b", C: "cmd://ask/b", D: "no cmd://ask/b" });
+    await setVariables({ A: `cmd://ask/${odd}`, B: "cmd://ask/b", C: "cmd://ask/b", D: "no cmd://ask/b" });
     const environment = JSON.parse(await home.succeed(["env", "--format", "json"]));
     expect(environment).toEqual({ A: `of ${odd}`, B: "of b", C: "of b", D: "no cmd://ask/b" });
     const asked = (await readFile(log, "utf8")).trim().split("\n");
@@ -82,9 +80,9 @@ describe.concurrent("references to secrets", () => {
   });
 
   test("with input, one process resolves all references of a name, one per line", async () => {
-    await using home = await makeHome({ A: "cmd://all/a", B: "cmd://all/b/c", C: "cmd://all/a" });
+    await setVariables({ A: "cmd://all/a", B: "cmd://all/b/c", C: "cmd://all/a" });
     const code = `const lines = require("fs").readFileSync(0, "utf8").split("\\n").slice(0, -1); for (const line of lines) console.log(process.pid + line);`;
-    await setSecrets(home, { all: { command: [process.execPath, "-e", code], input: "<{}>" } });
+    await setSecrets({ all: { command: [process.execPath, "-e", code], input: "<{}>" } });
     const { A, B, C } = JSON.parse(await home.succeed(["env", "--format", "json"]));
     expect(A).toMatch(/^\d+<a>$/);
     expect(B).toBe(A.replace("<a>", "<b/c>"));
@@ -123,8 +121,8 @@ describe.concurrent("references to secrets", () => {
   ])(
     "%s: the reference and what is wrong are told, no secret, and nothing runs",
     async (_title, secrets, reference, told) => {
-      await using home = await makeHome({ TOKEN: reference, OTHER: "x" });
-      await setSecrets(home, secrets);
+      await setVariables({ TOKEN: reference, OTHER: "x" });
+      await setSecrets(secrets);
       for (const args of [["env"], ["run", "--", "echo", "ran"]]) {
         const { code, output, errorOutput } = await home.run(args);
         expect(code).not.toBe(0);
@@ -137,8 +135,8 @@ describe.concurrent("references to secrets", () => {
   );
 
   test("a program that does not answer within ten seconds is killed, and the command fails", async () => {
-    await using home = await makeHome({ TOKEN: "cmd://slow" });
-    await setSecrets(home, { slow: { command: [process.execPath, "-e", "setInterval(Boolean, 1e6)"] } });
+    await setVariables({ TOKEN: "cmd://slow" });
+    await setSecrets({ slow: { command: [process.execPath, "-e", "setInterval(Boolean, 1e6)"] } });
     const soon = "const { timeout } = AbortSignal; AbortSignal.timeout = time => timeout.call(AbortSignal, time / 50);";
     await home.refuse(1, ["env"], "took more than 10 seconds", {
       nodeArguments: ["--import", `data:text/javascript,${soon}`],
@@ -146,8 +144,9 @@ describe.concurrent("references to secrets", () => {
   });
 
   test("list, history, events and the file contain only the reference", async () => {
-    await using home = await makeHome({ TOKEN: "cmd://a/b" });
-    await setSecrets(home, { a: { command: ["echo", "hush", "{}"] } });
+    await using home = await makeShop();
+    await setVariables({ TOKEN: "cmd://a/b" }, home);
+    await setSecrets({ a: { command: ["echo", "hush", "{}"] } }, home);
     expect(await home.succeed(["env"])).toBe("export TOKEN='hush b'\n");
     for (const args of [["list"], ["history"], ["export"], ["diff", "1"]]) {
       const output = await home.succeed([...args, "--reveal"]);
@@ -157,11 +156,8 @@ describe.concurrent("references to secrets", () => {
   });
 
   test("a plain value in a field with x-secret is set with a warning; a reference or an empty value causes none", async () => {
-    await using home = await makeHome({});
     const token = { type: "string", default: "", "x-secret": true, "x-masked": true };
-    const schema = { type: "object", properties: { token, list: { type: "array", default: [], "x-secret": true } } };
-    await writeFile(join(home.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(schema));
-    await until(async () => (await home.run(["get", "deploy.list"])).code === 0, "the scope");
+    await addScope(home, "deploy", { token, list: { type: "array", default: [], "x-secret": true } });
     const { code, errorOutput } = await home.run(["set", "deploy.token=hush-hush"]);
     expect(code).toBe(0);
     expect(errorOutput).toMatch(/deploy\.token.*cmd:\/\//);

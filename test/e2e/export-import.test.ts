@@ -1,10 +1,9 @@
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { type CommandHome, makeShop } from "../helpers/command-home.ts";
-import { until } from "../helpers/daemon.ts";
+import { addRepositories, addScope, type CommandHome, makeShop } from "../helpers/command-home.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { askOnTerminal, hasTerminal } from "../helpers/terminal.ts";
 
@@ -60,8 +59,7 @@ describe.concurrent("repoconf export", () => {
     });
     await home.succeed(["export", "--repo", "shop", "--output", ".env"]);
     expect(await readFile(join(home.workFolder, ".env"), "utf8")).toBe(lines);
-    await mkdir(join(home.workFolder, "blog"));
-    await home.succeed(["repo", "add", "blog", "--id", "blog"]);
+    await addRepositories(home, "blog");
     await home.succeed(["import", ".env", "--repo", "blog", "--yes"]);
     expect(await listStored(home, "blog")).toEqual(values);
   });
@@ -76,9 +74,7 @@ describe.concurrent("repoconf export", () => {
   test("two fields with the same variable name are both refused with exit code 3 if one of them has a value", async () => {
     await using home = await makeShop();
     const text = { type: "string", default: "" };
-    const schema = { type: "object", properties: { "a-b": text, a_b: text } };
-    await writeFile(join(home.homeFolder, "scopes/extra.schema.json"), JSON.stringify(schema));
-    await until(async () => (await home.run(["get", "extra.a_b", "--repo", "shop"])).code === 0, "the new scope");
+    await addScope(home, "extra", { "a-b": text, a_b: text });
     expect(await home.succeed(["export", "--repo", "shop", "--format", "env"])).toBe("");
     await home.succeed(["set", "--repo", "shop", "extra.a-b=x"]);
     await home.refuse(
@@ -90,7 +86,7 @@ describe.concurrent("repoconf export", () => {
 });
 
 describe.concurrent("repoconf import", () => {
-  test("shows only what would change, masked, and requires --yes without a terminal", async () => {
+  test("shows only what would change, masked, requires --yes without a terminal, and is one revision", async () => {
     await using home = await makeShop();
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30", "svc.domain=a.test"]);
     const values = { svc: { timeout: 31, domain: "a.test", envvars: [{ name: "A", value: "s3cret" }] } };
@@ -101,20 +97,12 @@ describe.concurrent("repoconf import", () => {
     expect(await home.succeed(["import", "values.json", "--repo", "shop", "--dry-run"])).toContain("30 -> 31");
     expect(await listStored(home, "shop")).toEqual({ svc: { timeout: 30, domain: "a.test" } });
 
+    const { revision } = (await home.json(["repo", "list"]))[0];
     const output = await home.succeed(["import", "values.json", "--repo", "shop", "--yes"]);
     expect(output).toContain("Imported 2 fields into shop");
+    expect(await home.json(["repo", "list"])).toMatchObject([{ revision: revision + 1 }]);
     expect(await listStored(home, "shop")).toEqual(values);
     expect(await home.succeed(["import", "values.json", "--repo", "shop"])).toBe("Nothing to change.\n");
-  });
-
-  test("an import is one revision", async () => {
-    await using home = await makeShop();
-    const input = JSON.stringify({ svc: { services: { web: { ready: "", image: "" } }, default: "web", timeout: 1 } });
-    const revision = async () => (await home.json(["repo", "list"]))[0].revision;
-    const before = await revision();
-    const output = await home.succeed(["import", "-", "--repo", "shop", "--yes", "--json"], { input });
-    expect(JSON.parse(output)).toMatchObject({ repo: "shop", revision: before + 1 });
-    expect(await revision()).toBe(before + 1);
   });
 
   test("one invalid field or value refuses everything with exit code 3, and every error is reported", async () => {
@@ -127,22 +115,18 @@ describe.concurrent("repoconf import", () => {
     expect(await listStored(home, "shop")).toEqual({});
   });
 
-  test("variables without a field are named and refused, unless --ignore-unknown skips them", async () => {
+  test("variables without a field are named and refused, unless --ignore-unknown skips them; invalid JSON with its position, a missing file by name", async () => {
     await using home = await makeShop();
     const input = "SVC_TIMEOUT=30\nSVC_DEFAULT_PORT=9090\nPATH=/bin\n";
     const args = ["import", "-", "--format", "env", "--repo", "shop", "--yes"];
     await home.refuse(3, args, "PATH", { input });
     expect(await listStored(home, "shop")).toEqual({});
-    await home.succeed([...args, "--ignore-unknown"], { input });
-    expect(await listStored(home, "shop")).toEqual({ svc: { timeout: 30, default_port: "9090" } });
-  });
-
-  test("invalid JSON is reported with its position, and a missing file by its name", async () => {
-    await using home = await makeShop();
     await home.refuse(1, ["import", "-", "--repo", "shop"], "line 2, column 21", {
       input: `{\n "svc": { "timeout" 30 } }`,
     });
     await home.refuse(2, ["import", "missing.json", "--repo", "shop"], "missing.json");
+    await home.succeed([...args, "--ignore-unknown"], { input });
+    expect(await listStored(home, "shop")).toEqual({ svc: { timeout: 30, default_port: "9090" } });
   });
 
   test("a key without the right to write a field is refused, and nothing is set", async () => {

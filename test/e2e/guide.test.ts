@@ -22,21 +22,16 @@ describe("the guide to a tool of your own", () => {
       return { ...home, runTool: () => runProcess("sh", ["examples/tool.sh", "shop"], { environment }) };
     }
 
-    test("changes a value it has seen", async () => {
+    test("changes a value it has seen, loses no change when it runs four times at once, and gives up on a refused value", async () => {
       await using shop = await prepare();
       const done = await shop.runTool();
-      expect(done).toMatchObject({
-        code: 0,
-        output: expect.stringMatching(/^Set svc.timeout = 910\nsvc.timeout = 910\n/),
-      });
-      expect(done.output).toContain("ten more seconds");
-    });
-
-    test("loses no change when it runs four times at once", async () => {
-      await using shop = await prepare();
-      const done = await Promise.all(Array.from({ length: 4 }, () => shop.runTool()));
-      expect(done.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
-      expect(await shop.succeed(["get", "svc.timeout"])).toBe("940\n");
+      expect(done.output).toMatch(/^Set svc.timeout = 910\nsvc.timeout = 910\n[\s\S]*ten more seconds/);
+      const runs = await Promise.all(Array.from({ length: 4 }, () => shop.runTool()));
+      expect([done, ...runs].map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+      expect(await shop.succeed(["get", "svc.timeout"])).toBe("950\n");
+      await shop.succeed(["set", "svc.timeout=86395"]);
+      expect(await shop.runTool()).toMatchObject({ code: 3, output: "" });
+      expect(await shop.succeed(["get", "svc.timeout"])).toBe("86395\n");
     });
 
     test("does not overwrite a change made right after its read", async () => {
@@ -49,13 +44,6 @@ fi`;
       await using shop = await prepare(race);
       expect(await shop.runTool()).toMatchObject({ code: 0 });
       expect(await shop.succeed(["get", "svc.timeout"])).toBe("510\n");
-    });
-
-    test("stops retrying if the value itself is refused", async () => {
-      await using shop = await prepare();
-      await shop.succeed(["set", "svc.timeout=86395"]);
-      expect(await shop.runTool()).toMatchObject({ code: 3, output: "" });
-      expect(await shop.succeed(["get", "svc.timeout"])).toBe("86395\n");
     });
   });
 

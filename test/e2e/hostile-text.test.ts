@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { addScope, type CommandHome, makeServedHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { type Finished, onTerminal, projectFolder, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
@@ -19,19 +19,14 @@ const run = (...args: readonly string[]) => home.run(args, options);
 
 /** A home with a hostile text in every place that can contain one; the commands run in the folder of the repository `shop`. */
 async function makeHostileHome(): Promise<CommandHome> {
-  const made = await makeCommandHome();
+  const made = await makeServedHome();
   const must = async (...args: readonly string[]) => {
     const { code, errorOutput } = await made.run(args);
     if (code !== 0) throw new Error(`${args.join(" ")}: ${errorOutput}`);
   };
   await must("repo", "add", made.workFolder, "--name", evil, "--id", "shop");
-  const scope = {
-    title: evil,
-    type: "object",
-    properties: { token: { type: "string", title: evil, description: evil, pattern: "b$", default: evil } },
-  };
-  await writeFile(join(made.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(scope));
-  await until(async () => (await made.run(["get", "deploy.token"])).code === 0, "the scope");
+  const token = { type: "string", title: evil, description: evil, pattern: "b$", default: evil };
+  await addScope(made, "deploy", { token }, { title: evil });
   await must("set", `svc.domain=${evil}`, "--reason", evil);
   await must("set", "svc.timeout=5");
   await writeFile(join(made.homeFolder, "scopes/bad.schema.json"), `{ "${evil}": 1, "${evil}": 2 }`);

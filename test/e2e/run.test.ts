@@ -1,34 +1,41 @@
 import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { type CommandHome, makeShop } from "../helpers/command-home.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { addScope, type CommandHome, makeShop } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { hasTerminal, startOnTerminal } from "../helpers/terminal.ts";
 
-const deploySchema = {
-  type: "object",
-  properties: {
-    token: { type: "string", default: "", "x-env": "DEPLOY_TOKEN", "x-masked": true, "x-secret": true },
-    options: { type: "object", default: {}, "x-env": "DEPLOY_OPTIONS" },
-    stage: { type: "string", default: "test" },
-  },
+const properties = {
+  token: { type: "string", default: "", "x-env": "DEPLOY_TOKEN", "x-masked": true, "x-secret": true },
+  options: { type: "object", default: {}, "x-env": "DEPLOY_OPTIONS" },
+  stage: { type: "string", default: "test" },
 };
 
-/** A home with the repository `shop`, which has the variable A. */
-const makeHome = () => makeShop([`svc.envvars=[{"name":"A","value":"one"}]`]);
+/** A home with the repository `shop`, which has the variable A, and with the scope `deploy`. */
+let home: CommandHome;
+beforeAll(async () => {
+  home = await makeShop();
+  await addScope(home, "deploy", properties);
+  return () => home[Symbol.asyncDispose]();
+});
+const setA = (value: string, name = "A") =>
+  home.succeed(["set", `svc.envvars=[{"name":"${name}","value":"${value}"}]`]);
+beforeEach(async () => void (await setA("one")));
 
-async function addDeployScope(home: CommandHome): Promise<void> {
-  await writeFile(join(home.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(deploySchema));
-  await until(async () => (await home.run(["get", "deploy.stage"])).code === 0, "the scope");
+/** A work tree with these values, which is added as a repository. */
+async function addTree(name: string, config: object): Promise<string> {
+  const folder = join(await realpath(home.workFolder), name);
+  await mkdir(folder);
+  await writeFile(join(folder, ".repoconf.json"), JSON.stringify({ config }));
+  await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+  return folder;
 }
 
 const script = (code: string) => [process.execPath, "-e", code];
 
-describe.concurrent("repoconf run", () => {
+describe("repoconf run", () => {
   test("adds the variables and the fields with x-env to the environment, text unchanged and other types as JSON", async () => {
-    await using home = await makeHome();
-    await addDeployScope(home);
     await home.succeed(["set", 'deploy.options={"a":[1,"b"]}', "deploy.stage=live"]);
     const { A, DEPLOY_TOKEN, DEPLOY_OPTIONS, MINE, deploy } = JSON.parse(
       await home.succeed(["run", "--", ...script("console.log(JSON.stringify(process.env))")], {
@@ -49,12 +56,10 @@ describe.concurrent("repoconf run", () => {
     ["127 for one that is not there", ["no-such-command"], 127],
     ["126 for one that cannot be run", ["./"], 126],
   ])("passes on %s", async (_title, command, code) => {
-    await using home = await makeHome();
     expect((await home.run(["run", "--", ...command])).code).toBe(code);
   });
 
   test("standard input reaches the command, and so do its options, even without --", async () => {
-    await using home = await makeHome();
     const code = "process.stdin.pipe(process.stdout); console.log(process.argv.slice(1).join())";
     const output = await home.succeed(["run", process.execPath, "-e", code, "--", "--watch", "--repo"], {
       input: "typed",
@@ -63,7 +68,6 @@ describe.concurrent("repoconf run", () => {
   });
 
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("forwards %s, and exits as the command does", async signal => {
-    await using home = await makeHome();
     const code = `process.on("${signal}", () => { console.log("caught"); process.exit(9); }); setInterval(() => {}, 1e6); console.log("ready");`;
     using command = home.start(["run", "--", ...script(code)]);
     await until(() => command.output().includes("ready"), "the command");
@@ -75,7 +79,6 @@ describe.concurrent("repoconf run", () => {
   test.skipIf(!hasTerminal)(
     titleWith(hasTerminal, "script", "Ctrl+C on a terminal reaches the command, which says how it ends"),
     async () => {
-      await using home = await makeHome();
       const file = join(home.workFolder, "count.cjs");
       const code = `process.on("SIGINT", () => { console.log("caught"); process.exit(4); }); setInterval(() => {}, 1e6); console.log("ready");`;
       await writeFile(file, code);
@@ -88,14 +91,8 @@ describe.concurrent("repoconf run", () => {
   );
 
   test("a work tree's variables wait for trust: nothing runs, with a next step; other waiting values do not matter", async () => {
-    await using home = await makeHome();
-    await addDeployScope(home);
-    const folder = join(await realpath(home.workFolder), "site");
-    await mkdir(folder);
-    const file = join(folder, ".repoconf.json");
     const svc = { services: { web: { ready: "evil", image: "" } } };
-    await writeFile(file, JSON.stringify({ config: { svc, deploy: { options: { evil: true } } } }));
-    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    const folder = await addTree("site", { svc, deploy: { options: { evil: true } } });
     const command = ["run", "--", ...script("console.log('ran', process.env.DEPLOY_OPTIONS)")];
     for (const args of [command, ["env"]]) {
       const { code, output, errorOutput } = await home.run(args, { folder });
@@ -110,33 +107,26 @@ describe.concurrent("repoconf run", () => {
   });
 
   test("a key without the right to list untrusted values is refused too", async () => {
-    await using home = await makeHome();
-    const folder = join(await realpath(home.workFolder), "site");
-    await mkdir(folder);
     const svc = { envvars: [{ name: "NODE_OPTIONS", value: "--require ./evil.js" }] };
-    await writeFile(join(folder, ".repoconf.json"), JSON.stringify({ config: { svc } }));
-    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    const folder = await addTree("other", { svc });
     const { output: key } = await home.run(["key", "create", "tool"]);
     const environment = { REPOCONF_API_KEY: key.trim() };
     await home.refuse(3, ["run", "--", ...script("console.log('ran')")], "svc.envvars", { folder, environment });
   });
 
   test("two values for one variable are refused, naming both fields", async () => {
-    await using home = await makeHome();
-    await addDeployScope(home);
-    await home.succeed(["set", `svc.envvars=[{"name":"DEPLOY_TOKEN","value":"one"}]`]);
+    await setA("one", "DEPLOY_TOKEN");
     await home.refuse(3, ["run", "true"], "svc.envvars and deploy.token would both be DEPLOY_TOKEN");
   });
 
   test("writes nothing to disk", async () => {
-    await using home = await makeHome();
     const secret = "never-on-the-disk-again";
     const file = join(home.homeFolder, "settings.json");
     await writeFile(
       file,
       JSON.stringify({ secrets: { echo: { command: ["printf", "%s-%s", "never-on-the-disk", "{}"] } } }),
     );
-    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"cmd://echo/again"}]`]);
+    await setA("cmd://echo/again");
     expect(await home.succeed(["run", "--", ...script("console.log(process.env.A)")])).toBe(`${secret}\n`);
     const files = await readdir(home.workFolder, { recursive: true, withFileTypes: true });
     for (const one of files.filter(entry => entry.isFile()))
@@ -144,16 +134,15 @@ describe.concurrent("repoconf run", () => {
   });
 });
 
-describe.concurrent("repoconf run --watch", () => {
+describe("repoconf run --watch", () => {
   const code = `process.on("SIGTERM", () => { console.log("end"); process.exit(5); }); setInterval(() => {}, 1e6); console.log("start " + process.env.A);`;
 
   test("restarts the command once for each change of its environment, and only then", async () => {
-    await using home = await makeHome();
     using command = home.start(["run", "--watch", "--", ...script(code)]);
     await until(() => command.output().includes("start one"), "the command");
     // A field that is not a variable, and the same value again in a new revision.
     await home.succeed(["set", "svc.timeout=31"]);
-    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
+    await setA("two");
     await until(() => command.output().includes("start two"), "the second start");
     await home.succeed(["set", "svc.timeout=32"]);
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"three"}]`, "svc.timeout=33"]);
@@ -164,10 +153,9 @@ describe.concurrent("repoconf run --watch", () => {
   });
 
   test("waits for a change when the command exits, and ends on a signal meanwhile", async () => {
-    await using home = await makeHome();
     using command = home.start(["run", "--watch", "--", ...script("console.log(process.env.A)")]);
     await until(() => command.errorOutput().includes("exited with 0"), "the end");
-    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
+    await setA("two");
     await until(() => command.output() === "one\ntwo\n", "the second start");
     await until(() => (command.errorOutput().match(/exited with 0/g) ?? []).length === 2, "the second end");
     command.process.kill("SIGTERM");
@@ -175,17 +163,15 @@ describe.concurrent("repoconf run --watch", () => {
   });
 
   test("a missing command ends it at once", async () => {
-    await using home = await makeHome();
     expect((await home.run(["run", "--watch", "--", "no-such-command"])).code).toBe(127);
   });
 
   test("the command keeps running with its environment when a changed one is invalid", async () => {
-    await using home = await makeHome();
     using command = home.start(["run", "--watch", "--", ...script(code)]);
     await until(() => command.output().includes("start one"), "the command");
-    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"cmd://nobody/knows"}]`]);
+    await setA("cmd://nobody/knows");
     await until(() => command.errorOutput().includes("cmd://nobody/knows"), "the failure");
-    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
+    await setA("two");
     await until(() => command.output().includes("start two"), "the second start");
     command.process.kill("SIGTERM");
     await command.ended;

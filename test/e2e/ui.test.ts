@@ -1,6 +1,6 @@
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { connectClient, until } from "../helpers/daemon.ts";
 import { codeOf, followLink, type TestSession } from "../helpers/open-socket.ts";
@@ -15,15 +15,25 @@ async function follow(link: string): Promise<TestSession | undefined> {
 }
 
 interface Opener {
+  readonly folder: string;
   /** An environment whose PATH has it as `xdg-open`. */
   readonly environment: { readonly [name: string]: string };
   /** The arguments of each call, and the mode and the text of the file that it was called with. */
   calls(): Promise<{ readonly args: string[]; readonly mode: number; readonly text: string }[]>;
 }
 
+/** A home with a daemon in the background. */
+let home: CommandHome;
+let openers = 0;
+beforeAll(async () => {
+  home = await makeCommandHome();
+  await home.succeed(["repo", "list", "--json"]);
+  return () => home[Symbol.asyncDispose]();
+});
+
 /** A fake `xdg-open` that records what it is asked to open and then runs `ending`. */
-async function makeOpener(home: CommandHome, ending: string): Promise<Opener> {
-  const folder = join(home.workFolder, "opener");
+async function makeOpener(ending = ""): Promise<Opener> {
+  const folder = join(home.workFolder, `opener${++openers}`);
   await mkdir(folder);
   const notes = join(folder, "notes.jsonl");
   const script = `#!${process.execPath}
@@ -33,9 +43,9 @@ const mode = statSync(args[0]).mode & 0o777;
 appendFileSync(${JSON.stringify(notes)}, JSON.stringify({ args, mode, text: readFileSync(args[0], "utf8") }) + "\\n");
 ${ending}
 `;
-  await writeFile(join(folder, "xdg-open"), script);
-  await chmod(join(folder, "xdg-open"), 0o755);
+  await writeFile(join(folder, "xdg-open"), script, { mode: 0o755 });
   return {
+    folder,
     environment: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DISPLAY: ":99" },
     calls: async () => {
       const text = await readFile(notes, "utf8").catch(() => "");
@@ -52,7 +62,6 @@ const noDisplay = { DISPLAY: "", WAYLAND_DISPLAY: "" };
 
 describe("repoconf ui --print", () => {
   test("prints a link that works once", async () => {
-    await using home = await makeCommandHome();
     const output = await home.succeed(["ui", "--print"]);
     const { url } = await home.endpoint();
     expect(output).toMatch(
@@ -66,7 +75,6 @@ describe("repoconf ui --print", () => {
   });
 
   test("with --by-address the link is to a port of 127.0.0.1, and works too", async () => {
-    await using home = await makeCommandHome();
     const link = (await home.succeed(["ui", "--print", "--by-address"])).trim();
     expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
     const { url } = await home.endpoint();
@@ -78,20 +86,14 @@ describe("repoconf ui --print", () => {
   });
 
   test("with a key that is not the owner's, fails and says so", async () => {
-    await using home = await makeCommandHome();
-    const created = await home.succeed(["key", "create", "tool", "--json"]);
-    const { key } = JSON.parse(created);
-    const { code, output, errorOutput } = await home.run(["ui", "--print"], { environment: { REPOCONF_API_KEY: key } });
-    expect(code).not.toBe(0);
-    expect(output).toBe("");
-    expect(errorOutput).toContain("Only the owner's key");
+    const { key } = await home.json(["key", "create", "tool"]);
+    await home.refuse(5, ["ui", "--print"], "Only the owner's key", { environment: { REPOCONF_API_KEY: key } });
   });
 });
 
 describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
   test("opens the link through a private file; its code is neither in an argument nor in the output", async () => {
-    await using home = await makeCommandHome();
-    const opener = await makeOpener(home, "");
+    const opener = await makeOpener();
     const output = await home.succeed(["ui"], { environment: opener.environment });
     expect(output).toBe("Opening the screen in your browser.\n");
     const [call] = await opener.calls();
@@ -110,18 +112,14 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
   });
 
   test("runs no program from the current folder, even if the PATH contains it", async () => {
-    await using home = await makeCommandHome();
-    await makeOpener(home, "");
-    const opener = join(home.workFolder, "opener");
+    const { folder: opener } = await makeOpener();
     const environment = { PATH: `.:${process.env["PATH"] ?? ""}`, DISPLAY: ":99" };
     await home.run(["ui"], { folder: opener, environment, nodeArguments: onTerminal });
     expect((await readdir(opener)).sort()).toEqual(["xdg-open"]);
   });
 
   test("does not wait for a browser that keeps running", async () => {
-    await using home = await makeCommandHome();
     const opener = await makeOpener(
-      home,
       `appendFileSync(${JSON.stringify(join(home.workFolder, "pid"))}, String(process.pid)); setInterval(() => {}, 1000);`,
     );
     try {
@@ -134,8 +132,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
   });
 
   test("two in a row do not delete each other's file", async () => {
-    await using home = await makeCommandHome();
-    const opener = await makeOpener(home, "");
+    const opener = await makeOpener();
     await home.succeed(["ui"], { environment: opener.environment });
     await home.succeed(["ui"], { environment: opener.environment });
     for (const { args, text } of await opener.calls()) {
@@ -148,21 +145,20 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     ["there is no display", undefined],
     ["what opens pages fails", "process.exit(3);"],
   ])("prints the link and leaves no file behind where %s", async (_title, ending) => {
-    await using home = await makeCommandHome();
-    const opener = await makeOpener(home, ending ?? "");
+    const opener = await makeOpener(ending);
     const environment = ending === undefined ? { ...opener.environment, ...noDisplay } : opener.environment;
+    const left = async () => (await readdir(join(home.homeFolder, "tmp"))).filter(name => name.startsWith("open-"));
+    const before = await left();
     const output = await home.succeed(["ui"], { environment, nodeArguments: onTerminal });
     expect(output).toContain("Could not open a browser");
     expect(await follow(linkIn(output))).toBeDefined();
-    expect((await readdir(join(home.homeFolder, "tmp"))).filter(name => name.startsWith("open-"))).toEqual([]);
+    expect(await left()).toEqual(before);
     expect(await opener.calls()).toHaveLength(ending === undefined ? 0 : 1);
   });
 
   test("prints no link if its output is not a terminal, and says how to get one", async () => {
-    await using home = await makeCommandHome();
-    const { code, output, errorOutput } = await home.run(["ui"], { environment: noDisplay });
-    expect(code).toBe(1);
-    expect(output).toBe("");
+    const { errorOutput, ...rest } = await home.run(["ui"], { environment: noDisplay });
+    expect(rest).toEqual({ code: 1, output: "" });
     expect(errorOutput).toContain("repoconf ui --print");
     expect(linkIn(errorOutput)).toBe("");
   });
@@ -198,12 +194,18 @@ describe("sessions on the command line", () => {
 });
 
 describe("the link that repoconf daemon prints", () => {
-  test("creates one session, which ends with the daemon; neither its code nor its secret is in the log", async () => {
+  test("creates one session, which ends with the daemon; its code is in no arguments, and neither it nor its secret in the log", async () => {
     await using home = await makeCommandHome();
     const first = await spawnDaemon(["--port", "0", "--log-level", "debug"], home.homeFolder, onTerminal);
     const link = linkIn(first.output());
     expect(first.output()).toContain(`Screen ${link}`);
     expect(new URL(link).port).toBe(new URL(first.url).port);
+    if (process.platform === "linux") {
+      const read = (id: string) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
+      const lines = (await Promise.all((await readdir("/proc")).map(read))).join("\n");
+      expect(lines).toContain(repoconfCommand);
+      expect(lines).not.toContain(codeOf(link).secret);
+    }
     const session = await follow(link);
     expect(session).toBeDefined();
     expect(await follow(link)).toBeUndefined();
@@ -223,26 +225,12 @@ describe("the link that repoconf daemon prints", () => {
   });
 
   test("is not printed by a daemon in the background, whose output nobody reads", async () => {
-    await using home = await makeCommandHome();
-    await home.succeed(["repo", "list", "--json"]);
-    const log = await readFile(join(home.homeFolder, "daemon.log"), "utf8").catch(() => "");
-    expect(log).not.toContain("#code=");
-  });
-
-  test.skipIf(process.platform !== "linux")("is not in any process's arguments", async () => {
-    await using daemon = await spawnDaemon(["--port", "0"], undefined, onTerminal);
-    const code = codeOf(linkIn(daemon.output())).secret;
-    expect(code).not.toBe("");
-    const processes = (await readdir("/proc")).filter(name => /^\d+$/.test(name));
-    const read = (id: string) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
-    const lines = (await Promise.all(processes.map(read))).join("\n");
-    expect(lines).toContain(repoconfCommand);
-    expect(lines).not.toContain(code);
+    expect(await readFile(join(home.homeFolder, "daemon.log"), "utf8")).not.toContain("#code=");
   });
 });
 
 describe("the screen as it was built", () => {
-  test("is served by the built daemon: every file that the page loads, and nothing inline", async () => {
+  test("is served by the built daemon: every file that the page loads, byte for byte, and nothing inline", async () => {
     await using daemon = await spawnDaemon(undefined, undefined, onTerminal);
     const host = `Host: ${new URL(linkIn(daemon.output())).host}`;
     const { headers, body } = await rawRequest(daemon.url, "/", { headers: [host] });
@@ -256,10 +244,7 @@ describe("the screen as it was built", () => {
     }
     // The Content Security Policy allows no inline scripts and styles.
     expect(body).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
-  });
-
-  test("is served byte for byte, every file of it", async () => {
-    await using daemon = await spawnDaemon();
+    // Byte for byte, every file of it.
     const { output } = await runRepoconf(["ui", "--print", "--by-address", "--home", daemon.homeFolder]);
     const { origin } = new URL(output);
     const entries = await readdir(builtScreen, { recursive: true, withFileTypes: true });

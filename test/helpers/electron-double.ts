@@ -353,7 +353,6 @@ export class WindowDouble extends EventEmitter {
 
 export class TrayDouble extends EventEmitter {
   items: readonly MenuItem[] = [];
-  destroyed = false;
 
   constructor() {
     super();
@@ -367,9 +366,7 @@ export class TrayDouble extends EventEmitter {
     this.items = menu.items;
   }
 
-  destroy(): void {
-    this.destroyed = true;
-  }
+  destroy(): void {}
 }
 
 export class NotificationDouble extends EventEmitter {

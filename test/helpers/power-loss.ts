@@ -74,24 +74,8 @@ export class PowerLoss {
         if (isNew) this.#names.set(name, inode);
         return this.#watchHandle(handle, name, inode);
       },
-      rename: async (from, to) => {
-        const [before, after] = [this.#nameOf(String(from)), this.#nameOf(String(to))];
-        const inode = this.#names.get(before);
-        this.#keep(inode, String(from));
-        const effect: Effect = { kind: "name", path: after, inode, from: before };
-        await this.#run(`rename ${before}`, { effect }, () => under.rename(from, to));
-        this.#names.delete(before);
-        if (inode !== undefined) this.#names.set(after, inode);
-      },
-      replace: async (from, to, assertUnchanged, aside) => {
-        const [before, after] = [this.#nameOf(from), this.#nameOf(to)];
-        const inode = this.#names.get(before);
-        this.#keep(inode, from);
-        const effect: Effect = { kind: "name", path: after, inode, from: before };
-        await this.#run(`rename ${before}`, { effect }, () => under.replace(from, to, assertUnchanged, aside));
-        this.#names.delete(before);
-        if (inode !== undefined) this.#names.set(after, inode);
-      },
+      rename: (from, to) => this.#move(String(from), String(to), () => under.rename(from, to)),
+      replace: (from, to, ...more) => this.#move(from, to, () => under.replace(from, to, ...more)),
       unlink: async path => {
         const name = this.#nameOf(String(path));
         const effect: Effect = { kind: "name", path: name, inode: undefined };
@@ -181,6 +165,15 @@ export class PowerLoss {
       else await writeFile(target, content, { mode: 0o600 });
     }
     return home;
+  }
+
+  async #move(from: string, to: string, real: () => Promise<void>): Promise<void> {
+    const [before, after] = [this.#nameOf(from), this.#nameOf(to)];
+    const inode = this.#names.get(before);
+    this.#keep(inode, from);
+    await this.#run(`rename ${before}`, { effect: { kind: "name", path: after, inode, from: before } }, real);
+    this.#names.delete(before);
+    if (inode !== undefined) this.#names.set(after, inode);
   }
 
   #nameOf(path: string): string {
