@@ -340,7 +340,7 @@ describe.concurrent("repoconf doctor", () => {
 });
 
 describe.concurrent("repoconf doctor --rewrite", () => {
-  test("writes a deleted file again from the daemon's values, which fixes the problem", async () => {
+  test("writes a deleted file again from the daemon's values, never replaces one, and without a daemon says where else to look", async () => {
     await using home = await makeStoppedHome();
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
     await rm(repositoryFile(home));
@@ -358,18 +358,10 @@ describe.concurrent("repoconf doctor --rewrite", () => {
     const problems = (await examine(home)).findings.filter(({ result }) => result === "problem");
     expect(problems).toEqual([]);
     await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
-  });
-
-  test("never replaces a file, broken or not", async () => {
-    await using home = await makeStoppedHome();
-    await home.succeed(["list", "--repo", "shop"]);
     await writeFile(repositoryFile(home), "{ broken");
     await home.refuse(1, ["doctor", "--rewrite", "shop"], "Nothing was written");
     expect(await readFile(repositoryFile(home), "utf8")).toBe("{ broken");
-  });
-
-  test("without a daemon, exits with code 4 and says where else to find the values", async () => {
-    await using home = await makeStoppedHome();
+    await home.succeed(["stop"]);
     await rm(repositoryFile(home));
     await home.refuse(4, ["doctor", "--rewrite", "shop"], join(home.homeFolder, "removed"));
     expect(await readdir(join(home.homeFolder, "repos"))).toEqual([]);
