@@ -20,7 +20,7 @@ export const mutants = [
     },
     {
       removed: "asking whether a folder without the file is the work tree (an empty mount point is one)",
-      file: "main/store/repository/work-tree-folder.ts",
+      file: "main/git/work-tree-folder.ts",
       find: "|| !(await this.#isKnown(after)))",
       replace: ")",
       name: "keeps its values",
@@ -48,16 +48,16 @@ export const mutants = [
     },
     {
       removed: "comparing the inode of the folder while the daemon runs",
-      file: "main/store/repository/work-tree-folder.ts",
+      file: "main/git/work-tree-folder.ts",
       find: "return one?.device === other?.device && isSameInode(one, other);",
       replace: "return one?.device === other?.device;",
       name: "keeps its values",
     },
   ]),
-  ...killedBy("R19", "test/main/store/work-tree-folder.test.ts", [
+  ...killedBy("R19", "test/main/git/work-tree-folder.test.ts", [
     {
       removed: "checking the folder before its file is read too",
-      file: "main/store/repository/work-tree-folder.ts",
+      file: "main/git/work-tree-folder.ts",
       find: "if (!isSame(before, after) || ",
       replace: "if (",
       name: "a folder without the file that is",
@@ -70,7 +70,7 @@ export const mutants = [
     },
     {
       removed: "comparing when a folder was created (another disk's outermost folder has the same inode)",
-      file: "main/store/repository/work-tree-folder.ts",
+      file: "main/git/work-tree-folder.ts",
       find: "|| one.created === other.created;",
       replace: "|| one.created !== 0;",
       name: "a folder without the file that is",

@@ -50,12 +50,6 @@ export const mutants = [
       replace: "return this.#open.get(id);",
       file: "main/store/repository/repositories.ts",
     },
-    {
-      removed: "evicting unused repositories",
-      find: "if (oldest.isAtRest) this.#evict(oldest);",
-      replace: `if (oldest.id === "") this.#evict(oldest);`,
-      file: "main/store/repository/repositories.ts",
-    },
   ]),
   ...killedBy("store", "test/main/daemon/scopes.test.ts", [
     {

@@ -13,8 +13,8 @@ import { type Commit, type Committed, ConflictError, type DocumentCommit } from 
 import { documentCommit, editsOf } from "../log/document-commits.ts";
 import type { StartingPoint } from "../mirror/mirror.ts";
 import { startingPoint } from "../mirror/recovery.ts";
-import { applyCommit } from "../repository/apply-commit.ts";
-import type { NewCommit, RepositoryContext } from "../repository/repository-context.ts";
+import { applyCommit, type NewCommit } from "../repository/apply-commit.ts";
+import type { RepositoryContext } from "../repository/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
 import { LateEdits } from "./late-edits.ts";

@@ -1,3 +1,4 @@
+import { describeProblem } from "../../../shared/health.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { ConflictError } from "../log/commit-log.ts";
@@ -56,7 +57,8 @@ export class MirrorWriter {
         this.#context.reportMirrorProblem(undefined);
         if (isOutdated) this.#context.findPlaces();
         if (!this.#context.mirror.isOutdated) this.#context.reports.onUpToDate();
-        return this.#context.fileProblem ?? true;
+        const { broken } = this.#context.current;
+        return broken === undefined ? true : describeProblem(broken);
       } catch (error) {
         if (error instanceof ForeignEditError) {
           // First read what was changed.

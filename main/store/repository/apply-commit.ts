@@ -1,9 +1,9 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { sameJson } from "../../../shared/json.ts";
 import { applyChanges, type ChangeRecord } from "../history/record.ts";
-import type { Commit, DocumentCommit } from "../log/commit-log.ts";
+import type { Commit, Committed, DocumentCommit } from "../log/commit-log.ts";
 import { activeEditsOf, expandSnapshot } from "../log/document-commits.ts";
-import type { Position } from "../types.ts";
+import type { Position, RepositoryState } from "../types.ts";
 
 /**
  * What the log says of a repository. Which values are active, and what `health` says, is derived from it, the scopes' rules, and what a
@@ -27,6 +27,22 @@ export interface AppliedCommit {
   readonly record: ChangeRecord | undefined;
   /** The changes for the file. */
   readonly edits: readonly ConfigEdit[];
+}
+
+/** A commit in the log, and the state after it as others see it. */
+export interface NewCommit extends Committed<Commit> {
+  readonly applied: AppliedCommit;
+  readonly state: RepositoryState;
+}
+
+export interface CommitOptions {
+  readonly isPart?: boolean;
+  /** Of a repository whose files are being read for the first time. */
+  readonly isFirst?: boolean;
+  /** The values that the file has, if the commit is an edit of it. */
+  readonly fileHas?: Config;
+  /** Nobody has seen any values before. */
+  readonly isSilent?: boolean;
 }
 
 /** A commit; its documents play no part, for each is applied to its own repository. */

@@ -3,9 +3,9 @@ import type { StoreContext } from "../context.ts";
 import type { Commit, Committed } from "../log/commit-log.ts";
 import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
 import type { Repository } from "./repository.ts";
-import type { IndexedRepository, KnownRepository } from "./repository-context.ts";
+import type { KnownRepository } from "./repository-context.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
-import { RepositoryIndex } from "./repository-index.ts";
+import { type IndexedRepository, RepositoryIndex } from "./repository-index.ts";
 
 /** What is known of a repository that is opened. */
 export type OpenedRepository = Partial<Pick<KnownRepository, "indexed" | "addedBy">> & {

@@ -1,7 +1,6 @@
 import { type Config, type ConfigEdit, configEntries, filterConfig } from "../../../shared/config.ts";
 import { diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
-import { describeProblem } from "../../../shared/health.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
@@ -10,7 +9,7 @@ import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
 import { type Commit, type Committed, type DocumentCommit, positionOf } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
-import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "../types.ts";
+import type { Actor, RepositoryState, StoreEvent } from "../types.ts";
 import {
   type Interpretation,
   interpretingConfig,
@@ -19,19 +18,10 @@ import {
   type Rules,
   trustedByNewRules,
 } from "../values/interpret.ts";
-import { type TrustedValue, trustHash } from "../values/trusted-values.ts";
-import { type AppliedCommit, type CommittedState, positioned, sharing } from "./apply-commit.ts";
+import { commandsAmong, type TrustedValue } from "../values/trusted-values.ts";
+import { type CommitOptions, type CommittedState, type NewCommit, positioned, sharing } from "./apply-commit.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
-import type { RecordedFolder } from "./work-tree-folder.ts";
-
-/** The index's entry of a repository, used until its files are read. */
-export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {
-  readonly stamps: FileStamps;
-  /** Hash of the values file's text, if it had every commit; absent if it lacked one. */
-  readonly textHash?: string;
-  /** Identifies the folder of an in-tree repository. */
-  readonly folder?: RecordedFolder;
-}
+import type { IndexedRepository } from "./repository-index.ts";
 
 /** What is known of a repository before its files are read. */
 export interface KnownRepository {
@@ -53,22 +43,6 @@ interface MissedCommits {
   readonly lost: number;
   /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
   readonly isCopy: boolean;
-}
-
-/** A commit in the log, and the state after it as others see it. */
-export interface NewCommit extends Committed<Commit> {
-  readonly applied: AppliedCommit;
-  readonly state: RepositoryState;
-}
-
-export interface CommitOptions {
-  readonly isPart?: boolean;
-  /** Of a repository whose files are being read for the first time. */
-  readonly isFirst?: boolean;
-  /** The values that the file has, if the commit is an edit of it. */
-  readonly fileHas?: Config;
-  /** Nobody has seen any values before. */
-  readonly isSilent?: boolean;
 }
 
 /** What a repository reports to the store. */
@@ -182,15 +156,9 @@ export class RepositoryContext {
     return this.files.tree !== undefined;
   }
 
-  /** The commands among values that are set by somebody with the right to, as what the present schemas make of them. */
+  /** The commands among values that are set by somebody with the right to; none in a file of the home, which is the person's own. */
   commandsAmong(edits: readonly ConfigEdit[]): readonly TrustedValue[] {
-    const { scopes } = this.store;
-    if (!this.#isOfWorkTree) return [];
-    return edits.flatMap(({ scope, field, value }) =>
-      value !== undefined && scopes.isCommand(scope, field)
-        ? { path: { scope, field }, hash: trustHash(scopes, { scope, field }, value) }
-        : [],
-    );
+    return this.#isOfWorkTree ? commandsAmong(edits, this.store.scopes) : [];
   }
 
   /**
@@ -298,10 +266,6 @@ export class RepositoryContext {
       before,
       before.health.filter(one => one !== known),
     );
-  }
-
-  get fileProblem(): string | undefined {
-    return this.current.broken === undefined ? undefined : describeProblem(this.current.broken);
   }
 
   get isCheckedByOldRules(): boolean {

@@ -9,9 +9,9 @@ import type { FileSystem } from "../../files/file-system.ts";
 import { JsonDocument } from "../../files/json-document.ts";
 import { isRemote } from "../../git/git-remote.ts";
 import { gitFolderBeside, inTreeFileName } from "../../git/work-tree.ts";
+import { type RecordedFolder, WorkTreeFolder } from "../../git/work-tree-folder.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { StorePaths } from "../types.ts";
-import { type RecordedFolder, WorkTreeFolder } from "./work-tree-folder.ts";
 
 export interface RepositoryMetadata {
   readonly name: string;

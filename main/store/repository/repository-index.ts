@@ -3,8 +3,19 @@ import { type Adapter, Low } from "lowdb";
 import pLimit from "p-limit";
 import { DurableTextFile } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
+import type { RecordedFolder } from "../../git/work-tree-folder.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { IndexedRepository } from "./repository-context.ts";
+import type { RepositoryState, RepositorySummary } from "../types.ts";
+import type { FileStamps } from "./repository-files.ts";
+
+/** The index's entry of a repository, used until its files are read. */
+export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {
+  readonly stamps: FileStamps;
+  /** Hash of the values file's text, if it had every commit; absent if it lacked one. */
+  readonly textHash?: string;
+  /** Identifies the folder of an in-tree repository. */
+  readonly folder?: RecordedFolder;
+}
 
 export interface IndexData {
   readonly repositories: { readonly [id: string]: IndexedRepository };

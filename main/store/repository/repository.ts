@@ -23,13 +23,9 @@ import { type PreviewedValue, previewScope } from "../values/scope-preview.ts";
 import { acceptValue, waitingValues } from "../values/waiting-values.ts";
 import { applyCommit } from "./apply-commit.ts";
 import { RepositoryChanges } from "./repository-changes.ts";
-import {
-  type IndexedRepository,
-  type KnownRepository,
-  RepositoryContext,
-  type RepositoryReports,
-} from "./repository-context.ts";
+import { type KnownRepository, RepositoryContext, type RepositoryReports } from "./repository-context.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
+import type { IndexedRepository } from "./repository-index.ts";
 import { RepositoryQueue } from "./repository-queue.ts";
 import { TextOperations } from "./text-operations.ts";
 

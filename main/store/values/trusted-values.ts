@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Low } from "lowdb";
+import type { ConfigEdit } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { canonicalJson, isJsonObject, type JsonValue } from "../../../shared/json.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
@@ -46,6 +47,15 @@ export function trustHash(scopes: Scopes, { scope, field }: ConfigPath, value: J
   return createHash("sha256")
     .update(`${JSON.stringify([command, variable])} ${hash}`)
     .digest("hex");
+}
+
+/** The commands among values, as what these schemas make of them. */
+export function commandsAmong(edits: readonly ConfigEdit[], scopes: Scopes): readonly TrustedValue[] {
+  return edits.flatMap(({ scope, field, value }) =>
+    value !== undefined && scopes.isCommand(scope, field)
+      ? { path: { scope, field }, hash: trustHash(scopes, { scope, field }, value) }
+      : [],
+  );
 }
 
 /**

@@ -36,7 +36,7 @@ const editOf = (path: string, value: unknown): ConfigEdit => {
   return { scope, field, value: value as ConfigEdit["value"] };
 };
 
-test("a state is what its commits say, whoever made them, and the commits in between are not changed by later ones", () => {
+test("a state is what its commits say, and the commits in between are not changed by later ones", () => {
   const who = { kind: "commit", time: "2026-01-01T00:00:00.000Z", actor: { kind: "file" }, source: "set" } as const;
   const isAsInModel = (commits: readonly (typeof anyCommit extends fc.Arbitrary<infer One> ? One : never)[]) => {
     let state: CommittedState = { lineage: "a", revision: 0, position: undefined, target: {}, valid: {} };

@@ -1,5 +1,5 @@
-import type { FileSystem, FolderIdentity } from "../../files/file-system.ts";
-import { hasMark, inTreeFileName, moveIn } from "../../git/work-tree.ts";
+import type { FileSystem, FolderIdentity } from "../files/file-system.ts";
+import { hasMark, inTreeFileName, moveIn } from "./work-tree.ts";
 
 /** What of a folder's identity a restart of the system does not change. */
 export type RecordedFolder = Omit<FolderIdentity, "device">;

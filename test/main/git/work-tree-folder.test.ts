@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type FolderIdentity, realFileSystem } from "../../../main/files/file-system.ts";
-import { WorkTreeFolder } from "../../../main/store/repository/work-tree-folder.ts";
+import { WorkTreeFolder } from "../../../main/git/work-tree-folder.ts";
 import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
