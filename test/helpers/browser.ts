@@ -1,6 +1,9 @@
 import { existsSync } from "node:fs";
-import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { patience } from "./patience.ts";
+
+/** How many times slower than usual pages run: a test that assumes instead of waiting fails then. */
+const slowPages = Number(process.env["TEST_SLOW_PAGES"] ?? 1);
 
 /** Chromium switches for a test machine, instead of the package's, which disable what the origin tests rely on. */
 const switches = ["--no-sandbox", "--no-zygote", "--disable-gpu"];
@@ -23,7 +26,13 @@ export async function launchBrowser(more: readonly string[] = []): Promise<Brows
 export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(patience);
+  if (slowPages > 1) context.on("page", page => void throttle(page));
   return context;
+}
+
+async function throttle(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: slowPages });
 }
 
 async function browserPath(): Promise<string | undefined> {
