@@ -29,6 +29,8 @@ export class AppWindow {
   readonly #stateFile: string;
   #window: BrowserWindow | undefined;
   #firstLink: ScreenLink | undefined;
+  /** Whether the page listens for links: one that is sent sooner would be lost. */
+  #pageListens = false;
   #quitting = false;
   /** Called when the user stays because of unsaved edits. */
   #onStay = () => {};
@@ -80,6 +82,7 @@ export class AppWindow {
       else this.#onStay();
     });
     this.#firstLink = link;
+    this.#pageListens = false;
     await window.loadURL(screenUrl);
   }
 
@@ -107,10 +110,11 @@ export class AppWindow {
     return frame === this.#window.webContents.mainFrame && isScreen(frame.url);
   }
 
-  /** The link that the window was opened with. Returned once, when the page is ready to follow it. */
+  /** The link with which the window was opened, or that came while its page was loading. Returned once, when the page is ready to follow it. */
   takeFirstLink(): ScreenLink | undefined {
     const link = this.#firstLink;
     this.#firstLink = undefined;
+    this.#pageListens = true;
     return link;
   }
 
@@ -144,7 +148,8 @@ export class AppWindow {
   }
 
   #navigate(link: ScreenLink): void {
-    this.#window?.webContents.send("navigate", link);
+    if (this.#pageListens) this.#window?.webContents.send("navigate", link);
+    else this.#firstLink = link;
   }
 
   async #readState(): Promise<WindowState | undefined> {

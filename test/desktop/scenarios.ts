@@ -46,7 +46,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
     await until(() => page.context().pages().length === 1, "the other window to close");
   });
 
-  test(`${driver.name}: attach: a daemon already running on the home is used, and keeps running when the app quits`, async () => {
+  test(`${driver.name}: attach: a daemon already running on the home is used, and keeps running with its tools when the app quits, which asks nothing`, async () => {
     await using t = await startTestDaemon({ screenFolder });
     await t.addRepository("shop");
     await using app = await driver.start(t.homeFolder);
@@ -55,6 +55,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
     expect(page.url()).toMatch(ownScreen);
     await app.quit();
     expect(await app.exited).toBe(0);
+    expect(await app.questions()).toEqual([]);
     expect((await t.owner.call("config/list", { repo: "shop" })).errors).toEqual([]);
     // The app's session ended with it.
     expect((await t.owner.call("key/list")).result).toEqual([]);
@@ -134,7 +135,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
 }
 
 /** Adds a repository to the home before the app starts. */
-async function withRepository(home: string): Promise<void> {
+export async function withRepository(home: string): Promise<void> {
   await using t = await startTestDaemon({ home });
   await t.addRepository("shop");
 }

@@ -1,39 +1,67 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import type { AppDouble, ElectronDouble } from "../helpers/electron-double.ts";
 import { connect } from "../helpers/patient-client.ts";
-import { screenFolder } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { appOnDouble } from "./app-on-double.ts";
+import { withRepository } from "./scenarios.ts";
 
 const startApp = appOnDouble();
 const link = "repoconf://repo/shop";
 
-test("the window loads the app's own screen by a custom scheme, in an in-memory partition", async () => {
-  await using folder = await temporaryFolder();
-  await using app = await startApp(folder.path);
-  const [window] = app.windows;
-  const [, partition] = app.sessions;
-  expect(window?.options.webPreferences.session).toBe(partition);
-  // Electron keeps a partition on disk if its name begins with persist:.
-  expect(partition?.partition).not.toMatch(/^persist:/);
-  expect(app.schemes).toEqual([
-    { scheme: "repoconf-screen", privileges: { standard: true, secure: true, supportFetchAPI: true } },
-  ]);
-  expect(window?.webContents.mainFrame.url).toBe("repoconf-screen://app/");
-  const ask = async (url: string, method = "GET") => {
-    const answer = await partition?.schemes.get("repoconf-screen")?.({ url, method });
-    return { status: answer?.status, policy: answer?.headers.get("content-security-policy") };
-  };
-  const page = await ask("repoconf-screen://app/");
-  expect(page.status).toBe(200);
-  expect(page.policy).toContain("connect-src 'self' ws://127.0.0.1:*;");
-  for (const url of ["repoconf-screen://other/", "repoconf-screen://app/../../package.json", "repoconf-screen://app/x"])
-    expect((await ask(url)).status).toBe(404);
-  expect((await ask("repoconf-screen://app/", "POST")).status).toBe(404);
+describe("a started app", () => {
+  let app: ElectronDouble;
+  const opened = new AsyncDisposableStack();
+  beforeAll(async () => {
+    const folder = opened.use(await temporaryFolder());
+    app = opened.use(await startApp(folder.path));
+  });
+  afterAll(() => opened.disposeAsync());
+
+  test("booted in order: lock, scheme, ready, menu, tray, window", async () => {
+    expect(app.calls).toEqual(["lock", "scheme", "ready", "menu", "tray", "window", "load"]);
+  });
+
+  test("the window loads the app's own screen by a custom scheme, in an in-memory partition", async () => {
+    const [window] = app.windows;
+    const [, partition] = app.sessions;
+    expect(window?.options.webPreferences.session).toBe(partition);
+    // Electron keeps a partition on disk if its name begins with persist:.
+    expect(partition?.partition).not.toMatch(/^persist:/);
+    expect(app.schemes).toEqual([
+      { scheme: "repoconf-screen", privileges: { standard: true, secure: true, supportFetchAPI: true } },
+    ]);
+    expect(window?.webContents.mainFrame.url).toBe("repoconf-screen://app/");
+    const ask = async (url: string, method = "GET") => {
+      const answer = await partition?.schemes.get("repoconf-screen")?.({ url, method });
+      return { status: answer?.status, policy: answer?.headers.get("content-security-policy") };
+    };
+    const page = await ask("repoconf-screen://app/");
+    expect(page.status).toBe(200);
+    expect(page.policy).toContain("connect-src 'self' ws://127.0.0.1:*;");
+    for (const url of [
+      "repoconf-screen://other/",
+      "repoconf-screen://app/../../package.json",
+      "repoconf-screen://app/x",
+    ])
+      expect((await ask(url)).status).toBe(404);
+    expect((await ask("repoconf-screen://app/", "POST")).status).toBe(404);
+  });
+
+  test("a native call is answered only to the window's own page", async () => {
+    const own = app.windows[0]?.webContents.mainFrame;
+    const handler = app.handlers.get("session");
+    expect(await handler?.({ senderFrame: own })).toEqual({
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      id: expect.any(String),
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    for (const senderFrame of [null, { url: own?.url }, { url: "http://localhost:1/" }])
+      expect(() => handler?.({ senderFrame })).toThrow("is not allowed to call");
+  });
 });
 
 test("a daemon that restarts on another port is found again: the window reconnects, and keeps its place and its edits", async () => {
@@ -78,20 +106,6 @@ test("a window whose session has ended gets a new one and continues", async () =
   );
 });
 
-test("a native call is answered only to the window's own page", async () => {
-  await using folder = await temporaryFolder();
-  await using app = await startApp(folder.path);
-  const own = app.windows[0]?.webContents.mainFrame;
-  const handler = app.handlers.get("session");
-  expect(await handler?.({ senderFrame: own })).toEqual({
-    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-    id: expect.any(String),
-    secret: expect.stringMatching(/^[0-9a-f]{64}$/),
-  });
-  for (const senderFrame of [null, { url: own?.url }, { url: "http://localhost:1/" }])
-    expect(() => handler?.({ senderFrame })).toThrow("is not allowed to call");
-});
-
 test("a second instance exits immediately and starts nothing", async () => {
   await using folder = await temporaryFolder();
   const home = join(folder.path, "home");
@@ -99,12 +113,6 @@ test("a second instance exits immediately and starts nothing", async () => {
   expect(app.calls).toEqual(["lock", "quit"]);
   expect(await app.app.exited).toBe(0);
   await expect(readFile(join(home, "daemon.json"))).rejects.toMatchObject({ code: "ENOENT" });
-});
-
-test("the app boots in order: lock, scheme, ready, menu, tray, window", async () => {
-  await using folder = await temporaryFolder();
-  await using app = await startApp(folder.path);
-  expect(app.calls).toEqual(["lock", "scheme", "ready", "menu", "tray", "window", "load"]);
 });
 
 test("the app offers to restart an older daemon on the home, and uses it as it is if the person prefers", async () => {
@@ -168,6 +176,16 @@ test.each([
   await withRepository(folder.path);
   // A start at login opens no window, but anyone who opens a link wants one.
   await using app = await startApp(folder.path, { whileStarting, args: ["--hidden"] });
+  await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
+});
+
+test("a link that arrives while the page loads is opened too", async () => {
+  await using folder = await temporaryFolder();
+  await withRepository(folder.path);
+  await using app = await startApp(folder.path, { args: ["--hidden"] });
+  app.app.emit("second-instance", {}, ["electron"]);
+  await until(() => app.windows.length === 1, "the window");
+  app.app.emit("second-instance", {}, ["electron", link]);
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
 
@@ -236,17 +254,6 @@ test("quitting asks about a single connected tool, even if no window was ever op
   expect(app.dialogs.map(({ message }) => message)).toEqual(["A tool is connected."]);
 });
 
-test("quitting does not ask if the app did not start the daemon, because its tools stay connected", async () => {
-  await using t = await startTestDaemon({ screenFolder });
-  await t.addRepository("shop");
-  await using app = await startApp(t.homeFolder);
-  await (await pageOf(app)).getByRole("treeitem", { name: "shop" }).waitFor();
-  await t.connect();
-  app.app.quit();
-  expect(await app.app.exited).toBe(0);
-  expect(app.dialogs).toEqual([]);
-});
-
 test("an owner's tool that stops the daemon quits the app, and causes no question about itself", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
@@ -259,10 +266,4 @@ test("an owner's tool that stops the daemon quits the app, and causes no questio
 async function pageOf({ windows: [window] }: ElectronDouble): Promise<Page> {
   if (window === undefined) throw new Error("there is no window");
   return window.page;
-}
-
-/** Adds a repository to the home before the app starts. */
-async function withRepository(home: string): Promise<void> {
-  await using t = await startTestDaemon({ home });
-  await t.addRepository("shop");
 }

@@ -26,10 +26,11 @@ export async function launchBrowser(more: readonly string[] = []): Promise<Brows
 export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(patience);
-  if (slowPages > 1) context.on("page", page => void throttle(page));
+  if (slowPages > 1) context.on("page", page => throttle(page).catch(() => {}));
   return context;
 }
 
+/** Fails only for a page that has closed already. */
 async function throttle(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send("Emulation.setCPUThrottlingRate", { rate: slowPages });
