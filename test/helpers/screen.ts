@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
-import { describe, expect } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { launchBrowser, openContext } from "./browser.ts";
 import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
 import { freePort } from "./free-port.ts";
-import { type HeldRequests, holdRequests } from "./held-requests.ts";
+import { holdRequests } from "./held-requests.ts";
 import { patience } from "./patience.ts";
 import { titleWith } from "./skips.ts";
 import { writeRepositoryFiles } from "./slow-disk.ts";
@@ -28,18 +28,7 @@ export function describeScreen(title: string, define: () => void): void {
 export type Fields = { readonly [path: string]: JsonValue };
 
 /** A daemon with a temporary home that serves the built screen. */
-export interface TestScreen extends AsyncDisposable {
-  readonly t: TestDaemon;
-  /** A page with its own session. */
-  open(options?: PageOptions): Promise<ScreenPage>;
-  /** Sets fields like a tool, and waits until the file has them. */
-  set(repo: string, fields: Fields): Promise<void>;
-  /** The stored value of a field; undefined: none. */
-  stored(repo: string, path: string): Promise<JsonValue | undefined>;
-  revision(repo: string): Promise<number>;
-  /** Writes the values into the work tree of a clone, as if somebody had pulled them. */
-  pull(id: string, config: object): Promise<void>;
-}
+export type TestScreen = Awaited<ReturnType<typeof startScreen>>;
 
 export interface TestScreenOptions {
   /** The ids of the initial repositories, each with its stored fields: those of one set, or of several. */
@@ -56,7 +45,7 @@ export interface TestScreenOptions {
   readonly samePort?: boolean;
 }
 
-export async function startScreen(options: TestScreenOptions = {}): Promise<TestScreen> {
+export async function startScreen(options: TestScreenOptions = {}) {
   const { repositories = {}, files = [], scopes = {}, clones = {}, log } = options;
   const folder = await temporaryFolder();
   const home = join(folder.path, "home");
@@ -71,12 +60,13 @@ export async function startScreen(options: TestScreenOptions = {}): Promise<Test
     const { errors } = await t.owner.call("config/set", { repo, flush, ...fields });
     if (errors.length > 0) throw new Error(JSON.stringify(errors));
   };
-  for (const [id, stored] of Object.entries(repositories)) {
+  const add = async (id: string, stored: Fields | readonly Fields[]) => {
     await t.owner.call("repo/add", { id, name: id });
     const sets = [stored].flat();
     for (const [at, fields] of sets.entries())
       if (Object.keys(fields).length > 0) await set(id, fields, at === sets.length - 1);
-  }
+  };
+  for (const [id, stored] of Object.entries(repositories)) await add(id, stored);
   const treeOf = (id: string) => join(folder.path, id);
   const pull = (id: string, config: object) =>
     writeFile(join(treeOf(id), ".repoconf.json"), JSON.stringify({ config }));
@@ -87,15 +77,22 @@ export async function startScreen(options: TestScreenOptions = {}): Promise<Test
   }
   return {
     t,
+    /** Adds a repository with these stored fields: those of one set, or of several. */
+    add,
+    /** Sets fields like a tool, and waits until the file has them. */
     set,
+    /** Writes the values into the work tree of a clone, as if somebody had pulled them. */
     pull,
-    open: pageOptions => openPage(t.daemon.createLink(60_000), pageOptions),
-    stored: async (repo, path) => {
+    drafts: async () => (await t.owner.call("draft/list")).result,
+    /** A page with its own session. */
+    open: (pageOptions?: PageOptions) => openPage(t.daemon.createLink(60_000), pageOptions),
+    /** The stored value of a field, or the stored fields of a scope; undefined: none. */
+    stored: async (repo: string, path: string): Promise<JsonValue | undefined> => {
       const { result } = await t.owner.call("config/list", { repo, stored: true });
-      const [scope = "", field = ""] = path.split(".");
-      return result[scope]?.[field];
+      const [scope = "", field] = path.split(".");
+      return field === undefined ? result[scope] : result[scope]?.[field];
     },
-    revision: async repo => (await t.owner.call("config/list", { repo })).revision ?? 0,
+    revision: async (repo: string) => (await t.owner.call("config/list", { repo })).revision ?? 0,
     [Symbol.asyncDispose]: async () => {
       await t[Symbol.asyncDispose]();
       await folder[Symbol.asyncDispose]();
@@ -104,9 +101,7 @@ export async function startScreen(options: TestScreenOptions = {}): Promise<Test
 }
 
 /** A page with a daemon of its own. */
-export interface OpenScreen extends ScreenPage {
-  readonly screen: TestScreen;
-}
+export type OpenScreen = ScreenPage & { readonly screen: TestScreen };
 
 export interface OpenScreenOptions extends Omit<TestScreenOptions, "repositories"> {
   readonly page?: PageOptions;
@@ -124,14 +119,55 @@ export async function openScreen(
   return { ...window, screen, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
+export interface OpenShopOptions extends OpenScreenOptions {
+  readonly others?: TestScreenOptions["repositories"] & object;
+}
+
 /** The same with the repository shop and others; the page shows shop. */
 export async function openShop(
   shop: Fields | readonly Fields[] = {},
-  { others, ...options }: OpenScreenOptions & { readonly others?: TestScreenOptions["repositories"] } = {},
+  { others, ...options }: OpenShopOptions = {},
 ): Promise<OpenScreen> {
   const window = await openScreen({ shop, ...others }, options);
   await window.choose("shop");
   return window;
+}
+
+/** A page that shows a repository which only one test uses. */
+export type OwnShop = OpenScreen & {
+  readonly repo: string;
+  /** The stored value of one of its fields, or the stored fields of a scope; undefined: none. */
+  stored(path: string): Promise<JsonValue | undefined>;
+  /** Sets fields like a tool, and waits until the file has them. */
+  set(fields: Fields): Promise<void>;
+};
+
+/** A daemon and a page that the tests of a group share. Each calls the returned function, to get a repository of its own. */
+export function shareScreen({
+  others = {},
+  ...options
+}: OpenShopOptions = {}): (shop?: Fields | readonly Fields[]) => Promise<OwnShop> {
+  let shared: OpenScreen | undefined;
+  let count = 0;
+  beforeAll(async () => {
+    if (browser !== undefined) shared = await openScreen(others, options);
+  });
+  afterAll(() => shared?.[Symbol.asyncDispose]());
+  return async (shop = {}) => {
+    if (shared === undefined) throw new Error("the screen has not been opened");
+    const { screen } = shared;
+    if ((await shared.page.getByRole("dialog").count()) > 0) await press(shared.page, "Escape");
+    // The edits of the test before go with its repository.
+    if (count > 0) await screen.t.owner.call("repo/remove", { repo: `shop${count}` });
+    count += 1;
+    const repo = `shop${count}`;
+    await screen.add(repo, shop);
+    await shared.row(repo).waitFor();
+    // By its address, because a click on its row keeps the view of the test before.
+    await shared.goTo(`#/repo/${repo}`);
+    await shared.page.getByRole("heading", { level: 1, name: repo, exact: true }).waitFor();
+    return { ...shared, repo, stored: path => screen.stored(repo, path), set: fields => screen.set(repo, fields) };
+  };
 }
 
 /** Fills the storage of drafts: the daemon rejects further ones. */
@@ -148,9 +184,6 @@ export async function fillDrafts(t: TestDaemon, repo: string): Promise<void> {
 export const connectionLost = /WebSocket|ERR_CONNECTION|Failed to load/;
 
 export interface PageOptions {
-  readonly colorScheme?: "light" | "dark";
-  /** Enforces the system's colours. */
-  readonly forcedColors?: "active";
   readonly width?: number;
   readonly height?: number;
   /** Complaints of the browser that are allowed, such as when the daemon is gone. */
@@ -164,54 +197,18 @@ export interface PageOptions {
 }
 
 /** One page of the screen. Its disposal fails if the browser complained about anything, such as the page's policy or an error. */
-export interface ScreenPage extends AsyncDisposable {
-  readonly page: Page;
-  /** The browser's complaints so far. */
-  readonly complaints: readonly string[];
-  /** Of the operations to hold. */
-  readonly requests: HeldRequests;
-  readonly tree: Locator;
-  /** The rows of the tree whose accessible name starts with this name; marks and values may follow. */
-  row(name: string): Locator;
-  /** The section of the field with this title. */
-  field(title: string): Locator;
-  /** The controls of two fields of the svc scope: a number and a text. */
-  readonly timeout: Locator;
-  readonly provider: Locator;
-  /** The bar with the edits that are not saved. */
-  readonly edits: Locator;
-  readonly messages: Locator;
-  /** Expands the control of a field that takes more than one line. */
-  expand(title: string): Promise<void>;
-  /** The details of the focused field. */
-  readonly inspector: Locator;
-  /** The part of the address that says what the page shows. */
-  hash(): string;
-  /** Shows what has this address. */
-  goTo(hash: string): Promise<void>;
-  /** Shows a repository by clicking its row, and waits for it. */
-  choose(repository: string): Promise<void>;
-  view(title: "Fields" | "History" | "JSON"): Promise<void>;
-  /** Saves the edits without a reason and waits until they are saved. */
-  save(): Promise<void>;
-  /** Saves without waiting for the outcome. */
-  startSaving(): Promise<void>;
-  /** Opens the review of the edits. */
-  review(): Promise<Locator>;
-  /** The element with the focus, as `role name`. */
-  focused(): Promise<string>;
-}
+export type ScreenPage = Awaited<ReturnType<typeof openPage>>;
 
 /** Logs each violation of the page's policy; runs before the page's own script. */
 const logViolations = `addEventListener("securitypolicyviolation", event => {
   console.error("violates the policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample);
 });`;
 
-export async function openPage(url: string, options: PageOptions = {}): Promise<ScreenPage> {
+export async function openPage(url: string, options: PageOptions = {}) {
   const launched = options.browser ?? browser;
   if (launched === undefined) throw new Error("there is no browser");
-  const { width = 1280, height = 800, colorScheme = "light", forcedColors = "none" } = options;
-  const context = await openContext(launched, { viewport: { width, height }, colorScheme, forcedColors });
+  const { width = 1280, height = 800 } = options;
+  const context = await openContext(launched, { viewport: { width, height } });
   await context.addInitScript(`${logViolations}${options.initialScript ?? ""}`);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -228,45 +225,70 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   const row = (name: string) => tree.getByRole("treeitem", { name: new RegExp(`^${escapeRegExp(name)}(\\s|$)`) });
   const field = (title: string) => page.getByRole("region", { name: title, exact: true });
   const edits = field("Edits");
+  const text = page.getByRole("textbox", { name: "Text of the file" });
   const startSaving = () => edits.getByRole("button", { name: "Save", exact: true }).click();
   return {
     page,
-    complaints,
+    /** The browser's complaints so far. */
+    complaints: complaints as readonly string[],
+    /** Of the operations to hold. */
     requests,
     tree,
+    /** The rows of the tree whose accessible name starts with this name; marks and values may follow. */
     row,
+    /** The section of the field with this title. */
     field,
-    expand: title =>
+    /** Expands the control of a field that takes more than one line. */
+    expand: (title: string) =>
       field(title)
         .getByRole("button", { name: new RegExp(`^${escapeRegExp(title)}:`), expanded: false })
         .click(),
+    /** The controls of two fields of the svc scope: a number and a text. */
     timeout: page.getByRole("spinbutton", { name: "Timeout" }),
     provider: page.getByRole("textbox", { name: "Provider" }),
+    /** The bar with the edits that are not saved. */
     edits,
     messages: page.getByRole("log", { name: "Messages" }),
+    /** The details of the focused field. */
     inspector: page.getByRole("complementary", { name: "About the field" }),
+    /** The history of the repository, newest first, and the editor of its file. */
+    history: page.getByRole("region", { name: "History" }),
+    text,
+    /** The part of the address that says what the page shows. */
     hash: () => new URL(page.url()).hash,
-    goTo: async hash => {
+    /** Shows what has this address. */
+    goTo: async (hash: string) => {
       await tree.waitFor();
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     },
-    choose: async repository => {
+    /** Shows a repository by clicking its row, and waits for it. */
+    choose: async (repository: string) => {
       await row(repository).click();
       await page.getByRole("heading", { level: 1, name: repository }).waitFor();
     },
-    view: async title => {
+    view: async (title: "Fields" | "History" | "JSON") => {
       const views = page.getByRole("navigation", { name: "Views of this repository" });
       await views.getByRole("link", { name: new RegExp(`^${title}`) }).click();
     },
+    /** Types at the end of the line with this name in the file's text, after pressing the keys there. */
+    typeAfter: async (name: string, typed: string, ...keys: readonly string[]) => {
+      await text.getByText(`"${name}"`).click();
+      await press(page, "End", ...keys);
+      await page.keyboard.type(typed);
+    },
+    /** Saves the edits without a reason and waits until they are saved. */
     save: async () => {
       await startSaving();
       await edits.waitFor({ state: "detached" });
     },
+    /** Saves without waiting for the outcome. */
     startSaving,
+    /** Opens the review of the edits. */
     review: async () => {
       await edits.getByRole("button", { name: "Review" }).click();
       return page.getByRole("dialog", { name: "Review edits" });
     },
+    /** The element with the focus, as `role name`. */
     focused: () => page.evaluate<string>(describeFocus),
     [Symbol.asyncDispose]: async () => {
       await context.close();

@@ -6,9 +6,9 @@ import {
   describeScreen,
   openPage,
   openScreen,
-  openShop,
   press,
   type ScreenPage,
+  shareScreen,
   startScreen,
 } from "../helpers/screen.ts";
 
@@ -69,7 +69,23 @@ const repositories = {
   broken: {},
 };
 
+const properties = {
+  note: { title: "Note", type: ["string", "null"], default: null },
+  secret: { title: "Secret", type: "string", "x-masked": true, default: "hush" },
+  number: { title: "Number", type: "integer", "x-masked": true, default: 1 },
+  list: { title: "List", type: "array", items: { type: "integer" }, "x-masked": true, default: [1] },
+  limit: { title: "Limit", type: ["integer", "string"], default: 1 },
+  table: {
+    title: "Table",
+    type: "array",
+    items: { type: "object", properties: { a: { type: "string" }, b: { type: "integer" } } },
+    default: [{ a: "x" }],
+  },
+};
+
 describeScreen("axe", () => {
+  const openOwnShop = shareScreen({ others: { blog: {} }, scopes: { app: { type: "object", properties } } });
+
   test("reports nothing without a session, or on a page without a repository", async () => {
     await using screen = await startScreen();
     await using visitor = await openPage(`http://${screen.t.screenHost}`);
@@ -99,12 +115,12 @@ describeScreen("axe", () => {
     await page.getByRole("heading", { level: 2, name: "Revision 3" }).waitFor();
     await hasNoFindings(window);
     await window.view("JSON");
-    await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
+    await window.text.waitFor();
     await hasNoFindings(window);
     await page.getByRole("searchbox", { name: /^Search/ }).fill("");
     await window.choose("broken");
     await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
-    await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
+    await window.text.waitFor();
     await page.getByRole("button", { name: "Compare with the active values" }).click();
     await page.getByRole("textbox", { name: "The active values" }).waitFor();
     await hasNoFindings(window);
@@ -142,7 +158,7 @@ describeScreen("axe", () => {
   });
 
   test("reports nothing on the keys and sessions pages", async () => {
-    await using window = await openScreen(repositories);
+    const window = await openOwnShop(repositories.shop);
     const { screen, page } = window;
     const fields = ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_*"];
     await screen.t.owner.call("key/create", { name: "ci", grants: [{ repos: "*", fields, right: "write" }] });
@@ -171,20 +187,7 @@ describeScreen("axe", () => {
   });
 
   test("reports nothing on texts that may be none, hidden values, and texts that are not values yet", async () => {
-    const properties = {
-      note: { title: "Note", type: ["string", "null"], default: null },
-      secret: { title: "Secret", type: "string", "x-masked": true, default: "hush" },
-      number: { title: "Number", type: "integer", "x-masked": true, default: 1 },
-      list: { title: "List", type: "array", items: { type: "integer" }, "x-masked": true, default: [1] },
-      limit: { title: "Limit", type: ["integer", "string"], default: 1 },
-      table: {
-        title: "Table",
-        type: "array",
-        items: { type: "object", properties: { a: { type: "string" }, b: { type: "integer" } } },
-        default: [{ a: "x" }],
-      },
-    };
-    await using window = await openShop({}, { scopes: { app: { type: "object", properties } } });
+    const window = await openOwnShop();
     const { page } = window;
     for (const title of ["List", "Limit", "Table"]) await window.expand(title);
     await page.getByRole("textbox", { name: "Limit" }).fill("30s");
@@ -196,9 +199,9 @@ describeScreen("axe", () => {
   });
 
   test("reports nothing on the matrix", async () => {
-    await using window = await openScreen(repositories);
+    const window = await openOwnShop(repositories.shop);
     const { page } = window;
-    await window.goTo("#/matrix");
+    await window.goTo("#/matrix?q=field:svc");
     await page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }).waitFor();
     await hasNoFindings(window);
     // An edit and a refused edit, both selected.
@@ -216,8 +219,7 @@ describeScreen("axe", () => {
   });
 
   test("reports nothing in dialogs and lists", async () => {
-    const shop = [repositories.shop, { "svc.timeout": 31 }];
-    await using window = await openScreen({ ...repositories, shop });
+    const window = await openOwnShop([repositories.shop, { "svc.timeout": 31 }]);
     const { page } = window;
     const checkDialog = async (title: string) => {
       await page.getByRole("dialog", { name: title }).waitFor();
@@ -238,7 +240,6 @@ describeScreen("axe", () => {
     await hasNoFindings(window);
     await press(page, "Escape");
     await page.setViewportSize({ width: 1280, height: 800 });
-    await window.choose("shop");
     await window
       .field("Refresh day")
       .getByRole("button", { name: /Refresh day$/ })
@@ -260,17 +261,16 @@ describeScreen("axe", () => {
   });
 
   test("reports nothing on the compare page", async () => {
-    await using window = await openScreen(repositories);
+    const window = await openOwnShop(repositories.shop);
     const { page } = window;
-    await window.choose("shop");
     await page.getByRole("link", { name: "Compare…" }).click();
-    await page.getByRole("option", { name: "broken" }).waitFor();
+    await page.getByRole("option", { name: "blog" }).waitFor();
     await hasNoFindings(window);
-    await page.getByRole("option", { name: "broken" }).click();
+    await page.getByRole("option", { name: "blog" }).click();
     await page.getByRole("button", { name: "Copy to the right svc.timeout" }).click();
     await page.getByRole("row", { name: /svc\.timeout .*edited/ }).waitFor();
     await hasNoFindings(window);
-    await window.goTo("#/compare/shop@99/:default");
+    await window.goTo(`#/compare/${window.repo}@99/:default`);
     await page.getByRole("alert").waitFor();
     await hasNoFindings(window);
   });
@@ -278,8 +278,9 @@ describeScreen("axe", () => {
 
 describeScreen("forced colours", () => {
   test("keep a switch's state, the tree's selection and a problem's mark visible", async () => {
-    await using window = await openScreen(repositories, { page: { forcedColors: "active" } });
+    await using window = await openScreen(repositories);
     const { screen, page } = window;
+    await page.emulateMedia({ forcedColors: "active" });
     await breakFile(screen.t, "broken");
     const row = window.row("shop");
     const unselected = await row.screenshot();

@@ -23,7 +23,7 @@ describeScreen("activity", () => {
     await using window = await screen.open();
     const { page } = window;
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Activity" }).click();
-    expect(window.hash()).toBe("#/activity");
+    await poll(window.hash).toBe("#/activity");
     await poll(() => titles(window)).toEqual(["store", "shop", "store", "store", "shop"]);
     await reads(changes(window).first(), "by hand");
     await reads(
@@ -38,7 +38,7 @@ describeScreen("activity", () => {
     await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
     await page.goBack();
     await changes(window).nth(1).getByRole("link", { name: "revision 2" }).click();
-    expect(window.hash()).toBe("#/repo/shop/history");
+    await poll(window.hash).toBe("#/repo/shop/history");
   });
 
   test("loads older pages on request", async () => {
@@ -80,7 +80,7 @@ describeScreen("activity", () => {
         .getByRole("row", { name: /svc\.domain/ })
         .count(),
     ).toBe(0);
-    expect(window.hash()).toBe("#/activity?q=field%3Asvc.timeout%20since%3A7d");
+    await poll(window.hash).toBe("#/activity?q=field%3Asvc.timeout%20since%3A7d");
     await page.reload();
     await poll(() => titles(window)).toEqual(["shop"]);
     expect(await filter(window).inputValue()).toBe("field:svc.timeout since:7d");

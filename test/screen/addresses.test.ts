@@ -9,17 +9,17 @@ describeScreen("every place has an address", () => {
     const title = (name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
     await row("shop").waitFor();
     // The link's code has been removed.
-    expect(window.hash()).toBe("#/");
+    await poll(window.hash).toBe("#/");
     await window.choose("shop");
-    expect(window.hash()).toBe("#/repo/shop");
+    await poll(window.hash).toBe("#/repo/shop");
     await window.view("History");
     await poll(window.hash).toBe("#/repo/shop/history");
     // Another repository shows the same view.
     await window.choose("store");
-    expect(window.hash()).toBe("#/repo/store/history");
+    await poll(window.hash).toBe("#/repo/store/history");
     await window.view("JSON");
-    await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
-    expect(window.hash()).toBe("#/repo/store/json");
+    await window.text.waitFor();
+    await poll(window.hash).toBe("#/repo/store/json");
     await page.goBack();
     await page.goBack();
     await title("shop");
@@ -28,8 +28,8 @@ describeScreen("every place has an address", () => {
     await title("store");
     await page.reload();
     await title("store");
-    await page.getByRole("region", { name: "History" }).waitFor();
-    expect(window.hash()).toBe("#/repo/store/history");
+    await window.history.waitFor();
+    await poll(window.hash).toBe("#/repo/store/history");
   });
 
   test("a field's address shows the field, and its history has its own address", async () => {
@@ -40,14 +40,14 @@ describeScreen("every place has an address", () => {
     await window.field("Refresh day").and(page.locator("[aria-current='true']")).waitFor();
     await reads(window.inspector, "Refresh day");
     await window.field("Timeout").getByRole("spinbutton").focus();
-    expect(window.hash()).toBe("#/repo/shop/svc.timeout");
+    await poll(window.hash).toBe("#/repo/shop/svc.timeout");
     await window.inspector.getByRole("link", { name: "All changes of svc.timeout" }).click();
-    expect(window.hash()).toBe("#/repo/shop/history?field=svc.timeout");
-    const entries = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
+    await poll(window.hash).toBe("#/repo/shop/history?field=svc.timeout");
+    const entries = window.history.getByRole("heading", { level: 2 });
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
     await page.getByRole("combobox", { name: "Field" }).selectOption("svc.provider");
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 3"]);
-    expect(window.hash()).toBe("#/repo/shop/history?field=svc.provider");
+    await poll(window.hash).toBe("#/repo/shop/history?field=svc.provider");
     await page.goBack();
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
   });
@@ -69,11 +69,11 @@ describeScreen("every place has an address", () => {
     await page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
     await window.choose("shop");
     await window.view("History");
-    await page.getByRole("region", { name: "History" }).waitFor();
+    await window.history.waitFor();
     const { hash } = new URL(screen.t.daemon.createLink(60_000));
     await window.goTo(hash);
-    await poll(() => window.hash()).toBe("#/repo/shop/history");
-    await page.getByRole("region", { name: "History" }).waitFor();
+    await poll(window.hash).toBe("#/repo/shop/history");
+    await window.history.waitFor();
   });
 });
 

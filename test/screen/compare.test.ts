@@ -33,7 +33,7 @@ describeScreen("the compare page", () => {
     await page.getByRole("option", { name: "store" }).click();
     await reads(count(window), "4 of 20 fields differ.");
     expect(await page.evaluate("window.actions")).toEqual({ clicks: 3, keys: 0 });
-    expect(window.hash()).toBe("#/compare/shop/store");
+    await poll(window.hash).toBe("#/compare/shop/store");
     const copies = (field: string) => `Copy to the left ${field} Copy to the right ${field}`;
     await line(window, `svc.timeout shop: 30 seconds store: 60 seconds ${copies("svc.timeout")}`);
     await line(window, `svc.services.web.image shop: node:24 store: node:25 ${copies("svc.services")}`);
@@ -58,7 +58,7 @@ describeScreen("the compare page", () => {
     await page.getByRole("listbox").waitFor({ state: "detached" });
     await button(window, "Swap sides").focus();
     await press(page, "Enter");
-    await poll(() => window.hash()).toBe("#/compare/store/shop");
+    await poll(window.hash).toBe("#/compare/store/shop");
     await button(window, "Copy to the left svc.services").focus();
     await press(page, "Enter");
     // The focus stays there, on the button that reverses the copy.
@@ -106,14 +106,14 @@ describeScreen("the compare page", () => {
     expect(await page.getByRole("main").getByRole("row").count()).toBe(21);
     await page.getByRole("checkbox", { name: "Show all fields" }).uncheck();
     await values(window, "Left").selectOption({ label: "Its current values" });
-    await poll(() => window.hash()).toBe("#/compare/shop/:default");
+    await poll(window.hash).toBe("#/compare/shop/:default");
     await line(window, "svc.domain shop: shop.test the defaults: empty default Copy to the left svc.domain");
     await values(window, "Left").selectOption("shop@3");
     await line(window, "svc.domain shop, revision 3: shop.test the defaults: empty default");
     expect(await page.getByRole("main").getByRole("button", { name: /Copy/ }).count()).toBe(0);
     await repository(window, "Right").fill("shop");
     await page.getByRole("option", { name: "shop" }).click();
-    await poll(() => window.hash()).toBe("#/compare/shop@3/shop");
+    await poll(window.hash).toBe("#/compare/shop@3/shop");
   });
 
   test("compares the values in a file that are not active; those that run as commands are not copied from it", async () => {
@@ -127,7 +127,7 @@ describeScreen("the compare page", () => {
     await screen.t.writeRepository("shop", text(config));
     await untilHealth(screen.t, "shop", health => health.length > 0);
     await values(window, "Right").selectOption({ label: "The values in its file" });
-    await poll(() => window.hash()).toBe("#/compare/store/shop:file");
+    await poll(window.hash).toBe("#/compare/store/shop:file");
     await line(window, "svc.timeout store: 900 seconds default shop, its file: soon Copy to the left svc.timeout");
     await line(window, "svc.services.web store: not set, default shop, its file: 5");
     await reads(page.getByRole("main"), "Values that run as commands are not copied from a file.");
@@ -139,7 +139,7 @@ describeScreen("the compare page", () => {
     await screen.t.writeRepository("shop", "{ half");
     await reads(side(window, "Right").getByRole("alert"), "is not valid JSON");
     await side(window, "Right").getByRole("link", { name: "Open its JSON view" }).click();
-    await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
+    await window.text.waitFor();
     await page.getByRole("button", { name: "Discard all" }).click();
   });
 
@@ -186,7 +186,7 @@ describeScreen("the compare page", () => {
     await page.keyboard.type("defaults");
     await page.getByRole("option", { name: "The defaults" }).waitFor();
     await press(page, "ArrowDown", "Enter");
-    await poll(() => window.hash()).toBe("#/compare/shop/:default");
+    await poll(window.hash).toBe("#/compare/shop/:default");
     await page.getByRole("row", { name: /^svc\.timeout shop: 45 seconds the defaults: 900 seconds/ }).waitFor();
   });
 

@@ -1,6 +1,6 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import { describeScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
+import { describeScreen, openShop, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 const services = {
   web: { ready: "true", image: "node:24" },
@@ -11,6 +11,8 @@ const image = (name: "web" | "db", to: string) => ({ ...services, [name]: { ...s
 /** Waits for a line, as a screen reader announces it. */
 const line = (place: Locator, said: string) => place.getByRole("row", { name: said, exact: true }).waitFor();
 
+const openOwnShop = shareScreen();
+
 describeScreen("a diff", () => {
   test("lists each change in a nested value by its path: in the review, the history and before a restore", async () => {
     const later = {
@@ -18,10 +20,7 @@ describeScreen("a diff", () => {
       "svc.proxy_aliases": ["b.test", "c.test"],
       "svc.refresh_day": 5,
     };
-    await using window = await openShop([
-      { "svc.services": services, "svc.proxy_aliases": ["a.test", "b.test"] },
-      later,
-    ]);
+    const window = await openOwnShop([{ "svc.services": services, "svc.proxy_aliases": ["a.test", "b.test"] }, later]);
     const { page } = window;
     const paths = (place: Locator) => place.getByRole("table").first().getByRole("rowheader").allInnerTexts();
     const changed = [
@@ -34,7 +33,7 @@ describeScreen("a diff", () => {
     ];
     await window.expand("Services");
     await window.view("History");
-    const entry = page.getByRole("region", { name: "History" }).getByRole("listitem").first();
+    const entry = window.history.getByRole("listitem").first();
     await poll(() => paths(entry)).toEqual(changed);
     await line(entry, "svc.services.web.image from node:24 to node:25");
     await line(entry, "svc.services.cache.image from not set to redis:8");
@@ -64,7 +63,7 @@ describeScreen("a diff", () => {
       { name: "PATH", value: "secret-path" },
     ];
     const later = [...variables("secret-new"), { name: "MORE", value: "secret-more" }];
-    await using window = await openShop([{ "svc.envvars": variables("secret-old") }, { "svc.envvars": later }]);
+    const window = await openOwnShop([{ "svc.envvars": variables("secret-old") }, { "svc.envvars": later }]);
     const { page } = window;
     await window.view("History");
     const open = async () => {
@@ -97,7 +96,7 @@ describeScreen("a diff", () => {
     const aliases = (count: number) => Array.from({ length: count }, (_, at) => `${at}.test`);
     const store = { "svc.proxy_aliases": aliases(9_000), "svc.timeout": 30 };
     await using window = await openShop({ "svc.proxy_aliases": aliases(57) }, { others: { store } });
-    const entry = window.page.getByRole("region", { name: "History" }).getByRole("listitem").first();
+    const entry = window.history.getByRole("listitem").first();
     await window.view("History");
     await reads(entry, "and 37 more");
     expect(await entry.getByRole("rowheader").count()).toBe(20);
@@ -111,12 +110,12 @@ describeScreen("a diff", () => {
 
 describeScreen("a change elsewhere to a field that is being edited", () => {
   test("in another part of it is merged into the edit without asking, with a note, and both are saved", async () => {
-    await using window = await openShop({ "svc.services": services });
-    const { screen, page } = window;
+    const window = await openOwnShop({ "svc.services": services });
+    const { page } = window;
     await window.expand("Services");
     const own = page.getByRole("textbox", { name: "Services: web: Image" });
     await own.fill("node:25");
-    await screen.set("shop", { "svc.services": image("db", "postgres:18") });
+    await window.set({ "svc.services": image("db", "postgres:18") });
     const field = window.field("Services");
     await reads(
       field.getByRole("status"),
@@ -134,23 +133,23 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
     await poll(() => review.getByRole("rowheader").allInnerTexts()).toEqual(["svc.services.web.image"]);
     await press(page, "Escape");
     await window.save();
-    expect(await screen.stored("shop", "svc.services")).toEqual({
+    expect(await window.stored("svc.services")).toEqual({
       web: { ready: "true", image: "node:25.1" },
       db: { ready: "pg_isready", image: "postgres:18" },
     });
   });
 
   test("is merged even if nothing was stored before", async () => {
-    await using window = await openShop();
-    const { screen, page } = window;
+    const window = await openOwnShop();
+    const { page } = window;
     await window.expand("Services");
     await page.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("web");
     await press(page, "Enter");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
-    await screen.set("shop", { "svc.services": { db: services.db } });
+    await window.set({ "svc.services": { db: services.db } });
     await window.field("Services").getByRole("status").waitFor();
     await window.save();
-    expect(await screen.stored("shop", "svc.services")).toEqual({
+    expect(await window.stored("svc.services")).toEqual({
       db: services.db,
       web: { ready: "", image: "node:25" },
     });
@@ -172,24 +171,5 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
       db: { ready: "pg_isready", image: "postgres:18" },
     });
     await reads(window.messages, "svc.services: changed elsewhere in the meantime; both changes were saved.");
-  });
-
-  test("in the same part of it shows both changes and waits for a choice", async () => {
-    await using window = await openShop({ "svc.services": services });
-    const { screen, page } = window;
-    await window.expand("Services");
-    await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
-    await screen.set("shop", { "svc.services": { web: { ...services.web, image: "node:26" } } });
-    const choice = window.field("Services").getByRole("alert");
-    await reads(choice, "Changed in the meantime by owner, where you changed it too.");
-    const theirs = choice.getByRole("rowgroup").filter({ hasText: "Theirs: changed by owner" });
-    const mine = choice.getByRole("rowgroup").filter({ hasText: "Mine" });
-    await line(theirs, "svc.services.web.image from node:24 to node:26");
-    await line(theirs, "svc.services.db.image from postgres:17 to removed");
-    await line(mine, "svc.services.web.image from node:24 to node:25");
-    expect(await mine.getByRole("row", { name: /db/ }).count()).toBe(0);
-    await choice.getByRole("button", { name: "Take theirs" }).click();
-    await poll(() => page.getByRole("textbox", { name: "Services: web: Image" }).inputValue()).toBe("node:26");
-    await window.edits.waitFor({ state: "detached" });
   });
 });

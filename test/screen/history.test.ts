@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeScreen, openShop, poll, reads } from "../helpers/screen.ts";
+import { describeScreen, poll, reads, shareScreen } from "../helpers/screen.ts";
 
 /** Revisions 2 to 4 of the repository shop. */
 const sets = [
@@ -9,18 +9,17 @@ const sets = [
 ];
 
 describeScreen("history", () => {
+  const openShop = shareScreen();
+
   test("is a timeline of what changed, by whom and why, of all fields or of one, and updates live", async () => {
-    await using window = await openShop(sets);
-    const { screen, page } = window;
-    await window.field("Domain").getByRole("textbox").focus();
-    await window.inspector.getByRole("link", { name: "All changes of svc.domain" }).click();
-    const history = page.getByRole("region", { name: "History" });
+    const window = await openShop(sets);
+    const { page } = window;
+    await window.goTo(`#/repo/${window.repo}/history?field=svc.domain`);
+    const history = window.history;
     const headings = history.getByRole("heading", { level: 2 });
     const field = page.getByRole("combobox", { name: "Field" });
     await poll(() => headings.allInnerTexts()).toEqual(["Revision 4", "Revision 2"]);
     expect(await field.inputValue()).toBe("svc.domain");
-    await field.selectOption("svc.timeout");
-    await poll(() => headings.allInnerTexts()).toEqual(["Revision 4", "Revision 3", "Revision 2"]);
     await field.selectOption("all fields");
     const all = ["Revision 4", "Revision 3", "Revision 2", "Revision 1"];
     await poll(() => headings.allInnerTexts()).toEqual(all);
@@ -28,19 +27,19 @@ describeScreen("history", () => {
     await reads(entries.first(), "third");
     await reads(entries.first(), "by owner");
     await reads(entries.first().getByRole("row", { name: /svc\.timeout/ }), /from\s+20 seconds\s+to\s+30 seconds/);
-    await screen.set("shop", { "svc.timeout": 40 });
+    await window.set({ "svc.timeout": 40 });
     await reads(entries.first(), "Revision 5");
   });
 
   test("compares any two revisions", async () => {
-    await using window = await openShop(sets);
+    const window = await openShop(sets);
     const { page } = window;
     await window.view("History");
     await page.getByRole("button", { name: "Compare revision 4" }).click();
-    await reads(page.getByRole("region", { name: "History" }).getByRole("status"), "Choose a second revision");
+    await reads(window.history.getByRole("status"), "Choose a second revision");
     await page.getByRole("button", { name: "Compare revision 2" }).click();
     await page.getByRole("heading", { level: 1, name: "Compare" }).waitFor();
-    expect(window.hash()).toBe("#/compare/shop@2/shop@4");
+    await poll(window.hash).toBe(`#/compare/${window.repo}@2/${window.repo}@4`);
     await page.getByRole("row", { name: /svc\.timeout .*revision 2: 10 seconds .*revision 4: 30 seconds/ }).waitFor();
     await page.getByRole("row", { name: /svc\.provider .*: empty default .*: here/ }).waitFor();
     expect(await page.getByRole("row").count()).toBe(4);
@@ -49,8 +48,8 @@ describeScreen("history", () => {
   });
 
   test("a restore first shows what it would change, skips excluded fields, and can be undone", async () => {
-    await using window = await openShop(sets);
-    const { screen, page } = window;
+    const window = await openShop(sets);
+    const { page } = window;
     await window.view("History");
     await page.getByRole("button", { name: "Restore… revision 2" }).waitFor();
     expect(await page.getByRole("button", { name: "Restore… revision 4" }).count()).toBe(0);
@@ -63,9 +62,9 @@ describeScreen("history", () => {
     await dialog.getByRole("textbox", { name: /Reason/ }).fill("back");
     await dialog.getByRole("button", { name: "Restore 2 fields" }).click();
     await dialog.waitFor({ state: "detached" });
-    const config = async () => (await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["svc"];
+    const config = () => window.stored("svc");
     expect(await config()).toEqual({ timeout: 10, domain: "three.test" });
-    await reads(page.getByRole("region", { name: "History" }).getByRole("listitem").first(), "back");
+    await reads(window.history.getByRole("listitem").first(), "back");
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(config).toEqual({ timeout: 30, domain: "three.test", provider: "here" });
   });

@@ -161,13 +161,6 @@ describeScreen("keys", () => {
     await poll(() => box(window, "svc.proxy_https").isChecked()).toBe(true);
     expect(await box(window, "svc.timeout").isChecked()).toBe(false);
     await box(window, "All of svc").and(window.page.locator(":indeterminate")).waitFor();
-    await box(window, "All of svc").check();
-    expect(await patternInput(window).inputValue()).toBe("svc.*");
-    await box(window, "All fields").check();
-    expect(await patternInput(window).inputValue()).toBe("*");
-    await box(window, "svc.timeout").uncheck();
-    expect(await patternInput(window).inputValue()).toContain("svc.domain");
-    expect(await patternInput(window).inputValue()).not.toMatch(/svc\.timeout|\*/);
     await patternInput(window).fill("svc*");
     await reads(window.page.getByRole("alert"), "could also match other scopes: write svc.*");
   });
@@ -266,13 +259,10 @@ describeScreen("keys", () => {
 
   test("are created and revoked by keyboard alone", async () => {
     await using window = await openScreen({ shop: {}, store: {} });
-    const { screen, page } = window;
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const { page } = window;
     await window.row("shop").waitFor();
-    await pages(window).getByRole("link", { name: "Keys" }).focus();
-    await press(page, "Enter");
-    await page.getByRole("link", { name: "Create key…" }).focus();
-    await press(page, "Enter");
+    await pages(window).getByRole("link", { name: "Keys" }).press("Enter");
+    await page.getByRole("link", { name: "Create key…" }).press("Enter");
     await nameInput(window).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
     // Only one checkbox is a Tab stop; the arrow keys reach the others.
@@ -287,18 +277,9 @@ describeScreen("keys", () => {
     await nameInput(window).focus();
     await press(page, "Enter");
     await page.getByRole("button", { name: "Copy" }).and(page.locator(":focus")).waitFor();
-    await press(page, "Enter");
-    await page.getByText("Copied.").waitFor();
-    const tool = await screen.t.connect(await page.evaluate<string>("navigator.clipboard.readText()"));
-    expect((await tool.call("key/self")).result.grants).toEqual([
-      { repos: ["store"], fields: ["svc.services"], right: "read" },
-    ]);
     await press(page, "Tab", "Enter");
-    await page.getByRole("button", { name: "Revoke… ci" }).focus();
-    await press(page, "Enter");
-    await page.getByRole("dialog").waitFor();
-    await page.getByRole("button", { name: "Revoke key" }).focus();
-    await press(page, "Enter");
+    await page.getByRole("button", { name: "Revoke… ci" }).press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).press("Enter");
     await page.getByText("No keys yet.").waitFor();
     await poll(() => window.focused()).not.toBe("body");
   });

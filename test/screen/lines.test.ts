@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { withLineFeeds, withOwnLineEnds } from "../../renderer/fields/line-ends.ts";
-import { describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 const text = { type: "string", default: "" };
 const scopes = {
@@ -23,9 +23,11 @@ const scopes = {
 };
 
 describeScreen("a text of several lines", () => {
+  const openShop = shareScreen({ scopes });
+
   test("keeps its control, focus and caret when its last line break is deleted", async () => {
-    await using window = await openShop({ "app.note": "one\ntwo" }, { scopes });
-    const { screen, page } = window;
+    const window = await openShop({ "app.note": "one\ntwo" });
+    const { page } = window;
     // Something that an undo outside of the text would revert.
     await window.timeout.fill("5");
     await window.save();
@@ -37,18 +39,20 @@ describeScreen("a text of several lines", () => {
     expect(await note.inputValue()).toBe("one and two");
     await press(page, "ControlOrMeta+z");
     await poll(() => note.inputValue()).not.toBe("one and two");
-    expect(await screen.stored("shop", "svc.timeout")).toBe(5);
+    expect(await window.stored("svc.timeout")).toBe(5);
     await note.fill("one and two");
     await window.save();
-    expect(await screen.stored("shop", "app.note")).toBe("one and two");
+    expect(await window.stored("app.note")).toBe("one and two");
   });
 
   test("can be typed and pasted in every control of a text, also where it is covered, and is stored as it is", async () => {
-    await using window = await openShop(
-      { "app.list": [""], "app.map": { one: "" }, "app.table": [{ a: "" }], "app.secret": "old\nsecret" },
-      { scopes },
-    );
-    const { screen, page } = window;
+    const window = await openShop({
+      "app.list": [""],
+      "app.map": { one: "" },
+      "app.table": [{ a: "" }],
+      "app.secret": "old\nsecret",
+    });
+    const { page } = window;
     for (const title of ["List", "Map", "Table"]) await window.expand(title);
     const names = ["Note", "Secret", "Perhaps", "List, entry 1", "Map: one", "Table, entry 1: A"];
     for (const name of names) {
@@ -64,7 +68,7 @@ describeScreen("a text of several lines", () => {
       await poll(height).toBeGreaterThan(before * 2);
     }
     await window.save();
-    expect((await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["app"]).toEqual({
+    expect(await window.stored("app")).toEqual({
       note: "a\nb\nc\n",
       secret: "a\nb\nc\n",
       perhaps: "a\nb\nc\n",
@@ -77,12 +81,12 @@ describeScreen("a text of several lines", () => {
     await secret.press("ControlOrMeta+End");
     await page.keyboard.type("d");
     await window.save();
-    expect(await screen.stored("shop", "app.secret")).toBe("a\nb\nc\nd");
+    expect(await window.stored("app.secret")).toBe("a\nb\nc\nd");
   });
 
   test("keeps the line ends that were not edited", async () => {
-    await using window = await openShop({ "app.note": "one\r\ntwo\nthree" }, { scopes });
-    const { screen, page } = window;
+    const window = await openShop({ "app.note": "one\r\ntwo\nthree" });
+    const { page } = window;
     const note = page.getByRole("textbox", { name: "Note" });
     await note.focus();
     await press(page, "ControlOrMeta+Home", "End");
@@ -90,7 +94,7 @@ describeScreen("a text of several lines", () => {
     // Where several characters are typed, the caret has to stay.
     expect(await note.inputValue()).toBe("one 1\ntwo\nthree");
     await window.save();
-    expect(await screen.stored("shop", "app.note")).toBe("one 1\r\ntwo\nthree");
+    expect(await window.stored("app.note")).toBe("one 1\r\ntwo\nthree");
   });
 
   test("is applied to cells of the matrix by Enter, and gets a line by Shift Enter", async () => {

@@ -1,7 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { replaceFile } from "../helpers/broken-file.ts";
-import { describeScreen, openScreen, openShop, poll, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import {
+  describeScreen,
+  openScreen,
+  openShop,
+  poll,
+  reads,
+  type ScreenPage,
+  shareScreen,
+  startScreen,
+} from "../helpers/screen.ts";
 
 /**
  * Records the position of the focused field, in pixels from the top of the window, in each frame as it is painted. A ResizeObserver
@@ -30,6 +39,8 @@ async function recordedTops({ page }: ScreenPage): Promise<readonly number[]> {
 }
 
 describeScreen("a change elsewhere", () => {
+  const openOwnShop = shareScreen();
+
   test("by a tool appears on every page immediately, and is highlighted there for a moment", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using one = await screen.open();
@@ -70,15 +81,15 @@ describeScreen("a change elsewhere", () => {
   });
 
   test("by hand in the file appears while an editor is open, and the person's own edit stays", async () => {
-    await using window = await openShop({ "svc.timeout": 30 });
+    const window = await openOwnShop({ "svc.timeout": 30 });
     const { screen, page } = window;
     await window.provider.pressSequentially("he");
-    const file = screen.t.repositoryFile("shop");
-    await replaceFile(file, (await screen.t.readRepository("shop")).replace("30", "31 /* by hand */"));
+    const file = screen.t.repositoryFile(window.repo);
+    await replaceFile(file, (await screen.t.readRepository(window.repo)).replace("30", "31 /* by hand */"));
     await page.keyboard.type("re");
     expect(await window.provider.inputValue()).toBe("here");
     await window.save();
-    const text = await screen.t.readRepository("shop");
+    const text = await screen.t.readRepository(window.repo);
     expect(text).toContain("by hand");
     expect(text).toContain(`"provider": "here"`);
     await window.timeout.focus();
@@ -108,21 +119,21 @@ describeScreen("a change elsewhere", () => {
   });
 
   test("that breaks the file shows line and column, the last valid values and the text, and offers to restore it", async () => {
-    await using window = await openShop({ "svc.timeout": 30 });
+    const window = await openOwnShop({ "svc.timeout": 30 });
     const { screen, page } = window;
-    const file = screen.t.repositoryFile("shop");
+    const file = screen.t.repositoryFile(window.repo);
     const good = await readFile(file, "utf8");
     await replaceFile(file, good.replace(`"timeout": 30`, `"timeout" 30`));
     const note = page.getByRole("complementary", { name: "Problems with the file" });
     await reads(note, "its last valid values are active");
     const line = good.split("\n").findIndex(text => text.includes("timeout")) + 1;
     await reads(note, new RegExp(`line ${line}, column \\d+`));
-    await reads(window.row("shop"), "has problems");
+    await reads(window.row(window.repo), "has problems");
     expect(await window.timeout.inputValue()).toBe("30");
     await note.getByRole("button", { name: "Open the text" }).click();
     // A text that cannot be parsed may contain masked values anywhere.
     await page.getByRole("button", { name: "Show masked values" }).click();
-    await reads(page.getByRole("textbox", { name: "Text of the file" }), `"timeout" 30`);
+    await reads(window.text, `"timeout" 30`);
     await page.getByRole("button", { name: "Compare with the active values" }).click();
     await reads(page.getByRole("textbox", { name: "The active values" }), `"timeout": 30`);
     await note.getByRole("button", { name: "Restore last valid file" }).click();
@@ -131,7 +142,7 @@ describeScreen("a change elsewhere", () => {
     expect(await readFile(file, "utf8")).toContain(`"timeout": 30`);
     await poll(window.focused).not.toBe("body");
     await page.getByRole("button", { name: "Back to the text" }).click();
-    await reads(page.getByRole("textbox", { name: "Text of the file" }), `"timeout": 30`);
+    await reads(window.text, `"timeout": 30`);
     // A value that violates its schema is reported at its field.
     await replaceFile(file, good.replace("30", "-30"));
     await reads(note, /timeout/);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeScreen, inPage, isCovered, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
+import { describeScreen, inPage, isCovered, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 const text = { type: "string" };
 const masked = { "x-masked": true };
@@ -58,8 +58,10 @@ const stored = Object.fromEntries(Object.entries(all).map(([name, [, value]]) =>
 const titles = Object.keys(all).map(name => `The ${name}`);
 
 describeScreen("masked values", () => {
+  const openShop = shareScreen({ scopes });
+
   test("are in no control and nowhere else in the page before they are shown, and hidden again after", async () => {
-    await using window = await openShop(stored, { scopes });
+    const window = await openShop(stored);
     const { page } = window;
     for (const title of titles) {
       const field = window.field(title);
@@ -118,8 +120,8 @@ describeScreen("masked values", () => {
   });
 
   test("typed while covered replace the stored one; what was typed is covered, also where the text is not a value", async () => {
-    await using window = await openShop(stored, { scopes });
-    const { screen, page } = window;
+    const window = await openShop(stored);
+    const { page } = window;
     const plain = page.getByRole("textbox", { name: "The plain", exact: true });
     expect([await plain.inputValue(), await plain.getAttribute("placeholder")]).toEqual(["", "•••• type to replace"]);
     await plain.focus();
@@ -139,7 +141,7 @@ describeScreen("masked values", () => {
     await press(page, "Escape");
     await window.field("The perhaps").getByRole("button", { name: "Discard the edit: The perhaps" }).click();
     await window.save();
-    expect(await screen.stored("shop", "app.plain")).toBe("newer");
-    expect(await screen.stored("shop", "app.perhaps")).toEqual({ user: "x", password: "hush perhaps" });
+    expect(await window.stored("app.plain")).toBe("newer");
+    expect(await window.stored("app.perhaps")).toEqual({ user: "x", password: "hush perhaps" });
   });
 });

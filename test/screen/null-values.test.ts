@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeScreen, openScreen, poll, press, reads } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 const scopes = {
   app: {
@@ -13,18 +13,18 @@ const scopes = {
 };
 const repositories = {
   shop: { "app.retries": null, "app.note": null, "app.mode": null },
-  other: { "app.retries": 5 },
   plain: {},
 };
 
 describeScreen("a stored null", () => {
+  const openShop = shareScreen({ scopes });
+
   test("is null in its row, in the tree, in a review, in a merge and in the history", async () => {
-    await using window = await openScreen(repositories, { scopes });
-    const { screen, page } = window;
-    await window.choose("shop");
+    const window = await openShop(repositories.shop);
+    const { page } = window;
     await reads(window.field("Retries").getByRole("button", { name: /^Retries:/ }), "null");
     expect(await page.getByRole("checkbox", { name: "Note: none" }).isChecked()).toBe(true);
-    await window.row("shop").focus();
+    await window.row(window.repo).focus();
     await press(page, "ArrowRight");
     await window.row("app").focus();
     await press(page, "ArrowRight");
@@ -41,25 +41,23 @@ describeScreen("a stored null", () => {
     await press(page, "Escape");
     // The default is no edit only where nothing is stored.
     await window.save();
-    expect(await screen.stored("shop", "app.retries")).toBe(3);
+    expect(await window.stored("app.retries")).toBe(3);
     await retries.fill("null");
     await window.save();
-    expect(await screen.stored("shop", "app.retries")).toBeNull();
+    expect(await window.stored("app.retries")).toBeNull();
     await window.view("History");
     await page.getByRole("row", { name: "app.retries from null to 3", exact: true }).waitFor();
     await page.getByRole("row", { name: "app.retries from 3 to null", exact: true }).first().waitFor();
   });
 
   test("stays null when it arrives from elsewhere and in an edit, and conflicts as null", async () => {
-    await using window = await openScreen(repositories, { scopes });
-    const { screen } = window;
-    await window.choose("other");
-    await screen.set("other", { "app.retries": null });
+    const window = await openShop({ "app.retries": 5 });
+    await window.set({ "app.retries": null });
     const summary = window.field("Retries").getByRole("button", { name: /^Retries:/ });
     await reads(summary, "null");
     await window.expand("Retries");
     await window.field("Retries").getByRole("textbox").fill("7");
-    await screen.set("other", { "app.retries": 8 });
+    await window.set({ "app.retries": 8 });
     const conflict = window.field("Retries").getByRole("alert").filter({ hasText: "where you changed it too" });
     await reads(conflict, /Theirs.*from\s+null\s+to\s+8/s);
     await conflict.getByRole("button", { name: "Take theirs" }).click();
@@ -67,7 +65,7 @@ describeScreen("a stored null", () => {
     await reads(summary, "null");
     await reads(window.field("Retries"), "edited");
     await window.page.reload();
-    await window.choose("other");
+    await window.choose(window.repo);
     await reads(summary, "null");
   });
 
@@ -97,9 +95,8 @@ describeScreen("a stored null", () => {
   });
 
   test("is told apart in a choice from a text that reads like it, as are truths and numbers, also in diffs", async () => {
-    await using window = await openScreen(repositories, { scopes });
-    const { screen, page } = window;
-    await window.choose("shop");
+    const window = await openShop(repositories.shop);
+    const { page } = window;
     const mode = window.field("Mode").locator("[aria-haspopup='listbox']");
     await reads(mode, "null");
     await mode.click();
@@ -110,11 +107,11 @@ describeScreen("a stored null", () => {
     await page.getByRole("row", { name: `app.mode from null to "null" Discard app.mode` }).waitFor();
     await press(page, "Escape");
     await window.save();
-    expect(await screen.stored("shop", "app.mode")).toBe("null");
+    expect(await window.stored("app.mode")).toBe("null");
     await mode.click();
     await page.getByRole("option", { name: "1", exact: true }).click();
     await window.save();
-    expect(await screen.stored("shop", "app.mode")).toBe(1);
+    expect(await window.stored("app.mode")).toBe(1);
     await mode.focus();
     await reads(window.inspector, `One of null, "null", on, "true", 1, "1", empty, "none"`);
     await reads(window.inspector, /Default\s+"1"/);

@@ -2,7 +2,16 @@ import { expect, test } from "vitest";
 import { entriesIn, maxEntries } from "../../renderer/palette/entries.ts";
 import { placeAt } from "../../renderer/state/place.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import {
+  describeScreen,
+  openScreen,
+  poll,
+  press,
+  reads,
+  type ScreenPage,
+  shareScreen,
+  startScreen,
+} from "../helpers/screen.ts";
 
 const repositories = { shop: { "svc.timeout": 30 }, store: {} };
 
@@ -30,6 +39,8 @@ function paletteOf({ page }: ScreenPage) {
   };
 }
 
+const openOwnShop = shareScreen();
+
 describeScreen("the palette", () => {
   test("finds fields, also by the names of repository and field, and goes there; lists recent places first", async () => {
     await using window = await openScreen(repositories);
@@ -38,13 +49,13 @@ describeScreen("the palette", () => {
     await window.choose("shop");
     await palette.choose("Timeout");
     await poll(focused).toBe("spinbutton Timeout");
-    expect(window.hash()).toBe("#/repo/shop/svc.timeout");
+    await poll(window.hash).toBe("#/repo/shop/svc.timeout");
     // While the focus is in a text field.
     await palette.open();
     await page.keyboard.type("store refr day");
     await reads(palette.selected, "store · svc.refresh_day");
     await press(page, "Enter");
-    await poll(() => window.hash()).toBe("#/repo/store/svc.refresh_day");
+    await poll(window.hash).toBe("#/repo/store/svc.refresh_day");
     await poll(focused).toMatch(/^button .*Refresh day$/);
     await palette.open();
     await reads(palette.selected, /shop\s+svc\.timeout/);
@@ -55,15 +66,14 @@ describeScreen("the palette", () => {
     await page.keyboard.type("store");
     await reads(palette.selected, "Repository");
     await press(page, "Enter");
-    await poll(() => window.hash()).toBe("#/repo/store");
+    await poll(window.hash).toBe("#/repo/store");
     await poll(focused).toMatch(/^main/);
   });
 
   test("returns the focus when closed; arrow keys choose, and the last entry searches", async () => {
-    await using window = await openScreen(repositories);
+    const window = await openOwnShop();
     const { page, focused } = window;
     const palette = paletteOf(window);
-    await window.choose("shop");
     await window.timeout.focus();
     await palette.open();
     await press(page, "Escape");
@@ -134,17 +144,17 @@ describeScreen("the palette", () => {
       ["Start page", "#/", /^main/],
     ] as const) {
       await palette.choose(title);
-      await poll(() => window.hash()).toBe(address);
+      await poll(window.hash).toBe(address);
       await poll(focused).toMatch(place);
     }
 
     await window.choose("shop");
     await palette.choose("Next view of the repository");
-    await poll(() => window.hash()).toBe("#/repo/shop/history");
+    await poll(window.hash).toBe("#/repo/shop/history");
     await palette.choose("Previous view of the repository");
-    await poll(() => window.hash()).toBe("#/repo/shop");
+    await poll(window.hash).toBe("#/repo/shop");
     await palette.choose("JSON of shop");
-    await poll(() => window.hash()).toBe("#/repo/shop/json");
+    await poll(window.hash).toBe("#/repo/shop/json");
     await palette.choose("Filter fields");
     await poll(focused).toBe("input Filter fields");
     await window.timeout.fill("40");
@@ -166,10 +176,9 @@ describeScreen("the palette", () => {
 
 describeScreen("keyboard shortcuts", () => {
   test("are all listed by ?, except while typing text, and the palette shows the same ones", async () => {
-    await using window = await openScreen(repositories);
+    const window = await openOwnShop();
     const { page, focused } = window;
     const palette = paletteOf(window);
-    await window.choose("shop");
     await window.provider.fill("");
     await page.keyboard.type("who?");
     expect(await window.provider.inputValue()).toBe("who?");
@@ -224,10 +233,9 @@ describeScreen("keyboard shortcuts", () => {
   });
 
   test("Ctrl Enter opens the review from any control, and the focus returns there", async () => {
-    await using window = await openScreen(repositories);
+    const window = await openOwnShop();
     const { page, focused } = window;
     const review = page.getByRole("dialog", { name: "Review edits" });
-    await window.choose("shop");
     await window.timeout.focus();
     await press(page, "Control+Enter");
     expect(await review.count()).toBe(0);
@@ -270,7 +278,7 @@ describeScreen("keyboard shortcuts", () => {
     await press(page, "Escape");
     await add.waitFor({ state: "detached" });
     await poll(focused).toBe("button Add a repository");
-    expect(window.hash()).toBe("#/repo/shop/svc.timeout");
+    await poll(window.hash).toBe("#/repo/shop/svc.timeout");
     expect(await page.getByRole("main").innerText()).toBe(before);
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");

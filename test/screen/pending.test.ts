@@ -1,11 +1,21 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import { describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
-import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { describeScreen, type OpenScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 
 /** Resolves after two frames and the work in them. */
 const twoFrames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))";
+
+/** Leads to the button that scans a folder with one clone in it. */
+async function openScan({ screen, page }: OpenScreen): Promise<Locator> {
+  const folder = join(screen.t.homeFolder, "../clones");
+  await mkdir(join(folder, "web", ".git"), { recursive: true });
+  await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox", { name: /^Folder/ }).fill(folder);
+  return dialog.getByRole("button", { name: "Scan this folder" });
+}
 
 describeScreen("while a response is pending", () => {
   test("the review keeps the focus on its button, ignores a second Enter, and says that it is saving", async () => {
@@ -33,6 +43,60 @@ describeScreen("while a response is pending", () => {
     await poll(window.focused).toMatch(/^main /);
   });
 
+  test.each<{
+    readonly what: string;
+    readonly operation: string;
+    readonly says: string;
+    /** Leads to the button. */
+    button(window: OpenScreen): Promise<Locator> | Locator;
+  }>([
+    {
+      what: "a save by the bar",
+      operation: "config/set",
+      says: "Saving…",
+      button: async ({ edits, provider }) => {
+        await provider.fill("here");
+        return edits.getByRole("button", { name: "Save", exact: true });
+      },
+    },
+    {
+      what: "a restore",
+      operation: "history/restore",
+      says: "Restoring…",
+      button: async ({ page, view }) => {
+        await view("History");
+        await page.getByRole("button", { name: "Restore… revision 2" }).click();
+        return page.getByRole("button", { name: "Restore 1 field" });
+      },
+    },
+    { what: "a scan", operation: "repo/scan", says: "Scanning…", button: openScan },
+    {
+      what: "adding what a scan found",
+      operation: "repo/add",
+      says: "Adding…",
+      button: async window => {
+        await (await openScan(window)).click();
+        return window.page.getByRole("button", { name: "Add 1 of them" });
+      },
+    },
+  ])("$what is requested once, and its button keeps the focus and says so", async ({ operation, says, button }) => {
+    await using window = await openShop([{ "svc.timeout": 10 }, { "svc.timeout": 20 }], {
+      page: { hold: [operation] },
+    });
+    const { page, requests } = window;
+    await (await button(window)).press("Enter");
+    await poll(window.focused).toBe(`button ${says}`);
+    await requests.untilHeld();
+    await press(page, "Enter", "Control+s");
+    await page.evaluate(twoFrames);
+    expect(await window.focused()).toBe(`button ${says}`);
+    expect(await page.getByRole("status").allInnerTexts()).toContain(says);
+    requests.release();
+    await page.getByRole("button", { name: says }).waitFor({ state: "detached" });
+    expect(requests.asked(operation)).toBe(1);
+    await poll(window.focused).not.toBe("body");
+  });
+
   test("a refused save keeps the focus on its button: Escape closes the review, Enter retries", async () => {
     await using window = await openShop({}, { page: { hold: ["config/set"] } });
     const { page, requests } = window;
@@ -52,53 +116,16 @@ describeScreen("while a response is pending", () => {
     await dialog.waitFor({ state: "detached" });
   });
 
-  test("the bar keeps the focus on its button and saves once", async () => {
-    await using window = await openShop({}, { page: { hold: ["config/set"] } });
-    const { page, requests } = window;
-    await window.provider.fill("here");
-    await window.edits.getByRole("button", { name: "Save", exact: true }).press("Enter");
-    expect(await window.focused()).toBe("button Saving…");
-    await requests.untilHeld();
-    await press(page, "Enter", "Control+s");
-    await page.evaluate(twoFrames);
-    expect(await window.focused()).toBe("button Saving…");
-    expect(await window.edits.getByRole("status").allInnerTexts()).toContain("Saving…");
-    requests.release();
-    await window.edits.waitFor({ state: "detached" });
-    expect(requests.asked("config/set")).toBe(1);
-    expect(await window.focused()).not.toBe("body");
-  });
-
-  test("a restore is requested once, and its button keeps the focus", async () => {
-    const sets = [{ "svc.timeout": 10 }, { "svc.timeout": 20 }];
-    await using window = await openShop(sets, { page: { hold: ["history/restore"] } });
-    const { screen, page, requests } = window;
-    await window.view("History");
-    await page.getByRole("button", { name: "Restore… revision 2" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("button", { name: "Restore 1 field" }).press("Enter");
-    expect(await window.focused()).toBe("button Restoring…");
-    await requests.untilHeld();
-    await press(page, "Enter");
-    await dialog.getByRole("textbox", { name: /Reason/ }).press("Enter");
-    requests.release();
-    await dialog.waitFor({ state: "detached" });
-    expect(requests.asked("history/restore")).toBe(1);
-    expect(await screen.stored("shop", "svc.timeout")).toBe(10);
-  });
-
   test("a file's text is saved once, and its button keeps the focus even when there is nothing left to save", async () => {
     await using window = await openShop({ "svc.timeout": 30 }, { page: { hold: ["file/write"] } });
     const { screen, page, requests } = window;
     await window.view("JSON");
-    await page.getByRole("textbox", { name: "Text of the file" }).getByText(`"timeout"`).click();
-    await press(page, "End", "Backspace");
-    await page.keyboard.type("5");
+    await window.typeAfter("timeout", "5", "Backspace");
     await page.getByRole("button", { name: "Save file" }).press("Enter");
     expect(await window.focused()).toBe("button Saving…");
     await requests.untilHeld();
     await press(page, "Enter");
-    await page.getByRole("textbox", { name: "Text of the file" }).press("Control+s");
+    await window.text.press("Control+s");
     await page.getByRole("button", { name: "Saving…" }).focus();
     requests.release();
     await page.getByRole("button", { name: "Save file" }).waitFor();
@@ -106,32 +133,6 @@ describeScreen("while a response is pending", () => {
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
     expect(requests.asked("file/write")).toBe(1);
     expect(await window.messages.innerText()).not.toContain("changed");
-  });
-
-  test("a repository is added once, and a scan keeps the focus on its button", async () => {
-    await using folder = await temporaryFolder();
-    await mkdir(join(folder.path, "shop", ".git"), { recursive: true });
-    await using window = await openScreen({}, { page: { hold: ["repo/add", "repo/scan"] } });
-    const { page, requests } = window;
-    await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("textbox", { name: /^Folder/ }).fill(folder.path);
-    await dialog.getByRole("button", { name: "Scan this folder" }).press("Enter");
-    expect(await window.focused()).toBe("button Scanning…");
-    await requests.untilHeld();
-    await press(page, "Enter");
-    requests.release();
-    await dialog.getByRole("button", { name: "Scan this folder" }).waitFor();
-    expect(await window.focused()).toBe("button Scan this folder");
-    expect(requests.asked("repo/scan")).toBe(1);
-    await dialog.getByRole("button", { name: "Add 1 of them" }).press("Enter");
-    expect(await window.focused()).toBe("button Adding…");
-    await requests.untilHeld();
-    await press(page, "Enter");
-    requests.release();
-    await dialog.waitFor({ state: "detached" });
-    expect(requests.asked("repo/add")).toBe(1);
-    await window.row("shop").waitFor();
   });
 
   test("older history entries are requested once", async () => {
@@ -148,7 +149,7 @@ describeScreen("while a response is pending", () => {
     await requests.untilHeld();
     await press(page, "Enter");
     requests.release();
-    const headings = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
+    const headings = window.history.getByRole("heading", { level: 2 });
     await poll(() => headings.count()).toBe(61);
     expect(requests.asked("history/list")).toBe(before + 1);
     expect(await window.focused()).not.toBe("body");

@@ -1,8 +1,10 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
+import { describeScreen, openScreen, openShop, poll, reads, shareScreen } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const openOwnShop = shareScreen();
 
 describeScreen("going back", () => {
   test("restores the scroll position; another repository starts at the top", async () => {
@@ -29,7 +31,7 @@ describeScreen("going back", () => {
     // Not by mouse: Playwright would first scroll up to the links.
     const views = page.getByRole("navigation", { name: "Views of this repository" });
     await views.getByRole("link", { name: "History" }).dispatchEvent("click");
-    await page.getByRole("region", { name: "History" }).waitFor();
+    await window.history.waitFor();
     await poll(top).toBe(0);
     await views.getByRole("link", { name: "Fields" }).dispatchEvent("click");
     await poll(top).toBe(150);
@@ -38,7 +40,7 @@ describeScreen("going back", () => {
   });
 
   test("brings back discarded edits without replacing later ones", async () => {
-    await using window = await openShop({ "svc.timeout": 30 });
+    const window = await openOwnShop({ "svc.timeout": 30 });
     const { page } = window;
     await window.timeout.fill("60");
     await window.provider.fill("here");
@@ -56,23 +58,20 @@ describeScreen("going back", () => {
     await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
     const { page } = window;
     await window.view("JSON");
-    const editor = page.getByRole("textbox", { name: "Text of the file" });
-    await editor.getByText(`"timeout"`).click();
-    await press(page, "End");
-    await page.keyboard.type(" // mine");
+    await window.typeAfter("timeout", " // mine");
     const foot = page.getByRole("contentinfo");
     expect(await foot.innerText()).not.toContain("Unsaved text edits");
     await window.choose("store");
     await reads(foot, /Unsaved text edits:\s+shop/);
     await foot.getByRole("button", { name: "shop" }).click();
-    await reads(editor, "// mine");
+    await reads(window.text, "// mine");
   });
 });
 
 describeScreen("the history of a repository", () => {
   test("reverts even the first change of a field, back to its default", async () => {
-    await using window = await openShop([{ "svc.timeout": 30 }, { "svc.provider": "here" }]);
-    const { screen, page } = window;
+    const window = await openOwnShop([{ "svc.timeout": 30 }, { "svc.provider": "here" }]);
+    const { page } = window;
     await window.view("History");
     await page.getByRole("button", { name: "Revert… revision 2" }).click();
     const dialog = page.getByRole("dialog", { name: "Revert revision 2" });
@@ -80,8 +79,8 @@ describeScreen("the history of a repository", () => {
     // Later changes are not included.
     expect(await dialog.getByRole("row").count()).toBe(2);
     await dialog.getByRole("button", { name: "Restore 1 field" }).click();
-    await poll(() => screen.stored("shop", "svc.timeout")).toBeUndefined();
-    expect(await screen.stored("shop", "svc.provider")).toBe("here");
+    await poll(() => window.stored("svc.timeout")).toBeUndefined();
+    expect(await window.stored("svc.provider")).toBe("here");
     expect(await page.getByRole("button", { name: "Revert… revision 1" }).count()).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, isCovered, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
+import { describeScreen, isCovered, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 /** What a third-party scope might contain: nested objects, enums, optional members, nested arrays. */
 const deploy = {
@@ -78,6 +78,8 @@ const deploy = {
 const scopes = { deploy };
 
 describeScreen("fields of a custom scope", () => {
+  const openShop = shareScreen({ scopes });
+
   test("appear in the tree under their scope, also if it is added while the screen is open", async () => {
     await using window = await openScreen({ shop: {} });
     const { screen, page } = window;
@@ -95,8 +97,8 @@ describeScreen("fields of a custom scope", () => {
   });
 
   test("edit nested members, an enum, a decimal number, and optional members that are added and removed", async () => {
-    await using window = await openShop({}, { scopes });
-    const { screen, page, field } = window;
+    const window = await openShop();
+    const { page, field } = window;
     const strategy = field("Strategy");
     await window.expand("Strategy");
     await strategy.getByRole("button", { name: "Strategy: Kind" }).click();
@@ -112,17 +114,17 @@ describeScreen("fields of a custom scope", () => {
     await strategy.getByRole("switch", { name: "Strategy: Checks: Strict" }).press("Space");
     await window.save();
     const whole = { kind: "blue-green", share: 0.25, checks: { path: "/health", strict: true } };
-    expect(await screen.stored("shop", "deploy.strategy")).toEqual(whole);
+    expect(await window.stored("deploy.strategy")).toEqual(whole);
     await strategy.getByRole("button", { name: "Remove Strict of Strategy: Checks" }).press("Enter");
     await poll(window.focused).not.toBe("body");
     await strategy.getByRole("button", { name: "Remove Share of Strategy" }).press("Enter");
     await window.save();
-    expect(await screen.stored("shop", "deploy.strategy")).toEqual({ kind: "blue-green", checks: { path: "/health" } });
+    expect(await window.stored("deploy.strategy")).toEqual({ kind: "blue-green", checks: { path: "/health" } });
   });
 
   test("show an array of objects as a table, an array of arrays as nested lists, and an object of arrays as cards with lists", async () => {
-    await using window = await openShop({}, { scopes });
-    const { screen, page, field } = window;
+    const window = await openShop();
+    const { page, field } = window;
     const hosts = field("Hosts");
     await window.expand("Hosts");
     await hosts.getByRole("button", { name: "Add an entry to Hosts" }).click();
@@ -145,7 +147,7 @@ describeScreen("fields of a custom scope", () => {
     await limits.getByRole("button", { name: "Add an entry to Limits: cpu" }).click();
     await limits.getByRole("spinbutton", { name: "Limits: cpu, entry 1" }).fill("8");
     await window.save();
-    expect((await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["deploy"]).toEqual({
+    expect(await window.stored("deploy")).toEqual({
       hosts: [{ address: "ten.test", port: 22 }],
       waves: [["one", "three"]],
       limits: { cpu: [8] },
@@ -153,8 +155,8 @@ describeScreen("fields of a custom scope", () => {
   });
 
   test("are edited as JSON without a form and hidden if masked; one scope is reset separately", async () => {
-    await using window = await openShop({ "svc.timeout": 5 }, { scopes });
-    const { screen, page, field } = window;
+    const window = await openShop({ "svc.timeout": 5 });
+    const { page, field } = window;
     await window.expand("Anything");
     const anything = page.getByRole("textbox", { name: "Anything" });
     await anything.fill(`{ "any": [1, `);
@@ -164,16 +166,16 @@ describeScreen("fields of a custom scope", () => {
     await token.fill("hunter2");
     expect(await isCovered(token)).toBe(true);
     await window.save();
-    expect(await screen.stored("shop", "deploy.anything")).toEqual({ any: [1, 2] });
+    expect(await window.stored("deploy.anything")).toEqual({ any: [1, 2] });
     expect(await page.locator("body").innerText()).not.toContain("hunter2");
     await field("Deploy").getByRole("button", { name: "Reset this scope" }).click();
     await window.save();
-    await poll(() => screen.stored("shop", "deploy.token")).toBeUndefined();
-    expect(await screen.stored("shop", "svc.timeout")).toBe(5);
+    await poll(() => window.stored("deploy.token")).toBeUndefined();
+    expect(await window.stored("svc.timeout")).toBe(5);
   });
 
   test("report violated bounds, and what is wrong with an object as a whole", async () => {
-    await using window = await openShop({}, { scopes });
+    const window = await openShop();
     const problem = (title: string) => window.field(title).getByRole("alert");
     for (const [text, message] of [
       ["0", "This must be more than 0."],

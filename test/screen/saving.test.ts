@@ -59,10 +59,7 @@ describeScreen("a save", () => {
     await window.provider.fill("here");
     await window.save();
     await window.view("JSON");
-    const editor = page.getByRole("textbox", { name: "Text of the file" });
-    await editor.getByText(`"timeout"`).click();
-    await press(page, "End", "ArrowLeft");
-    await page.keyboard.type("5");
+    await window.typeAfter("timeout", "5", "ArrowLeft");
     await page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(305);
     await reads(window.messages, "Saved the file.");

@@ -62,7 +62,7 @@ describeScreen("session and frame", () => {
     expect(await window.page.evaluate<number>("sessionStorage.length")).toBe(0);
     await window.page.reload();
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
-    expect((await screen.t.owner.call("draft/list")).result).toMatchObject([{ field: "svc.timeout", value: 55 }]);
+    expect(await screen.drafts()).toMatchObject([{ field: "svc.timeout", value: 55 }]);
   });
 
   test("signing out asks first if the daemon does not keep the edits", async () => {
@@ -97,11 +97,8 @@ describeScreen("session and frame", () => {
     await using window = await openShop({ "svc.timeout": 30 });
     await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await window.view("JSON");
-    const editor = window.page.getByRole("textbox", { name: "Text of the file" });
-    await editor.getByText(`"timeout"`).click();
-    await press(window.page, "End");
-    await window.page.keyboard.type(" // half a minute");
-    await reads(editor, "// half a minute");
+    await window.typeAfter("timeout", " // half a minute");
+    await reads(window.text, "// half a minute");
     await endSessions(window);
     await window.field("Edited text").getByRole("button", { name: "Copy the text" }).click();
     await poll(() => window.page.evaluate<string>("navigator.clipboard.readText()")).toContain("// half a minute");

@@ -25,7 +25,7 @@ describeScreen("the screen", () => {
       const { page } = window;
       await window.choose("shop");
       await window.view("History");
-      const entries = page.getByRole("region", { name: "History" }).getByRole("listitem");
+      const entries = window.history.getByRole("listitem");
       await reads(entries.first(), "by owner on desk");
       await reads(entries.nth(1), "by owner on laptop");
       await window.goTo("#/activity");

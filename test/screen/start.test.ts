@@ -47,7 +47,7 @@ describeScreen("the start page", () => {
     await reads(reason(window, "Files with problems"), "shop.json");
     await page.getByText("Nothing needs attention").waitFor({ state: "detached" });
     await reason(window, "Files with problems").getByRole("link", { name: "Open the text of shop" }).press("Enter");
-    expect(window.hash()).toBe("#/repo/shop/json");
+    await poll(window.hash).toBe("#/repo/shop/json");
     await page.goBack();
     await screen.t.owner.call("file/restore", { repo: "shop" });
     await reads(page.getByRole("main"), "Nothing needs attention");
@@ -62,7 +62,7 @@ describeScreen("the start page", () => {
     const waiting = reason(window, "Edits to resolve");
     await reads(waiting, "owner changed it too in the meantime");
     await waiting.getByRole("link", { name: "shop, svc.provider" }).press("Enter");
-    expect(window.hash()).toBe("#/repo/shop/svc.provider");
+    await poll(window.hash).toBe("#/repo/shop/svc.provider");
     await window.field("Provider").getByRole("button", { name: "Take theirs" }).click();
     await window.choose("store");
     await window.timeout.fill("-5");
@@ -80,15 +80,15 @@ describeScreen("the start page", () => {
     await window.timeout.fill("7");
     await window.choose("store");
     await window.view("JSON");
-    await page.getByRole("textbox", { name: "Text of the file" }).pressSequentially("//");
+    await window.text.pressSequentially("//");
     await openStart(window);
-    await poll(async () => (await screen.t.owner.call("draft/list", {})).result.length).toBe(3);
+    await poll(async () => (await screen.drafts()).length).toBe(3);
     await page.reload();
     const unsaved = reason(window, "Unsaved edits");
     await reads(unsaved, "shop 2 edits");
     await reads(unsaved, "store edited as text");
     await unsaved.getByRole("link", { name: "store" }).press("Enter");
-    expect(window.hash()).toBe("#/repo/store/json");
+    await poll(window.hash).toBe("#/repo/store/json");
     await page.goBack();
     await unsaved.getByRole("button", { name: "Review edits" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Review edits" });
@@ -128,7 +128,7 @@ describeScreen("the start page", () => {
     // Only the newest five.
     await poll(() => recent.getByRole("listitem").count()).toBe(5);
     await recent.getByRole("link", { name: "All that changed in the last 24 hours" }).press("Enter");
-    expect(window.hash()).toBe("#/activity?q=since%3A24h");
+    await poll(window.hash).toBe("#/activity?q=since%3A24h");
     await window.page.getByRole("heading", { level: 1, name: "Activity" }).waitFor();
   });
 });

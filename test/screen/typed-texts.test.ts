@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import {
   connectionLost,
   describeScreen,
-  openShop,
   poll,
   press,
   reads,
   type ScreenPage,
+  shareScreen,
   startScreen,
 } from "../helpers/screen.ts";
 
@@ -30,6 +30,8 @@ const scopes = {
   },
 };
 
+const openShop = shareScreen({ scopes });
+
 /** Opens the field and returns its control. */
 async function textOf(window: ScreenPage, title: string, name = title) {
   await window.expand(title);
@@ -44,8 +46,7 @@ async function isRefused(window: ScreenPage): Promise<void> {
 
 describeScreen("a text that is not a value", () => {
   test("is the edit: a save refuses it, it stays, and nothing else is stored", async () => {
-    await using window = await openShop({ "app.limit": 250, "app.pace": "auto" }, { scopes });
-    const { screen } = window;
+    const window = await openShop({ "app.limit": 250, "app.pace": "auto" });
     const limit = await textOf(window, "Limit");
     await limit.focus();
     await press(window.page, "End", "Backspace", "Backspace");
@@ -58,7 +59,7 @@ describeScreen("a text that is not a value", () => {
       "app.limit: What you typed is not a value yet. Correct it, or discard the edit.",
     );
     expect(await limit.inputValue()).toBe("");
-    expect(await screen.stored("shop", "app.limit")).toBe(250);
+    expect(await window.stored("app.limit")).toBe(250);
     await window.field("Limit").getByRole("button", { name: "Discard the edit: Limit" }).click();
     await poll(() => limit.inputValue()).toBe("250");
 
@@ -74,10 +75,10 @@ describeScreen("a text that is not a value", () => {
     // A value that the schema refuses is no different.
     await pace.fill(`"30s"`);
     await isRefused(window);
-    expect(await screen.stored("shop", "app.pace")).toBe("auto");
+    expect(await window.stored("app.pace")).toBe("auto");
     await pace.fill("30");
     await window.save();
-    expect(await screen.stored("shop", "app.pace")).toBe(30);
+    expect(await window.stored("app.pace")).toBe(30);
   });
 
   test("stays in its place within a list, named entries and members, and in a draft as it was typed", async () => {
@@ -98,7 +99,7 @@ describeScreen("a text that is not a value", () => {
       await window.field("Place").getByRole("button", { name: "Add at" }).click();
       await window.field("Place").getByRole("textbox", { name: "Place: at" }).fill("[");
       await window.page.getByRole("spinbutton", { name: "Port" }).fill("80 or so");
-      await poll(async () => (await screen.t.owner.call("draft/list")).result.length).toBe(4);
+      await poll(async () => (await screen.drafts()).length).toBe(4);
       await screen.t.restart();
     }
     await using window = await screen.open();
@@ -128,10 +129,9 @@ describeScreen("a text that is not a value", () => {
   });
 
   test("conflicts with a change of the same field, and neither is lost", async () => {
-    await using window = await openShop({ "app.sizes": { web: 1 } }, { scopes });
-    const { screen } = window;
+    const window = await openShop({ "app.sizes": { web: 1 } });
     await (await textOf(window, "Sizes", "Sizes: web")).fill("large");
-    await screen.set("shop", { "app.sizes": { web: 1, mail: 2 } });
+    await window.set({ "app.sizes": { web: 1, mail: 2 } });
     const conflict = window.field("Sizes").getByRole("alert").filter({ hasText: "where you changed it too" });
     await reads(conflict, /Mine\s+app\.sizes\.web\s+from\s+1\s+to\s+large/);
     await reads(conflict, /app\.sizes\.mail/);
@@ -142,8 +142,7 @@ describeScreen("a text that is not a value", () => {
 
 describeScreen("a number", () => {
   test("that would be stored as another number is refused with a next step, in its own control and inside JSON", async () => {
-    await using window = await openShop({}, { scopes });
-    const { screen } = window;
+    const window = await openShop();
     const port = window.page.getByRole("spinbutton", { name: "Port" });
     const problem = window.field("Port").getByRole("alert").first();
     for (const text of ["9007199254740993", "-9007199254740993", "9007199254740992", "1e400"]) {
@@ -168,13 +167,12 @@ describeScreen("a number", () => {
     await isRefused(window);
     await window.field("Limit").getByRole("textbox").fill("9007199254740991");
     await window.save();
-    expect(await screen.stored("shop", "app.port")).toBe(9007199254740991);
-    expect(await screen.stored("shop", "app.limit")).toBe(9007199254740991);
+    expect(await window.stored("app.port")).toBe(9007199254740991);
+    expect(await window.stored("app.limit")).toBe(9007199254740991);
   });
 
   test("is stored as typed with a fraction, an exponent, zeros in front, or blanks around it", async () => {
-    await using window = await openShop({}, { scopes });
-    const { screen } = window;
+    const window = await openShop();
     const share = window.page.getByRole("spinbutton", { name: "Share" });
     for (const [text, number] of [
       ["0.1", 0.1],
@@ -186,59 +184,56 @@ describeScreen("a number", () => {
     ] as const) {
       await share.fill(text);
       await window.save();
-      expect(await screen.stored("shop", "app.share")).toBe(number);
+      expect(await window.stored("app.share")).toBe(number);
     }
   });
 });
 
 describeScreen("JSON", () => {
   test("with a name twice in one object is refused, because one of both would be dropped", async () => {
-    await using window = await openShop({}, { scopes });
-    const { screen } = window;
+    const window = await openShop();
     const text = await textOf(window, "Rules");
     await text.fill(`{ "a": 1, "b": { "a": 2 }, "a": 3 }`);
     await reads(window.field("Rules").getByRole("alert"), `The name "a" appears twice in one object.`);
     await isRefused(window);
     await text.fill(`{ "a": 1, "b": { "a": 2 } }`);
     await window.save();
-    expect(await screen.stored("shop", "app.rules")).toEqual({ a: 1, b: { a: 2 } });
+    expect(await window.stored("app.rules")).toEqual({ a: 1, b: { a: 2 } });
   });
 });
 
 describeScreen("a text that may be none", () => {
   test("is typed without quotes, and none is a check mark that does not lose the text", async () => {
-    await using window = await openShop({}, { scopes });
-    const { screen } = window;
+    const window = await openShop();
     const note = window.page.getByRole("textbox", { name: "Note", exact: true });
     const none = window.page.getByRole("checkbox", { name: "Note: none" });
     expect(await note.inputValue()).toBe("a note");
     await note.fill("slow");
     await window.save();
-    expect(await screen.stored("shop", "app.note")).toBe("slow");
+    expect(await window.stored("app.note")).toBe("slow");
     await none.check();
     expect([await note.inputValue(), await note.getAttribute("placeholder")]).toEqual(["", "none"]);
     await none.uncheck();
     expect(await note.inputValue()).toBe("slow");
     await none.check();
     await window.save();
-    expect(await screen.stored("shop", "app.note")).toBeNull();
+    expect(await window.stored("app.note")).toBeNull();
     expect(await none.isChecked()).toBe(true);
     await note.focus();
     await window.page.keyboard.type("null");
     expect(await none.isChecked()).toBe(false);
     await window.save();
-    expect(await screen.stored("shop", "app.note")).toBe("null");
+    expect(await window.stored("app.note")).toBe("null");
     await note.fill("");
     expect([await none.isChecked(), await note.getAttribute("placeholder")]).toEqual([false, "empty"]);
     await window.save();
-    expect(await screen.stored("shop", "app.note")).toBe("");
+    expect(await window.stored("app.note")).toBe("");
   });
 });
 
 describeScreen("a table and members", () => {
   test("show what is stored: a missing member is not shown as a value, and members without a schema are shown", async () => {
-    await using window = await openShop({ "app.pairs": [{ a: "x" }], "app.place": { at: 1, other: [2] } }, { scopes });
-    const { screen } = window;
+    const window = await openShop({ "app.pairs": [{ a: "x" }], "app.place": { at: 1, other: [2] } });
     await window.expand("Pairs");
     const pairs = window.field("Pairs");
     expect(await pairs.getByRole("spinbutton").count()).toBe(0);
@@ -250,10 +245,10 @@ describeScreen("a table and members", () => {
     expect(JSON.parse(await other.inputValue())).toEqual([2]);
     await window.field("Place").getByRole("button", { name: "Remove other of Place" }).click();
     await window.save();
-    expect(await screen.stored("shop", "app.pairs")).toEqual([{ a: "x", b: 4 }]);
-    expect(await screen.stored("shop", "app.place")).toEqual({ at: 1 });
+    expect(await window.stored("app.pairs")).toEqual([{ a: "x", b: 4 }]);
+    expect(await window.stored("app.place")).toEqual({ at: 1 });
     // An entry with more members than the table has columns is not shown as one of its rows.
-    await screen.set("shop", { "app.pairs": [{ a: "x", c: true }] });
+    await window.set({ "app.pairs": [{ a: "x", c: true }] });
     await poll(() => pairs.getByRole("textbox", { name: "Pairs, entry 1: c" }).inputValue()).toBe("true");
   });
 });
