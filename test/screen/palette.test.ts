@@ -2,16 +2,7 @@ import { expect, test } from "vitest";
 import { entriesIn, maxEntries } from "../../renderer/palette/entries.ts";
 import { placeAt } from "../../renderer/state/place.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import {
-  describeScreen,
-  openScreen,
-  poll,
-  press,
-  reads,
-  type ScreenPage,
-  shareScreen,
-  startScreen,
-} from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const repositories = { shop: { "svc.timeout": 30 }, store: {} };
 
@@ -38,8 +29,6 @@ function paletteOf({ page }: ScreenPage) {
     },
   };
 }
-
-const openOwnShop = shareScreen();
 
 describeScreen("the palette", () => {
   test("finds fields, also by the names of repository and field, and goes there; lists recent places first", async () => {
@@ -71,9 +60,10 @@ describeScreen("the palette", () => {
   });
 
   test("returns the focus when closed; arrow keys choose, and the last entry searches", async () => {
-    const window = await openOwnShop();
+    await using window = await openScreen(repositories);
     const { page, focused } = window;
     const palette = paletteOf(window);
+    await window.choose("shop");
     await window.timeout.focus();
     await palette.open();
     await press(page, "Escape");
@@ -176,9 +166,10 @@ describeScreen("the palette", () => {
 
 describeScreen("keyboard shortcuts", () => {
   test("are all listed by ?, except while typing text, and the palette shows the same ones", async () => {
-    const window = await openOwnShop();
+    await using window = await openScreen(repositories);
     const { page, focused } = window;
     const palette = paletteOf(window);
+    await window.choose("shop");
     await window.provider.fill("");
     await page.keyboard.type("who?");
     expect(await window.provider.inputValue()).toBe("who?");
@@ -233,9 +224,10 @@ describeScreen("keyboard shortcuts", () => {
   });
 
   test("Ctrl Enter opens the review from any control, and the focus returns there", async () => {
-    const window = await openOwnShop();
+    await using window = await openScreen(repositories);
     const { page, focused } = window;
     const review = page.getByRole("dialog", { name: "Review edits" });
+    await window.choose("shop");
     await window.timeout.focus();
     await press(page, "Control+Enter");
     expect(await review.count()).toBe(0);
