@@ -46,12 +46,12 @@ export function keepDrafts(): void {
   });
   shell?.onLeave(sendDrafts);
   document.addEventListener("visibilitychange", sendNow);
-  window.addEventListener("pagehide", sendNow);
+  window.addEventListener("pagehide", sendLast);
   window.addEventListener("beforeunload", event => {
     // The app's window closes with the app, and the app's daemon with it.
     if (shell !== undefined) loseDrafts();
     if (!hasUnkeptDrafts()) return;
-    sendNow();
+    sendLast();
     event.preventDefault();
   });
 }
@@ -122,21 +122,33 @@ function sendNow(): void {
   void sendDrafts();
 }
 
-async function send(): Promise<void> {
-  const own = client;
+/** The page goes away: sends what the daemon lacks at once, instead of after the reply to what was sent before. */
+function sendLast(): void {
   const { drafts, removed } = unkept();
-  if (own === undefined || (drafts.length === 0 && removed.length === 0)) return;
+  for (const args of messagesWith(drafts, removed)) client?.request("draft/set", args).catch(() => {});
+}
+
+function isFitting(draft: Draft): boolean {
+  return bytesOf(draft) <= partBytes;
+}
+
+function messagesWith(drafts: readonly Draft[], removed: readonly DraftName[]) {
   const state = screenStore.getState();
-  const fitting = drafts.filter(draft => bytesOf(draft) <= partBytes);
-  const refusals = fitting.length === drafts.length ? [] : ["A text is too large."];
   // The daemon keeps no drafts of a removed repository.
-  const wanted = fitting.filter(({ repo }) => findRepository(state, repo) !== undefined);
-  const messages = [
+  const wanted = drafts.filter(draft => isFitting(draft) && findRepository(state, draft.repo) !== undefined);
+  return [
     // Removals first, because they free space.
     ...inParts(removed).map(part => ({ drafts: [], removed: part })),
     ...inParts(wanted).map(part => ({ drafts: part, removed: [] })),
   ];
-  for (const args of messages) {
+}
+
+async function send(): Promise<void> {
+  const own = client;
+  const { drafts, removed } = unkept();
+  if (own === undefined || (drafts.length === 0 && removed.length === 0)) return;
+  const refusals = drafts.every(isFitting) ? [] : ["A text is too large."];
+  for (const args of messagesWith(drafts, removed)) {
     const sent = new Map<string, Draft | undefined>(args.drafts.map(draft => [keyOf(draft), draft]));
     for (const name of args.removed) sent.set(keyOf(name), undefined);
     underway = sent;

@@ -38,6 +38,17 @@ describeScreen("unsaved edits", () => {
     await reads(window.edits, "1 edit, not saved");
   });
 
+  test("are sent before the page unloads, also while an earlier one has no reply yet", async () => {
+    await using window = await openShop({}, { page: { hold: ["draft/set"] } });
+    const { page, requests } = window;
+    page.on("dialog", dialog => void dialog.accept());
+    await window.timeout.fill("60");
+    await requests.untilHeld();
+    await window.timeout.fill("70");
+    await page.reload();
+    await poll(() => requests.asked("draft/set")).toBe(2);
+  });
+
   test("discarded while they are being sent do not come back", async () => {
     await using window = await openShop({}, { page: { hold: ["draft/set"] } });
     const { screen, requests } = window;
