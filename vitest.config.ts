@@ -17,7 +17,7 @@ const longTests = [
   "test/main/store/{absent-work-tree,eviction,history-model,large-file,renamed-fields,repository-index}.test.ts",
   "test/main/store/history/{crashes,forget}.test.ts",
   "test/main/store/shared/*.test.ts",
-  "test/main/daemon/{file-text,guard-settings,history-search,positions,scopes,search,starvation,transport-limits}.test.ts",
+  "test/main/daemon/{file-text,guard-settings,history-search,positions,scopes,search,starvation}.test.ts",
   "test/main/client/watch-positions.test.ts",
   "test/main/files/json-text.test.ts",
   "test/scripts/mutants.test.ts",

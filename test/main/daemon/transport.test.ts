@@ -1,6 +1,8 @@
+import { io } from "socket.io-client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
-import { pollingHandshake, rawRequest, sendBytes, waysIn } from "../../helpers/raw-http.ts";
+import { patience } from "../../helpers/patience.ts";
+import { rawRequest, waysIn } from "../../helpers/raw-http.ts";
 import { openRawWebSocket } from "../../helpers/raw-websocket.ts";
 
 let t: TestDaemon;
@@ -95,119 +97,64 @@ describe("a connection that sends an odd but valid packet", () => {
   });
 });
 
-describe("before CONNECT", () => {
-  test.each([
-    ["an event", `421${ask}`],
-    ["a set", `421["svc","repo","add",{"name":"x","id":"planted"}]`],
-    ["an event of another namespace", `42/svc,1${ask}`],
-    ["an acknowledgement", "431[]"],
-    ["a disconnect", "41"],
-  ])("%s is ignored, and the connection is closed", async (_, packet) => {
-    using stranger = await openRawWebSocket(t.url);
-    stranger.socket.send(packet);
-    await until(() => stranger.closed, "the connection to end");
-    expect(stranger.received.filter(one => !one.startsWith("0"))).toEqual([]);
-    expect((await t.owner.call("repo/list")).result.map(entry => entry.id)).not.toContain("planted");
-  });
-
-  test.each([
-    ["no key", "40"],
-    ["an object", `40{"apiKey":{"toString":"x","length":9}}`],
-    ["one by a prototype", `40{"__proto__":{"apiKey":"KEY"}}`],
-    ["one by another name", `40{"apikey":"KEY"}`],
-    ["a long one", `40{"apiKey":"${"A".repeat(500_000)}"}`],
-  ])("an invalid key gets 1100: %s", async (_, packet) => {
-    using stranger = await openRawWebSocket(t.url);
-    stranger.socket.send(packet.replace("KEY", t.ownerKey));
-    await until(() => stranger.received.length > 1 || stranger.closed, "an answer");
-    expect(stranger.received[1]).toBe(`44{"message":"Unauthorized","data":{"code":1100,"name":"Unauthorized"}}`);
-    stranger.socket.send(`421${ask}`);
-    await until(() => stranger.closed, "the connection to end");
-    expect(stranger.received.some(one => one.startsWith("43"))).toBe(false);
-  });
+test("an upgrade never agrees to compression, so no small packet becomes a large one", async () => {
+  const headers = [
+    `Host: ${new URL(t.url).host}`,
+    ...waysIn[2].headers,
+    "Sec-WebSocket-Extensions: permessage-deflate",
+  ];
+  const answer = await rawRequest(t.url, waysIn[2].target, { headers });
+  expect(answer.status).toBe(101);
+  expect(answer.headers.get("sec-websocket-extensions")).toBeUndefined();
 });
 
-describe("by polling", () => {
-  const host = () => `Host: ${new URL(t.url).host}`;
+describe("a packet", () => {
+  const transportBytes = 4_000_000;
+  /** The text of an event of exactly the given size, including the packet types and one-digit id before it. */
+  const eventOf = (size: number) => {
+    const event = (padding: string) => `["svc","config","list",{"padding":"${padding}"}]`;
+    return event("x".repeat(size - event("").length - "421".length));
+  };
 
-  test.each([
-    ["an unknown session", `${pollingHandshake}&sid=unknown`],
-    ["a session that objects inherit", `${pollingHandshake}&sid=__proto__`],
-    ["another such session", `${pollingHandshake}&sid=constructor`],
-    ["two sessions", `${pollingHandshake}&sid=a&sid=b`],
-    ["an unknown transport", "/socket.io/?EIO=4&transport=constructor"],
-    ["a transport that is not offered", "/socket.io/?EIO=4&transport=webtransport"],
-    ["no transport", "/socket.io/?EIO=4"],
-    ["two transports", "/socket.io/?EIO=4&transport=polling&transport=websocket"],
-    ["an older Engine.IO", "/socket.io/?EIO=3&transport=polling"],
-    ["a websocket without an upgrade", "/socket.io/?EIO=4&transport=websocket"],
-  ])("%s is refused", async (_, target) => {
-    for (const method of ["GET", "POST"]) {
-      const { status } = await rawRequest(t.url, target, { method, headers: [host()] });
-      expect(status).toBe(400);
+  test("of 4 MB is still answered (1107), and one byte more closes that connection", async () => {
+    using large = await openRawWebSocket(t.url, t.ownerKey);
+    expect(await large.ask(eventOf(transportBytes))).toMatchObject({ errors: [{ code: 1107 }] });
+    using tooLarge = await openRawWebSocket(t.url, t.ownerKey);
+    await expect(tooLarge.ask(eventOf(transportBytes + 1))).rejects.toThrow("the connection ended");
+    expect(large.closed).toBe(false);
+  });
+
+  test("of more than 4 MB does not keep its client from reconnecting automatically", async () => {
+    const client = io(t.url, { auth: { apiKey: t.ownerKey }, reconnectionDelay: 10, transports: ["websocket"] });
+    try {
+      const connections: (string | undefined)[] = [];
+      client.on("connect", () => void connections.push(client.id));
+      await until(() => connections.length === 1, "the first connection");
+      client.emit("svc", "config", "list", { padding: "x".repeat(transportBytes) });
+      await until(() => connections.length === 2, "the client to come back");
+      expect((await client.timeout(patience).emitWithAck("svc", "key", "self")).errors).toEqual([]);
+    } finally {
+      client.close();
     }
   });
-
-  test.each(["PUT", "DELETE", "PATCH", "POST"])("a handshake by %s is refused", async method => {
-    expect((await rawRequest(t.url, pollingHandshake, { method, headers: [host()] })).status).toBe(400);
-  });
-
-  test.each([
-    ["nothing", ""],
-    ["an invalid packet", "x"],
-    ["only separators", "\u001e".repeat(1000)],
-    ["invalid base64", "b????"],
-    ["an attachment nobody announced", "bAQID"],
-    ["an event before CONNECT", `421${ask}`],
-    ["a truncated event", `42["svc"`],
-    ["many at once", Array(1000).fill("42[7]").join("\u001e")],
-  ])("a session that posts %s is answered and harms no other", async (_, body) => {
-    const { body: opened } = await rawRequest(t.url, pollingHandshake, { headers: [host()] });
-    const sid: string = JSON.parse(opened.slice(opened.indexOf("{"), opened.lastIndexOf("}") + 1)).sid;
-    const headers = [host(), "Content-Type: text/plain;charset=UTF-8"];
-    const target = `${pollingHandshake}&sid=${sid}`;
-    const { status } = await rawRequest(t.url, target, { method: "POST", headers, body });
-    expect([200, 400]).toContain(status);
-  });
 });
 
-describe("bytes that are not HTTP", () => {
-  const upgrade = () =>
-    [`GET ${waysIn[2].target} HTTP/1.1`, `Host: ${new URL(t.url).host}`, ...waysIn[2].headers, "", ""].join("\r\n");
+describe("1,000,000 levels of [", () => {
+  const levels = 1_000_000;
+  const deep = "[".repeat(levels) + "]".repeat(levels);
 
   test.each([
-    ["a TLS hello", Buffer.from("16030100c8010000c40303", "hex")],
-    ["another version", "GET / HTTP/9.9\r\n\r\n"],
-    ["no line end", "GET "],
-    ["a header without end", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(100_000)}\r\n\r\n`],
     [
-      "two lengths",
-      "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+      "in the arguments get 1107, naming the limit",
+      `["svc","config","list",{"repo":"a","deep":${deep}}]`,
+      1107,
+      /\b32\b/,
     ],
-    ["a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"],
-  ])("get no 200: %s", async (_, bytes) => {
-    expect(await sendBytes(t.url, bytes)).not.toMatch(/^HTTP\/1\.1 2/);
-  });
-
-  test.each([
-    ["reserved bits", "ff80"],
-    ["a frame without a mask", "810141"],
-    ["a length of 2^63", "81ffffffffffffffffff00000000"],
-    ["a continuation of nothing", "808000000000"],
-    ["text that is not UTF-8", "818200000000c328"],
-  ])("after an upgrade close that connection: %s", async (_, hex) => {
-    const answer = await sendBytes(t.url, Buffer.concat([Buffer.from(upgrade()), Buffer.from(hex, "hex")]));
-    expect(answer).toMatch(/^HTTP\/1\.1 101/);
-  });
-
-  test("an upgrade never agrees to compression, so no small packet becomes a large one", async () => {
-    const headers = [
-      `Host: ${new URL(t.url).host}`,
-      ...waysIn[2].headers,
-      "Sec-WebSocket-Extensions: permessage-deflate",
-    ];
-    const answer = await rawRequest(t.url, waysIn[2].target, { headers });
-    expect(answer.status).toBe(101);
-    expect(answer.headers.get("sec-websocket-extensions")).toBeUndefined();
+    ["as the arguments get 1107", `["svc","config","set",${deep}]`, 1107, /\b32\b/],
+    ["in the operation's place get 1109", `["svc","config",${deep},{}]`, 1109, /./],
+  ])("%s", async (_, event, code, words) => {
+    using client = await openRawWebSocket(t.url, t.ownerKey);
+    expect(await client.ask(event)).toMatchObject({ errors: [{ code, message: expect.stringMatching(words) }] });
+    expect(await client.ask(`["svc","key","self"]`)).toMatchObject({ result: { name: "owner" }, errors: [] });
   });
 });
