@@ -90,12 +90,6 @@ describe("requests", () => {
     }
   });
 
-  test("64 small ones start immediately, as without a budget", () => {
-    const { ask, begun } = holding(new KeyBudget());
-    for (let count = 0; count < 64; count++) void ask(tool);
-    expect(begun()).toBe(64);
-  });
-
   test("beyond 1,000 waiting ones are refused", () => {
     const budget = new KeyBudget();
     const { ask, begun } = holding(budget);

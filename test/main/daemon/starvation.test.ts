@@ -9,10 +9,8 @@ import { systemClock } from "../../../main/time/clock.ts";
 import { Yielding } from "../../../main/time/yielding.ts";
 import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
-import { pollingHandshake } from "../../helpers/raw-http.ts";
 import { SteppingClock } from "../../helpers/stepping-clock.ts";
 
-const socketsPerKey = 64;
 const pageBytes = 1_000_000;
 const everything = [{ repos: "*", fields: ["*"], right: "write" }] as const;
 
@@ -27,34 +25,6 @@ async function setLarge(t: TestDaemon, repo: string, times: number, bytes: numbe
 async function keyOf(t: TestDaemon, name = "tool"): Promise<string> {
   return (await t.owner.call("key/create", { name, grants: everything })).result.key;
 }
-
-test("65 connections of one key: the last one gets 1107 until another closes, and the owner still connects", async () => {
-  await using t = await startTestDaemon();
-  const key = await keyOf(t);
-  const sids: string[] = [];
-  const post = async (sid: string, body: string) =>
-    (await fetch(`${t.url}${pollingHandshake}&sid=${sid}`, { method: "POST", body })).text();
-  for (let count = 0; count < socketsPerKey; count++) {
-    const opened = await (await fetch(t.url + pollingHandshake)).text();
-    const { sid }: { sid: string } = JSON.parse(opened.slice(1));
-    await post(sid, `40${JSON.stringify({ apiKey: key })}`);
-    sids.push(sid);
-  }
-  await expect(t.connect(key)).rejects.toMatchObject({
-    message: expect.stringMatching(/one key.*\b64\b/),
-    data: { code: 1107 },
-  });
-  expect((await (await t.connect()).call("key/self")).errors).toEqual([]);
-  await post(sids[0] ?? "", "1");
-  await until(
-    () =>
-      t.connect(key).then(
-        () => true,
-        () => false,
-      ),
-    "another one to get in",
-  );
-});
 
 describe("a reply has a maximum size", () => {
   test("a page of the history ends early, and all pages together are the history", async () => {
