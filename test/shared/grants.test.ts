@@ -1,15 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  allows,
-  allowsAnyField,
-  allowsEveryField,
-  allowsInScope,
-  allowsSomewhere,
-  type Grant,
-  type Grants,
-  ownerGrants,
-  type Right,
-} from "../../shared/grants.ts";
+import { allows, allowsInScope, type Grant, type Grants, ownerGrants, type Right } from "../../shared/grants.ts";
 
 const read = (repos: Grant["repos"], ...fields: string[]): Grant => ({ repos, fields, right: "read" });
 const write = (repos: Grant["repos"], ...fields: string[]): Grant => ({ repos, fields, right: "write" });
@@ -44,45 +34,6 @@ describe("allows: a right on one field of one repository", () => {
     ["the owner may write everything", ownerGrants, "write", "one", "other.anything", true],
   ])("%s", (_title, grants, right, repo, path, expected) => {
     expect(allows(grants, right, repo, path)).toBe(expected);
-  });
-});
-
-describe("allowsEveryField: no field needs a check of its own", () => {
-  test.each<[title: string, grants: Grants, right: Right, expected: boolean]>([
-    ["the star alone gives every field", [read("*", "*")], "read", true],
-    ["a scope's star does not", [read("*", "svc.*")], "read", false],
-    ["the star of another repository does not", [read(["two"], "*")], "read", false],
-    ["a star to read gives no write", [read("*", "*")], "write", false],
-    ["a star to write gives read", [write(["one"], "*")], "read", true],
-  ])("%s", (_title, grants, right, expected) => {
-    expect(allowsEveryField(grants, right, "one")).toBe(expected);
-  });
-});
-
-describe("allowsAnyField: a right on at least one field of a repository", () => {
-  const paths = ["svc.timeout", "svc.domain"];
-  test.each<[title: string, grants: Grants, right: Right, expected: boolean]>([
-    ["one of the fields is enough", [read("*", "svc.domain")], "read", true],
-    ["a missing field is not", [read("*", "svc.gone")], "read", false],
-    ["read on a field does not include write", [read("*", "svc.domain")], "write", false],
-    ["a field of another repository is not", [read(["two"], "svc.domain")], "read", false],
-  ])("%s", (_title, grants, right, expected) => {
-    expect(allowsAnyField(grants, right, "one", paths)).toBe(expected);
-  });
-
-  test("a star grants access to a repository even before any field is known", () => {
-    expect(allowsAnyField(ownerGrants, "write", "one", [])).toBe(true);
-  });
-});
-
-describe("allowsSomewhere: a right on a field in at least one repository", () => {
-  test.each<[title: string, grants: Grants, right: Right, expected: boolean]>([
-    ["one repository is enough", [read(["one"], "svc.timeout")], "read", true],
-    ["no repository is not", [read([], "svc.timeout")], "read", false],
-    ["another field is not", [read("*", "svc.domain")], "read", false],
-    ["read is no write", [read("*", "svc.timeout")], "write", false],
-  ])("%s", (_title, grants, right, expected) => {
-    expect(allowsSomewhere(grants, right, "svc.timeout")).toBe(expected);
   });
 });
 

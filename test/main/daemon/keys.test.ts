@@ -5,8 +5,6 @@ import type { Grants } from "../../../shared/grants.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
-const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
-
 /** For tests of refusals, which change nothing. */
 const shared = await startTestDaemon();
 afterAll(() => shared[Symbol.asyncDispose]());
@@ -52,19 +50,6 @@ describe("key/create", () => {
 });
 
 describe("key/self, key/list and key/revoke", () => {
-  test("any key may ask about itself, and gets its id, name and grants", async () => {
-    await using t = await startTestDaemon();
-    const grants: Grants = [{ repos: ["one"], fields: ["svc.timeout"], right: "write" }];
-    const tool = await t.connectWith(grants, "my tool");
-    const nothing = await t.connectWith([], "nothing");
-    expect(await tool.call("key/self")).toEqual({
-      result: { id: expect.stringMatching(/^[0-9a-f]{12}$/), name: "my tool", grants },
-      errors: [],
-    });
-    expect((await nothing.call("key/self")).result).toMatchObject({ name: "nothing", grants: [] });
-    expect((await t.owner.call("key/self")).result).toEqual({ id: "owner", name: "owner", grants: everything });
-  });
-
   test("key/list pages through all keys but the owner's", async () => {
     await using t = await startTestDaemon();
     const ids: string[] = [];

@@ -6,29 +6,7 @@ import { Store } from "../../../main/store/store.ts";
 import { startTestDaemon, type TestClient, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-const reader = [{ repos: "*" as const, fields: ["svc.timeout"], right: "read" as const }];
 const writer = [{ repos: "*" as const, fields: ["svc.timeout"], right: "write" as const }];
-const secret = "payroll-database";
-const broken = `{ "config": { "svc": { "services": { "${secret}": {}, "${secret}": {} } } } }`;
-
-test("a problem with a whole file names nothing in it to a key that may not read all of it", async () => {
-  await using t = await startTestDaemon();
-  const repo = await t.addRepository();
-  const client = await t.connectWith(writer);
-  await client.call("config/watch");
-  await t.writeRepository(repo, broken);
-  await until(() => client.events.some(([, event]) => event === "health"), "the health event");
-  const said = [
-    client.events,
-    await client.call("repo/list"),
-    await client.call("config/set", { repo, "svc.timeout": 1 }),
-    await client.call("config/set", { repo, "svc.timeout": 1, atomic: true }),
-  ];
-  expect(JSON.stringify(said)).not.toContain(secret);
-  expect(JSON.stringify(said)).toContain("file is invalid");
-  // The owner sees what to fix.
-  expect(JSON.stringify(await t.owner.call("repo/list"))).toContain(secret);
-});
 
 test("a key that may not read all of a file does not learn how many of its problems are not listed", async () => {
   await using t = await startTestDaemon();
@@ -38,32 +16,6 @@ test("a key that may not read all of a file does not learn how many of its probl
   const more = async (client: TestClient) => JSON.stringify(await client.call("repo/list")).includes("more values");
   await until(() => more(t.owner), "the owner to see how many more there are");
   expect(await more(await t.connectWith(writer))).toBe(false);
-});
-
-test("config/explain names the file to the owner only", async () => {
-  await using t = await startTestDaemon();
-  const repo = await t.addRepository();
-  // No flush: the reply waits until the file has what it reports.
-  await t.owner.call("config/set", { repo, "svc.timeout": 5 });
-  const args = { repo, field: "svc.timeout" };
-  const { result: owner } = await t.owner.call("config/explain", args);
-  expect(owner).toEqual({
-    value: 5,
-    default: 900,
-    stored: 5,
-    origin: "stored",
-    revision: 2,
-    time: expect.stringMatching(/Z$/),
-    actor: "owner",
-    source: "set",
-    file: t.repositoryFile(repo),
-    line: 6,
-    column: 18,
-  });
-  const client = await t.connectWith(reader);
-  const { result } = await client.call("config/explain", args);
-  const { file: _, line: __, column: ___, ...rest } = owner;
-  expect(result).toEqual(rest);
 });
 
 afterEach(() => void vi.restoreAllMocks());
@@ -148,27 +100,6 @@ test("spec 4.2, rules 3 and 4: a field it may not write looks like one that does
   expect(new Set(errors.map(({ message, field }) => message.replace(field ?? "", "F"))).size).toBe(1);
   expect(result).toMatchObject([{ config: { svc: { timeout: { value: 5 } } } }]);
   expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({ svc: { timeout: 5 } });
-});
-
-test("a reason is shown to anyone who may read every field of the change, and to nobody else", async () => {
-  await using t = await startTestDaemon({ repositories: ["shop"] });
-  const some = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
-  const both = await t.connectWith([{ repos: "*", fields: ["svc.timeout", "svc.domain"], right: "read" }]);
-  for (const client of [some, both]) await client.call("config/watch", { repo: "shop" });
-  const reason = "the domain is payroll.test";
-  await t.owner.call("config/set", { repo: "shop", reason, "svc.timeout": 5, "svc.domain": "payroll.test" });
-  await t.owner.call("config/set", { repo: "shop", reason: "slow machine", "svc.timeout": 6 });
-  const reasonsSeenBy = async (client: typeof some) => [
-    (await client.nextChange()).reason,
-    (await client.nextChange()).reason,
-    ...(await client.call("history/list", { repo: "shop", field: "svc.timeout" })).result.map(entry => entry.reason),
-    (await client.call("config/explain", { repo: "shop", field: "svc.timeout" })).result?.reason,
-  ];
-  expect(await reasonsSeenBy(some)).toEqual([undefined, "slow machine", "slow machine", undefined, "slow machine"]);
-  expect(await reasonsSeenBy(both)).toEqual([reason, "slow machine", "slow machine", reason, "slow machine"]);
-  // A filter for one field does not hide the reason from the owner.
-  const { result } = await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" });
-  expect(result[1]?.reason).toBe(reason);
 });
 
 test("an unexpected error is logged with its message and stack", async () => {
