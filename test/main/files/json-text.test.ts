@@ -49,49 +49,24 @@ function rows(table: string): string[][] {
     .map(row => row.split(" | ").map(cell => plain(cell.trim())));
 }
 
-describe("parseJsonText reads", () => {
-  const cases: [title: string, text: string, value: JsonObject][] = [
-    ["an empty object", "{}", {}],
-    ["every kind of value", '{"a":[null,true,false,-1.5e3,"x",{}]}', { a: [null, true, false, -1500, "x", {}] }],
-    ["comments between any two tokens", '/*1*/{//2\n"a"/*3*/:/*4*/1/*5*/,/*6*/"b":2//7\n}//8', { a: 1, b: 2 }],
-    ["a text with a BOM", `${bom}{"a":1}`, { a: 1 }],
-    ["a text with lone CR as line break", '{\r"a": 1 // x\r}\r', { a: 1 }],
-    [
-      "names that objects inherit",
-      '{"constructor":1,"toString":{"valueOf":2}}',
-      { constructor: 1, toString: { valueOf: 2 } },
-    ],
-    ["the empty name", '{"":{"":1}}', { "": { "": 1 } }],
-    ["lone surrogates", '{"\\ud800":"\\udfff"}', { "\ud800": "\udfff" }],
-    ["64 levels", `${'{"a":'.repeat(63)}{}${"}".repeat(63)}`, nested(63, {})],
-  ];
-  test.each(cases)("%s", (_title, text, value) => {
-    const read = parseJsonText(text);
-    expect(read.value).toStrictEqual(value);
-    expect(read.text).toBe(text);
-  });
+test("parseJsonText reads 64 levels", () => {
+  const text = `${'{"a":'.repeat(63)}{}${"}".repeat(63)}`;
+  expect(parseJsonText(text)).toMatchObject({ text, value: nested(63, {}) });
 });
 
 describe("parseJsonText names what is wrong, and where:", () => {
   const cases: [title: string, text: string, line: number, column: number, message: RegExp][] = [
     ["an empty text", "", 1, 1, /is empty/],
-    ["nothing but a BOM", bom, 1, 1, /is empty/],
-    ["nothing but blank lines", "\n\n  ", 3, 3, /is empty/],
     ["nothing but a comment", "// nothing\n", 2, 1, /unexpected end of the text/],
-    ["half a file", '{\n  "a": {\n    "b": 1,\n', 4, 1, /unexpected end of the text/],
     ["half a string", '{\n  "a": "half', 2, 8, /is not closed on its line/],
     ["half a comment", '{\n  "a": 1 /* half\n', 2, 10, /comment is not closed/],
     ["a missing comma", '{\n  "a": 1\n  "b": 2\n}', 3, 3, /a comma is missing/],
     ["a missing colon", '{ "a" 1 }', 1, 7, /a colon is missing/],
     ["a missing value", '{ "a": , "b": 1 }', 1, 8, /a value is missing/],
     ["a trailing comma in an object", '{\n  "a": 1,\n}', 3, 1, /unexpected comma before this }/],
-    ["a trailing comma in an array", '{ "a": [1,] }', 1, 11, /unexpected comma before this ]/],
     ["a name without quotes", "{ a: 1 }", 1, 3, /expected a value or a name/],
-    ["a name that is a number", "{ 1: 1 }", 1, 3, /the name of a member is missing/],
-    ["single quotes", "{ 'a': 1 }", 1, 3, /expected a value or a name/],
     ["an unknown word", '{ "a": yes }', 1, 8, /expected a value or a name/],
     ["text after the end", "{}\n{}", 2, 1, /only comments may follow/],
-    ["an extra brace", "{}\n}", 2, 1, /there is nothing to close/],
     ["a closing brace for a bracket", '{ "a": [1 }', 1, 11, /a ] is missing before this }/],
     [
       "a merge conflict",
@@ -102,14 +77,10 @@ describe("parseJsonText names what is wrong, and where:", () => {
     ],
     ["the rest of a merge conflict", '{\n  "a": 1\n=======\n}', 3, 1, /merge conflict/],
     ["a NUL between values", '{ "a": 1\0 }', 1, 9, /NUL/],
-    ["a NUL in a string", '{ "a": "x\0" }', 1, 10, /NUL/],
-    ["a NUL in a comment", "{\n} // \0", 2, 6, /NUL/],
     ["a file full of NUL", "\0".repeat(100), 1, 1, /NUL/],
-    ["the first of two errors", '{ "a": yes, "b": "\0" }', 1, 8, /expected a value/],
     ["a tab in a string", '{ "a": "x\ty" }', 1, 10, /control character/],
     ["an unknown escape", '{ "a": "\\x" }', 1, 8, /invalid escape/],
     ["a short unicode escape", '{ "a": "\\u12" }', 1, 8, /four hexadecimal digits/],
-    ["half a number", '{ "a": 1. }', 1, 8, /number is incomplete/],
     ["a number that is too large", '{ "a": 1e999 }', 1, 8, /^the number at a is too large/],
     [
       "a whole number that would be rounded",
@@ -118,22 +89,15 @@ describe("parseJsonText names what is wrong, and where:", () => {
       59,
       /^the number at config\.svc\.list\.1 would be rounded, .*store it as text/,
     ],
-    ["one before the end of the text", "9007199254740993", 1, 1, /^the number would be rounded/],
-    ["one beside a comment", '{ "a": 9007199254740993/**/, "b": 1e999 }', 1, 8, /^the number at a would be rounded/],
-    ["the first of a duplicate and a number that is too large", '{ "a": 1, "a": 1e999 }', 1, 11, /"a" is a duplicate/],
     ["an array at the root", "// x\n  []", 2, 3, /outermost value must be an object/],
-    ["a scalar at the root", "null", 1, 1, /outermost value must be an object/],
     ["a duplicate name", '{\n  "a": 1,\n  "b": 2,\n  "a": 3\n}', 4, 3, /"a" is a duplicate/],
     ["a duplicate name in an inner object", '{ "x": [{ "a": 1, "\\u0061": 1 }] }', 1, 19, /"a" is a duplicate/],
     ["a member called __proto__", '{\n  "a": { "__proto__": {} } }', 2, 10, /__proto__/],
-    ["a second BOM", `${bom}${bom}{}`, 1, 1, /expected a value or a name/],
     ["a BOM that does not count as a column", `${bom}{ a }`, 1, 3, /expected a value or a name/],
     ["CRLF line breaks", '{\r\n  "a": 1\r\n  "b": 2\r\n}', 3, 3, /a comma is missing/],
-    ["lone CR line breaks", '{\r  "a": 1\r  "b": 2\r}', 3, 3, /a comma is missing/],
     ["65 levels", `${'{"a":'.repeat(64)}{}${"}".repeat(64)}`, 1, 321, /more than 64 levels/],
     ["4 MB of opening brackets", "[".repeat(4_000_000), 1, 65, /more than 64 levels/],
     ["brackets that jsonc-parser would still nest", "[},".repeat(100_000), 1, 2, /a ] is missing/],
-    ["an error before what is nested too deeply", `{"a" ${"[".repeat(100)}`, 1, 6, /a colon is missing/],
   ];
   test.each(cases)("%s", (_title, text, line, column, message) => {
     const problem = problemOf(text);
@@ -146,61 +110,23 @@ describe("parseJsonText names what is wrong, and where:", () => {
   });
 });
 
-describe("locate finds", () => {
-  const text = `${bom}{\r\n  "a": { "b": 1 },\r\n  "list": [\r\n    "x",\r\n    { "c": 2 }\r\n  ]\r\n}`;
-  const cases: [title: string, path: string[], place: { line: number; column: number } | undefined][] = [
-    ["the root", [], { line: 1, column: 1 }],
-    ["a member's value", ["a"], { line: 2, column: 8 }],
-    ["an inner member's value", ["a", "b"], { line: 2, column: 15 }],
-    ["an element by its index", ["list", "1", "c"], { line: 5, column: 12 }],
-    ["no member that is absent", ["a", "x"], undefined],
-    ["no member of a scalar", ["a", "b", "c"], undefined],
-    ["no element past the end", ["list", "2"], undefined],
-    ["no property of an array", ["list", "length"], undefined],
-    ["no member that objects inherit", ["constructor"], undefined],
-  ];
-  test.each(cases)("%s", (_title, path, place) => {
-    expect(parseJsonText(text).locate([path])).toStrictEqual([place]);
-  });
-});
-
-describe("rewriteJsonText keeps the text when nothing differs:", () => {
-  const texts: [title: string, text: string][] = [
-    ["no final newline", '{ "a": 1 }'],
-    ["several final newlines", '{ "a": 1 }\n\n\n'],
-    ["BOM and CRLF", `${bom}{\r\n\t"a": 1\r\n}\r\n`],
-    ["other ways to write numbers and strings", '{ "a": 1.0, "b": 1e2, "c": -0, "d": "\\u0061\\/" }'],
-    ["large numbers that are kept", '{ "a": 9007199254740992, "b": -1e300, "c": 0.12345678901234567890, "d": 1E-7 }'],
-    ["digits that are no numbers", '{ "9007199254740993": "9007199254740993" /* 1e999 */ } // 1e999'],
-    ["odd spacing and comments", '/* 1 */ {"a" :[ 1 ,2 ] // 2\n, "b":{ } }'],
-  ];
-  test.each(texts)("%s", (_title, text) => {
-    const read = parseJsonText(text);
-    expect(rewriteJsonText(read, JSON.parse(JSON.stringify(read.value)))).toBe(text);
-  });
-
-  test("members in another order, and members that are undefined", () => {
-    const next = JSON.parse('{ "b": 2, "a": 1 }');
-    next.c = undefined;
-    expect(rewrite('{ "a": 1, "b": 2 }', next)).toBe('{ "a": 1, "b": 2 }');
-  });
+test.each([
+  ["other ways to write numbers and strings", '{ "a": 1.0, "b": 1e2, "c": -0, "d": "\\u0061\\/" }'],
+  ["large numbers that are kept", '{ "a": 9007199254740992, "b": -1e300, "c": 0.12345678901234567890, "d": 1E-7 }'],
+  ["digits that are no numbers", '{ "9007199254740993": "9007199254740993" /* 1e999 */ } // 1e999'],
+])("rewriteJsonText keeps the text when nothing differs: %s", (_title, text) => {
+  const read = parseJsonText(text);
+  expect(rewriteJsonText(read, JSON.parse(JSON.stringify(read.value)))).toBe(text);
 });
 
 describe("rewriteJsonText replaces", () => {
   test.each(
     rows(`
     only the value, among comments | { /*1*/ "a" /*2*/ : /*3*/ 1 /*4*/ , // 5␊ "b" : 2 } | { "a": "x", "b": 2 } | { /*1*/ "a" /*2*/ : /*3*/ "x" /*4*/ , // 5␊ "b" : 2 }
-    values deep within arrays of the same length | { "a": [1, /* two */ 2, { "b": [3 ] }] } | { "a": [1,2,{"b": [4]}] } | { "a": [1, /* two */ 2, { "b": [4 ] }] }
     a whole array of another length | { "a": [ 1,2 ] } | { "a": [1,2,3] } | { "a": [1, 2, 3] }
-    an array by an object of as many members | { "a": [1] } | { "a": {"0": 1} } | { "a": { "0": 1 } }
-    null by an object, and the other way round | { "a": null, "b": {} } | { "a": {}, "b": null } | { "a": {}, "b": null }
     an inline value by an inline one | {␊  "a": null␊}␊ | { "a": {"ready": "x", "image": "y"} } | {␊  "a": { "ready": "x", "image": "y" }␊}␊
     an inline value by several lines if one is too long | {␊    "a": null␊}␊ | { "a": {"ready": "x*40", "image": "y*40"} } | {␊    "a": {␊        "ready": "x*40",␊        "image": "y*40"␊    }␊}␊
     a value of several lines by several lines | {␊  "a": [␊    {}␊  ]␊}␊ | { "a": {"b": 1} } | {␊  "a": {␊    "b": 1␊  }␊}␊
-    a number that is no longer equal | { "a": 1.0 } | { "a": 1.5 } | { "a": 1.5 }
-    lone surrogates by escapes | { "a": "" } | { "a": "\\ud800" } | { "a": "\\ud800" }
-    values with BOM and CRLF | BOM{␍␊␉"a": 1␍␊}␍␊ | { "a": 2 } | BOM{␍␊␉"a": 2␍␊}␍␊
-    all members when no comment is among them | { "a": 1, "b": 2 } | { "c": 3 } | { "c": 3 }
   `),
   )("%s", (_title, text = "", next = "", expected) => {
     expect(rewrite(text, JSON.parse(next))).toBe(expected);
@@ -212,27 +138,20 @@ describe("rewriteJsonText inserts", () => {
     rows(`
     after the last member, in next's order | {␊  "a": 1␊}␊ | { "c": 3, "a": 1, "b": 2 } | {␊  "a": 1,␊  "c": 3,␊  "b": 2␊}␊
     with tabs and CRLF | {␍␊␉"a": {␍␊␉␉"b": 1␍␊␉}␍␊} | { "a": {"b": 1}, "c": {"d": 2} } | {␍␊␉"a": {␍␊␉␉"b": 1␍␊␉},␍␊␉"c": {␍␊␉␉"d": 2␍␊␉}␍␊}
-    with four spaces and lone CR | {␍    "a": 1␍}␍ | { "a": 1, "b": [{}] } | {␍    "a": 1,␍    "b": [␍        {}␍    ]␍}␍
     with the unit of an inner object | { "x": 1,␊"a": {␊   "b": 1 } } | { "x": 1, "a": {"b": 1}, "c": 2 } | { "x": 1,␊"a": {␊   "b": 1 },␊"c": 2␊}
     after a line comment on the last line | {␊  "a": 1 // note␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1, // note␊  "b": 2␊}␊
     after block comments on the last line | {␊  "a": 1 /* x */ /* y␊  z */ // w␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1, /* x */ /* y␊  z */ // w␊  "b": 2␊}␊
     before comments on their own lines | {␊  "a": 1␊␊  // own␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1,␊  "b": 2␊␊  // own␊}␊
     before a comment in front of the brace | {␊  "a": 1␊/* own */ }␊ | { "a": 1, "b": 2 } | {␊  "a": 1,␊  "b": 2␊/* own */␊}␊
-    after a line that ends in blanks | {␊  "a": 1 ␉␊} | { "a": 1, "b": 2 } | {␊  "a": 1, ␉␊  "b": 2␊}
     inline | { "a": 1 } | { "a": 1, "b": [2], "c": {"d": 3} } | { "a": 1, "b": [2], "c": { "d": 3 } }
-    inline after a comment | { "a": 1 /* note */ } | { "a": 1, "b": 2 } | { "a": 1, /* note */ "b": 2 }
     inline into an inner object | {␊  "a": { "b": 1 } // note␊}␊ | { "a": {"b": 1, "c": 2} } | {␊  "a": { "b": 1, "c": 2 } // note␊}␊
     on new lines what does not fit inline | { "a": 1 } | { "a": 1, "b": "x*80" } | { "a": 1,␊  "b": "x*80"␊}
     into {} | {} | { "a": 1 } | {␊  "a": 1␊}
-    into { } | { }␊ | { "a": 1, "b": 2 } | {␊  "a": 1,␊  "b": 2␊}␊
     into braces on two lines | {  ␊}␊ | { "a": 1 } | {  ␊  "a": 1␊}␊
     into an inner {}, in the file's style | {␊␉"a": {} // note␊} | { "a": {"b": 1} } | {␊␉"a": {␊␉␉"b": 1␊␉} // note␊}
     into an object that holds a line comment | { // nothing yet␊}␊ | { "a": 1 } | { // nothing yet␊  "a": 1␊}␊
     into an object that holds comments on lines | {␊  // one  ␊  /* two */␊}␊ | { "a": 1 } | {␊  // one  ␊  /* two */␊  "a": 1␊}␊
-    into an object whose comment ends in a no-break space | {␊  // one\u00a0 ␊}␊ | { "a": 1 } | {␊  // one\u00a0 ␊  "a": 1␊}␊
     into an object that holds a block comment inline | { /* nothing */ } | { "a": 1 } | { /* nothing */␊  "a": 1␊}
-    after a replaced and an extended last value | {␊  "a": 1,␊  "b": {␊    "c": 1␊  } // note␊}␊ | { "a": 2, "b": {"c": 1, "d": 2}, "e": 3 } | {␊  "a": 2,␊  "b": {␊    "c": 1,␊    "d": 2␊  }, // note␊  "e": 3␊}␊
-    at several depths that end at one place | {"a":{"b":{}}} | { "a": {"b": {"x": 1}, "y": 2}, "z": 3 } | {"a":{"b":{␊  "x": 1␊}, "y": 2}, "z": 3}
   `),
   )("%s", (_title, text = "", next = "", expected) => {
     expect(rewrite(text, JSON.parse(next))).toBe(expected);
@@ -245,27 +164,17 @@ describe("rewriteJsonText removes", () => {
     a first member, not its comment | THREE | { "b": 2, "c": 3 } | {␊  // first␊  // own␊  "b": 2,␊  "c": 3 // last␊}␊
     a middle member with its line | THREE | { "a": 1, "c": 3 } | {␊  "a": 1, // first␊  // own␊  "c": 3 // last␊}␊
     a last member and the comma before it | THREE | { "a": 1, "b": 2 } | {␊  "a": 1, // first␊  // own␊  "b": 2␊  // last␊}␊
-    two last members | THREE | { "a": 1 } | {␊  "a": 1 // first␊  // own␊  // last␊}␊
-    all but the middle member | THREE | { "b": 2 } | {␊  // first␊  // own␊  "b": 2␊  // last␊}␊
     all members | THREE | {} | {␊  // first␊  // own␊  // last␊}␊
     all members when there is no comment | {␊  "a": 1,␊  "b": 2␊}␊ | {} | {}␊
-    values of several lines | {␍␊  "a": {␍␊    "b": 1␍␊  },␍␊  "c": 3␍␊} | { "c": 3 } | {␍␊  "c": 3␍␊}
     a value with the comments in it | {␊  "a": [ // in␊  ],␊  "c": 3␊}␊ | { "c": 3 } | {␊  "c": 3␊}␊
-    members inline | { "a": 1, "b": 2, "c": 3, "d": 4 } | { "b": 2, "d": 4 } | { "b": 2, "d": 4 }
     the last member inline | { "a": 1, "b": 2 } | { "a": 1 } | { "a": 1 }
-    a member of compact JSON | {"a":1,"b":2,"c":3} | { "a": 1, "c": 3 } | {"a":1,"c":3}
-    members, not the comments around every token | {/*1*/"a"/*2*/:/*3*/1/*4*/,/*5*/"b":2} | { "b": 2 } | {/*1*//*2*//*3*//*4*//*5*/"b":2}
     a member whose comma leads the next line | {␊  "a": 1␊  , "b": 2␊}␊ | { "a": 1 } | {␊  "a": 1␊}␊
-    a member before a comma that leads the next line | {␊  "a": 1␊  , "b": 2␊}␊ | { "b": 2 } | {␊  "b": 2␊}␊
-    the first member on the line of the brace | { "a": 1,␊  "b": 2 } | { "b": 2 } | {␊  "b": 2 }
     the last member on the line of the brace | { "a": 1,␊  "b": 2 } | { "a": 1 } | { "a": 1 }
     a member between comments | { /* x */ "a": 1 /* y */ } | {} | { /* x */ /* y */ }
     the last member, and inserts one | THREE | { "a": 1, "b": 2, "d": 4 } | {␊  "a": 1, // first␊  // own␊  "b": 2,␊  "d": 4␊  // last␊}␊
     the first member, and inserts one | THREE | { "b": 2, "c": 3, "d": 4 } | {␊  // first␊  // own␊  "b": 2,␊  "c": 3, // last␊  "d": 4␊}␊
-    all members, and inserts one beside the comments | THREE | { "d": 4 } | {␊  "d": 4␊  // first␊  // own␊  // last␊}␊
     a member inline, and inserts one | { "a": 1, "b": 2 } | { "a": 1, "c": 3 } | { "a": 1, "c": 3 }
     a member inline, and inserts a long one | { "a": 1, "b": 2 } | { "a": 1, "c": "x*80" } | { "a": 1,␊  "c": "x*80"␊}
-    all members inline among comments, and inserts one | { /* x */ "a": 1 /* y */ } | { "b": 2 } | { /* x */ "b": 2 /* y */ }
     all members inline among comments, and inserts a long one | { /* x */ "a": 1 /* y */ } | { "b": "x*80" } | { /* x */ "b": "x*80"␊  /* y */␊}
   `),
   )("%s", (_title, text = "", next = "", expected) => {
@@ -274,12 +183,6 @@ describe("rewriteJsonText removes", () => {
 });
 
 describe("rewriteJsonText", () => {
-  test("handles members that objects inherit like all others", () => {
-    const text = '{ "constructor": { "valueOf": 1 }, "toString": 2 }';
-    const next = JSON.parse('{ "constructor": { "valueOf": 1 }, "hasOwnProperty": 3 }');
-    expect(rewrite(text, next)).toBe('{ "constructor": { "valueOf": 1 }, "hasOwnProperty": 3 }');
-  });
-
   test.each([
     ["a member called __proto__", JSON.parse('{ "a": { "__proto__": 1 } }')],
     ["more than 64 levels", nested(64, {})],
@@ -340,11 +243,9 @@ describe("formatJsonText writes", () => {
     rows(`
     an empty object | {} | {}␊
     scalars | {"a":null,"b":true,"c":1.5,"d":"x\\"\\n"} | {␊  "a": null,␊  "b": true,␊  "c": 1.5,␊  "d": "x\\"\\n"␊}␊
-    empty objects and arrays | {"a":{},"b":[]} | {␊  "a": {},␊  "b": []␊}␊
     short arrays of scalars on one line | {"a":["x",1]} | {␊  "a": ["x", 1]␊}␊
     long arrays on several lines | {"a":${long}} | {␊  "a": [␊    ${long.slice(1, -1).replaceAll(",", ",␊    ")}␊  ]␊}␊
     arrays of objects on several lines | {"a":[{"b":1}]} | {␊  "a": [␊    {␊      "b": 1␊    }␊  ]␊}␊
-    lone surrogates as escapes | {"\\ud800":"\\udfff"} | {␊  "\\ud800": "\\udfff"␊}␊
   `),
   )("%s", (_title, value = "", expected = "") => {
     expect(formatJsonText(JSON.parse(value))).toBe(expected);
@@ -417,15 +318,6 @@ describe("for any text and any next value", () => {
         expect(problem.column).toBeLessThanOrEqual((textLines[problem.line - 1] ?? "").length + 1);
       }),
       { numRuns: amount(1_500, 4_000), seed },
-    );
-  });
-
-  test("any bytes are read or throw a JsonTextError", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 40 }), bytes => {
-        problemOf(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
-      }),
-      { numRuns: amount(1_000, 2_000), seed },
     );
   });
 

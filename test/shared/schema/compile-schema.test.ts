@@ -17,14 +17,11 @@ const tree = {
 const sides = { a: 1, b: 2 };
 const reversed = { b: 2, a: 1 };
 const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonValue[]][] = [
-  ["types", { type: ["integer", "null"] }, [1, 1.0, null], [1.5, "1", true, []]],
   ["bounds", { minimum: 1, exclusiveMaximum: 3 }, [1, 2.9, "x"], [0, 3]],
   ["multiples", { multipleOf: 0.5 }, [1, 1.5], [1.2]],
   ["whole multiples", { multipleOf: 3 }, [0, -9], [1, 3.5]],
   ["a string's length in characters", { minLength: 2, maxLength: 2 }, ["ab", "\u{1f600}b"], ["\u{1f600}", "abc"]],
   ["a pattern anywhere in a string", { pattern: "b+" }, ["abc", 5], ["ac"]],
-  ["enums, in any order of members", { enum: [{ a: 1, b: [2] }, "x"] }, [{ b: [2], a: 1 }, "x"], [{ a: 1 }, 1]],
-  ["a constant", { const: { a: [1] } }, [{ a: [1] }], [{ a: [2] }, [1], null]],
   ["a reference by pointer", tree, [{}, { a: { a: {} } }], [{ a: { b: {} } }, 1]],
   ["a reference by anchor", { $defs: { x: { $anchor: "n", type: "null" } }, $ref: "#n" }, [null], [0]],
   [
@@ -37,20 +34,6 @@ const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonVal
     ["x"],
   ],
   ["a dynamic reference", { $defs: { x: { $dynamicAnchor: "n", type: "null" } }, $dynamicRef: "#n" }, [null], [0]],
-  ["not", { not: { type: "null" } }, [1], [null]],
-  ["all of", { allOf: [{ minimum: 1 }, { maximum: 2 }] }, [1.5], [0, 3]],
-  ["any of", { anyOf: [{ type: "null" }, { minimum: 2 }] }, [null, 2, "x"], [1]],
-  ["one of", { oneOf: [{ minimum: 1 }, { maximum: 2 }] }, [0, 3], [1.5]],
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-  ["if", { if: { type: "string" }, then: { minLength: 1 }, else: { minimum: 1 } }, ["x", 1, null], ["", 0]],
-  ["counts of items", { minItems: 1, maxItems: 2 }, [[1], {}], [[], [1, 2, 3]]],
-  [
-    "first items and others",
-    { prefixItems: [{ type: "null" }], items: { type: "string" } },
-    [[], [null, "x"]],
-    [["x"], [null, 1]],
-  ],
-  ["no other items", { prefixItems: [true], items: false }, [[1]], [[1, 2]]],
   [
     "some items",
     { contains: { type: "null" }, minContains: 2, maxContains: 2 },
@@ -64,7 +47,6 @@ const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonVal
     [[{ n: 1 }, { n: "1" }, {}, 5, 5]],
     [Array(2).fill({ n: 1 }), Array(2).fill({})],
   ],
-  ["counts of members", { minProperties: 1, maxProperties: 1 }, [{ a: 1 }, []], [{}, { a: 1, b: 2 }]],
   ["required members", { required: ["toString"] }, [{ toString: 1 }], [{}]],
   ["members required by others", { dependentRequired: { a: ["b"] } }, [{}, { b: 1 }, { a: 1, b: 1 }], [{ a: 1 }]],
   ["schemas that depend on members", { dependentSchemas: { a: { maxProperties: 1 } } }, [{ a: 1 }], [{ a: 1, b: 1 }]],
@@ -73,17 +55,6 @@ const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonVal
     { dependencies: { a: ["b"], c: { maxProperties: 1 } } },
     [{ a: 1, b: 1 }, { c: 1 }],
     [{ a: 1 }, { c: 1, d: 1 }],
-  ],
-  ["names", { propertyNames: { maxLength: 1 } }, [{ a: 1 }], [{ ab: 1 }]],
-  [
-    "members by name, by pattern and others",
-    {
-      properties: { a: { type: "null" } },
-      patternProperties: { "^n": { type: "number" } },
-      additionalProperties: { type: "string" },
-    },
-    [{ a: null, n1: 1, x: "x" }],
-    [{ a: 1 }, { n1: "x" }, { x: 1 }],
   ],
   [
     "unevaluated members",
