@@ -75,11 +75,12 @@ export const mutants = [
       name: "from a position older than the history",
     },
   ]),
-  ...killedBy("R9", "test/main/client/watch-order.test.ts", [
+  ...killedBy("R9", "test/main/client/watch.test.ts", [
     {
       removed: `holding events after a reconnect until the lost repositories are known`,
       file: "shared/client/watch.ts",
       find: "    this.#held = [];\n",
+      name: "follow the message that the connection is resumed",
     },
   ]),
   ...killedBy("R10", "test/promises/r10-soon.test.ts", [

@@ -13,10 +13,11 @@ import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { patience } from "../../helpers/patience.ts";
 import { connect } from "../../helpers/patient-client.ts";
 
+const repo = "shop";
+
 describe("the typed client", () => {
   test("finds the daemon by its home, takes the owner's key, and reads and writes typed values", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: [repo] });
     using client = await connect({ home: t.homeFolder });
     const changed = await client.set(repo, { "svc.timeout": 30, "svc.proxy_aliases": ["a.test"] });
     expect(changed).toMatchObject({ repo, revision: 2 });
@@ -43,8 +44,7 @@ describe("the typed client", () => {
   });
 
   test("a refusal throws one error with its code, its field and the whole reply; what was not refused is done", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: [repo] });
     using client = await connect({ home: t.homeFolder });
     const failure = client.set(repo, { "svc.timeout": -1, "svc.refresh_hour": 5 });
     await expect(failure).rejects.toMatchObject({
@@ -94,8 +94,7 @@ describe("the typed client", () => {
   });
 
   test("reconnects automatically after a restart on another port, and requests made meanwhile are answered", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: [repo] });
     using client = await connect({ home: t.homeFolder });
     const before = t.url;
     const restarted = t.restart();
@@ -105,8 +104,7 @@ describe("the typed client", () => {
   });
 
   test("waits for a key's file that is missing while the connection is lost", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository("shop");
+    await using t = await startTestDaemon({ repositories: [repo] });
     const where = { home: t.homeFolder, keyFile: join(t.homeFolder, "tool.key") };
     await writeFile(where.keyFile, t.ownerKey);
     let tries = 0;

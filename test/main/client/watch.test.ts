@@ -1,10 +1,16 @@
-import { copyFile, writeFile } from "node:fs/promises";
+import { copyFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { WatchMessage } from "../../../main/client/client.ts";
 import { realFileSystem } from "../../../main/files/file-system.ts";
+import { Watch } from "../../../shared/client/watch.ts";
+import type { EventMessage } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { watchConnections } from "../../helpers/daemon-connections.ts";
 import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+const repo = "shop";
 
 /** Collects what a watch yields until it ends; `ended` resolves to what it threw, if anything. */
 function collect<Message>(watch: AsyncIterable<Message>): {
@@ -25,8 +31,7 @@ function collect<Message>(watch: AsyncIterable<Message>): {
 }
 
 test("a watch says when it begins: changes made from then on arrive", async () => {
-  await using t = await startTestDaemon();
-  const repo = await t.addRepository();
+  await using t = await startTestDaemon({ repositories: [repo] });
   using client = await connect({ home: t.homeFolder });
   for (const watched of [undefined, repo]) {
     const begun = Promise.withResolvers<void>();
@@ -77,8 +82,7 @@ describe("client.watch ends", () => {
   });
 
   test("with 1102 when its repository does not exist, even if it was removed while the connection was lost", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository();
+    await using t = await startTestDaemon({ repositories: [repo] });
     using client = await connect({ home: t.homeFolder });
     expect(await collect(client.watch({ repo: "nowhere" })).ended).toMatchObject({ code: 1102 });
     const { ended } = collect(client.watch({ repo }));
@@ -87,22 +91,6 @@ describe("client.watch ends", () => {
     await t.restart();
     expect(await ended).toMatchObject({ code: 1102 });
   });
-});
-
-test("one watch that ends does not end another of the same client", async () => {
-  await using t = await startTestDaemon();
-  const repo = await t.addRepository();
-  using client = await connect({ home: t.homeFolder });
-  const stop = new AbortController();
-  const all = collect(client.watchEverything({ signal: stop.signal }));
-  const one = collect(client.watch({ repo }));
-  await client.run("daemon/status", {});
-  stop.abort();
-  await all.ended;
-  // The daemon answers in order, so the watch was started again before this.
-  await client.run("daemon/status", {});
-  await t.owner.call("config/set", { repo, "svc.timeout": 5 });
-  await until(() => one.seen.length === 1, "the change");
 });
 
 test("after a lost connection a watch of everything reports what was changed, added and removed meanwhile", async () => {
@@ -130,23 +118,6 @@ test("after a lost connection a watch of everything reports what was changed, ad
     ["config", "changed", { repo: "edited", revision: 2, source: "file", changes: { svc: { timeout: { value: 5 } } } }],
     ["config", "changed", { repo: "stays", revision: 2, source: "set" }],
   ]);
-});
-
-test("a watch since a revision first yields what came after it, and each of two watches gets each change once", async () => {
-  await using t = await startTestDaemon();
-  const repo = await t.addRepository("shop");
-  const other = await t.addRepository("other");
-  for (const timeout of [1, 2, 3]) await t.owner.call("config/set", { repo, "svc.timeout": timeout });
-  using client = await connect({ home: t.homeFolder });
-  const early = collect(client.watch({ repo, since: 1 }));
-  await until(() => early.seen.length === 3, "the past");
-  const late = collect(client.watch({ repo: [repo, other], since: { [repo]: 2, [other]: 1 } }));
-  await until(() => late.seen.length === 2, "the past of the second");
-  await t.owner.call("config/set", { repo: [repo, other], "svc.timeout": 4 });
-  await until(() => early.seen.length === 4 && late.seen.length === 4, "the change");
-  expect(early.seen.map(({ revision }) => revision)).toEqual([2, 3, 4, 5]);
-  const revisions = (id: string) => late.seen.filter(change => change.repo === id).map(({ revision }) => revision);
-  expect([revisions(repo), revisions(other)]).toEqual([[3, 4, 5], [2]]);
 });
 
 test("a watch requested from a stopping daemon begins with the next one, and a running watch continues with the next one", async () => {
@@ -194,8 +165,7 @@ test("a watch requested from a stopping daemon begins with the next one, and a r
 });
 
 test("a second watch of the same repository does not interrupt the first one's catch-up", async () => {
-  await using t = await startTestDaemon();
-  const repo = await t.addRepository("shop");
+  await using t = await startTestDaemon({ repositories: [repo] });
   const image = (count: number) => `${count}`.padEnd(200_000, "x");
   for (let count = 0; count < 40; count += 1)
     await t.owner.call("config/set", { repo, "svc.services": { big: { ready: "", image: image(count) } } });
@@ -218,4 +188,89 @@ test("a second watch of the same repository does not interrupt the first one's c
   stop.abort();
   await second;
   expect(seen).toEqual(Array.from({ length: 41 }, (_, index) => index + 2));
+});
+
+test("a watch that was away for longer than history is kept ends with 1110; a watch of everything reports what it lost", async () => {
+  await using t = await startTestDaemon({ repositories: [repo] });
+  const other = await t.addRepository("other");
+  await writeFile(join(t.homeFolder, "settings.json"), `{ "history": { "revisions": 5 } }`);
+  await t.restart();
+  using connections = watchConnections();
+  using client = await connect({ home: t.homeFolder });
+  using everything = await connect({ home: t.homeFolder });
+  const watched = client.watch({ repo });
+  let isFirst = false;
+  const first = watched.next().then(() => {
+    isFirst = true;
+  });
+  const messages: WatchMessage[] = [];
+  void (async () => {
+    for await (const message of everything.watchEverything()) messages.push(message);
+  })();
+  let timeout = 0;
+  await until(async () => {
+    await t.owner.call("config/set", { repo, "svc.timeout": ++timeout });
+    return isFirst && messages.length > 0;
+  }, "both watches to begin");
+  await first;
+  const ended = (async () => {
+    for await (const _ of watched);
+  })().catch((error: unknown) => error);
+  // Without the endpoint's file no client can reconnect.
+  const endpoint = join(t.homeFolder, "daemon.json");
+  await rename(endpoint, `${endpoint}.away`);
+  connections.cut();
+  const begin = messages.length;
+  for (let more = 0; more < 30; more++) await t.owner.call("config/set", { repo, "svc.timeout": ++timeout });
+  await t.owner.call("config/set", { repo: other, "svc.timeout": 7 });
+  await rename(`${endpoint}.away`, endpoint);
+  expect(await ended).toMatchObject({ code: 1110 });
+  const rest = () =>
+    messages.slice(begin).filter(([resource, , payload]) => resource !== "config" || payload.repo === other);
+  await until(() => rest().length === 3, "what was not lost");
+  expect(rest()).toMatchObject([
+    ["connection", "lost", {}],
+    ["connection", "resumed", { lost: [repo] }],
+    ["config", "changed", { repo: other, revision: 2, changes: { svc: { timeout: { value: 7 } } } }],
+  ]);
+});
+
+test("a watch whose connection is lost before its first reply begins with the next connection", async () => {
+  await using t = await startTestDaemon({ repositories: [repo] });
+  using connections = watchConnections();
+  using client = await connect({ home: t.homeFolder });
+  const next = client.watch({ repo, since: 1 }).next();
+  connections.cut();
+  await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+  expect(await next).toMatchObject({ value: { revision: 2, changes: { svc: { timeout: { value: 5 } } } } });
+});
+
+const changed = (repo: string, revision: number): EventMessage => [
+  "config",
+  "changed",
+  { repo, revision, time: "", actor: "owner", source: "set", changes: {} },
+];
+
+test("changes that arrive before the lost repositories are known follow the message that the connection is resumed", async () => {
+  const watch = new Watch(undefined);
+  watch.begin({ revisions: { shop: 1, tree: 1 }, position: "one" });
+  watch.lose();
+  watch.hold();
+  watch.take(changed("shop", 2));
+  // The connection is lost again: the daemon sends the same once more.
+  watch.lose();
+  watch.hold();
+  watch.take(changed("shop", 2));
+  watch.resume({ revisions: { shop: 2, tree: 9 } }, new Set(["tree"]));
+  watch.take(changed("tree", 9));
+  watch.take(changed("tree", 10));
+  watch.end();
+  const messages: unknown[] = [];
+  for await (const message of watch.messages()) messages.push(message);
+  expect(messages).toEqual([
+    ["connection", "lost", {}],
+    ["connection", "resumed", { lost: ["tree"] }],
+    changed("shop", 2),
+    changed("tree", 10),
+  ]);
 });
