@@ -146,7 +146,7 @@ export const mutants = [
       name: "has neither the debugger nor the secrets of the terminal",
     },
   ]),
-  ...killedBy("home", "test/main/home/foreign-home.test.ts", [
+  ...killedBy("home", "test/main/home/home.test.ts", [
     {
       removed: "refusing a folder with other files as a home (its mode is changed, and tmp in it cleaned up)",
       file: "main/home/prepare-home.ts",

@@ -129,19 +129,22 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     finish(wrong);
   });
 
-  test.each(["", "repos", "tmp", "journal"])("S7 a link in place of the folder home/%s is refused", async name => {
-    await using folder = await temporaryFolder();
-    const [home, target] = [join(folder.path, "home"), join(folder.path, "target")];
-    await mkdir(target, { mode: 0o755 });
-    if (name !== "") await mkdir(home, { mode: 0o700 });
-    await symlink(target, join(home, name));
-    const started = await tryToStart(home);
-    const wrong: string[] = [];
-    if (!started.includes("is not a folder")) wrong.push(started);
-    if ((await readdir(target)).length > 0) wrong.push("something was written behind the link");
-    if (((await stat(target)).mode & 0o777) !== 0o755) wrong.push("the mode behind the link was changed");
-    finish(wrong);
-  });
+  test.each(["", "repos", "tmp", "journal", "removed", "scopes"])(
+    "S7 a link in place of the folder home/%s is refused",
+    async name => {
+      await using folder = await temporaryFolder();
+      const [home, target] = [join(folder.path, "home"), join(folder.path, "target")];
+      await mkdir(target, { mode: 0o755 });
+      if (name !== "") await mkdir(home, { mode: 0o700 });
+      await symlink(target, join(home, name));
+      const started = await tryToStart(home);
+      const wrong: string[] = [];
+      if (!started.includes("is not a folder")) wrong.push(started);
+      if ((await readdir(target)).length > 0) wrong.push("something was written behind the link");
+      if (((await stat(target)).mode & 0o777) !== 0o755) wrong.push("the mode behind the link was changed");
+      finish(wrong);
+    },
+  );
 
   test("S7 a planted file daemon.json that leads to a foreign program gets no key: our clients require its proof first", async () => {
     await using folder = await temporaryFolder();

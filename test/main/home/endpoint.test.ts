@@ -97,28 +97,4 @@ describe("the port", () => {
     expect(portOf(again)).toBe(free);
     expect(again.otherPort).toBe(false);
   });
-
-  test("is any free one for port 0, which is not reported as another port", async () => {
-    const daemon = await start(await newHome(), { port: 0 });
-    expect(portOf(daemon)).toBeGreaterThan(0);
-    expect(daemon.otherPort).toBe(false);
-  });
-
-  test("that is required but taken makes the start fail with its number, and leaves the home free", async () => {
-    const home = await newHome();
-    const port = await occupy(0);
-    await expect(start(home, { port })).rejects.toMatchObject({
-      name: "PortTakenError",
-      message: expect.stringContaining(`Port ${port} `),
-    });
-    await expect(lstat(join(home, "daemon.json"))).rejects.toMatchObject({ code: "ENOENT" });
-    const daemon = await start(home, { port: 0 });
-    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
-  });
-
-  test("answers on loopback only", async () => {
-    const daemon = await start(await newHome(), { port: 0 });
-    // All of 127.0.0.0/8 reaches this machine, but the daemon listens only on 127.0.0.1.
-    await expect(fetch(`http://127.0.0.2:${portOf(daemon)}/livez`)).rejects.toThrow();
-  });
 });

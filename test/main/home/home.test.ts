@@ -1,12 +1,12 @@
-import { spawn } from "node:child_process";
-import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { createDaemon } from "../../../main/daemon/daemon.ts";
 import { HomeInUseError } from "../../../main/daemon/home/held-home.ts";
+import { homeFolder } from "../../../main/home/home.ts";
 import { HomeError, homeFormat } from "../../../main/home/prepare-home.ts";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 const posix = process.platform !== "win32";
@@ -60,16 +60,6 @@ describe.skipIf(!posix)("a planted link is not followed:", () => {
       expect((await stat(target)).mode & 0o777).toBe(0o644);
     },
   );
-
-  test.each(["removed", "scopes"])("the folder %s makes the start fail", async name => {
-    await using home = await temporaryFolder();
-    await using other = await temporaryFolder();
-    await chmod(other.path, 0o755);
-    await symlink(other.path, join(home.path, name));
-    await expect(start(home.path)).rejects.toThrow(HomeError);
-    expect(await readdir(other.path)).toEqual([]);
-    expect((await stat(other.path)).mode & 0o777).toBe(0o755);
-  });
 });
 
 describe("a home's format", () => {
@@ -114,31 +104,40 @@ describe("one daemon per home", () => {
     await t.restart();
     expect((await t.owner.call("daemon/status")).errors).toEqual([]);
   });
-
-  test("after kill -9 the home is free, and its stale endpoint file is replaced", async () => {
-    await using home = await temporaryFolder();
-    const endpointFile = join(home.path, "daemon.json");
-    await using child = spawnBareDaemon(home.path);
-    await until(async () => (await readdir(home.path)).includes("daemon.json"), "the spawned daemon");
-    const stale = JSON.parse(await readFile(endpointFile, "utf8"));
-    expect(stale.pid).toBe(child.pid);
-    await expect(start(home.path)).rejects.toThrow(`pid ${child.pid}`);
-    await child.kill();
-    expect(await readdir(home.path)).toContain("daemon.json");
-    const daemon = await start(home.path);
-    expect(JSON.parse(await readFile(endpointFile, "utf8"))).toMatchObject({ pid: process.pid, url: daemon.url });
-    await daemon.close();
-    expect(await readdir(home.path)).not.toContain("daemon.json");
-  });
 });
 
-function spawnBareDaemon(home: string): AsyncDisposable & { readonly pid: number | undefined; kill(): Promise<void> } {
-  const program = resolve(import.meta.dirname, "../../helpers/bare-daemon.ts");
-  const child = spawn(process.execPath, [program, home], { stdio: "ignore" });
-  const ended = new Promise<void>(resolve => child.once("exit", () => resolve()));
-  const kill = async () => {
-    child.kill("SIGKILL");
-    await ended;
-  };
-  return { pid: child.pid, kill, [Symbol.asyncDispose]: kill };
+/** A folder as a person may have it, such as a home folder of the account. */
+async function personsFolder() {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder.path, "Documents"));
+  await mkdir(join(folder.path, "tmp"));
+  await writeFile(join(folder.path, "tmp/thesis.txt"), "unsaved");
+  return folder;
 }
+
+test("a folder with files of its own is refused as a home, and nothing in it is changed", async () => {
+  await using folder = await personsFolder();
+  const before = await stat(folder.path);
+  await expect(startTestDaemon({ home: folder.path })).rejects.toThrow(
+    /is not a home of Repoconf: it contains "Documents"/,
+  );
+  expect(await readdir(folder.path)).toEqual(["Documents", "tmp"]);
+  expect(await readFile(join(folder.path, "tmp/thesis.txt"), "utf8")).toBe("unsaved");
+  expect((await stat(folder.path)).mode).toBe(before.mode);
+});
+
+test("files that people put into a home before its first start are used, and tmp is not cleaned up until it is a home", async () => {
+  await using folder = await temporaryFolder();
+  for (const name of ["repos", "tmp"]) await mkdir(join(folder.path, name));
+  await writeFile(join(folder.path, "repos/shop.json"), `{ "config": { "svc": { "timeout": 30 } } }`);
+  await writeFile(join(folder.path, "tmp/thesis.txt"), "unsaved");
+  await using t = await startTestDaemon({ home: folder.path });
+  expect((await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" })).result).toEqual({
+    svc: { timeout: 30 },
+  });
+  expect(await readdir(join(folder.path, "tmp"))).toContain("thesis.txt");
+});
+
+test("an empty text is no home: it would be the current folder", () => {
+  expect(() => homeFolder("")).toThrow(/empty text/);
+});
