@@ -87,31 +87,9 @@ describe("config/set of several repositories", () => {
     expect(result.map(entry => entry.repo)).toEqual([one, three]);
     expect(errors).toMatchObject([{ code: 1104, repo: two, details: { current: 1 } }]);
   });
-
-  test("exactly one of many compare-and-sets on one revision wins", async () => {
-    const repo = await t.addRepository();
-    const replies = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => t.owner.call("config/set", { repo, revision: 1, "svc.timeout": index })),
-    );
-    const won = replies.flatMap(({ result }, index) => (result.length > 0 ? [index] : []));
-    expect(won).toHaveLength(1);
-    expect(await timeoutOf(repo)).toEqual([won[0], 2]);
-    const lost = replies.filter(({ result }) => result.length === 0);
-    for (const { errors } of lost) expect(errors).toMatchObject([{ code: 1104, details: { current: 2 } }]);
-  });
 });
 
 describe("config/set with atomic", () => {
-  test("without an error it sets every field everywhere", async () => {
-    const repos = await twoRepositories();
-    const { result, errors } = await t.owner.call("config/set", { repo: repos, atomic: true, "svc.timeout": 5 });
-    expect(errors).toEqual([]);
-    expect(new Map(result.map(({ repo, revision }) => [repo, revision]))).toEqual(
-      new Map(repos.map(repo => [repo, 2])),
-    );
-    for (const repo of repos) expect(await timeoutOf(repo)).toEqual([5, 2]);
-  });
-
   test.each<[title: string, code: number, args: (one: string, two: string) => { [name: string]: unknown }]>([
     ["an unknown repository", 1007, (one, two) => ({ repo: [one, two, "nowhere"] })],
     ["an unknown field", 1007, (one, two) => ({ repo: [one, two], "svc.nope": 5 })],
@@ -183,13 +161,6 @@ describe("config/set with dryRun", () => {
     expect(await t.owner.call("config/set", set)).toEqual(dry);
   });
 
-  test("of values already stored returns their current revision", async () => {
-    const repo = await t.addRepository();
-    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
-    const { result } = await t.owner.call("config/set", { repo, dryRun: true, "svc.timeout": 5 });
-    expect(result).toMatchObject([{ repo, revision: 2 }]);
-  });
-
   test("with atomic replies as if it had set, and writes nothing", async () => {
     const repos = [await t.addRepository("later"), await t.addRepository("earlier")];
     const set = { repo: repos, atomic: true, "svc.timeout": 5 };
@@ -199,12 +170,5 @@ describe("config/set with dryRun", () => {
     // A dry run has no batch.
     const done = dry.result.map(one => ({ ...one, batch: expect.stringMatching(/^[0-9a-f]{24}$/) }));
     expect(await t.owner.call("config/set", set)).toEqual({ ...dry, result: done });
-  });
-
-  test("compares the revision as well", async () => {
-    const repo = await t.addRepository();
-    const { result, errors } = await t.owner.call("config/set", { repo, dryRun: true, revision: 9, "svc.timeout": 5 });
-    expect(result).toEqual([]);
-    expect(errors).toMatchObject([{ code: 1104, details: { current: 1 } }]);
   });
 });

@@ -225,27 +225,6 @@ describe("config/set: rules across fields apply to the result of the whole set",
   });
 });
 
-describe("config/set: what counts as a change", () => {
-  test("a value already stored succeeds without a new revision", async () => {
-    const repo = await t.addRepository();
-    const services = { web: { ready: "true", image: "web:1" } };
-    await t.owner.call("config/set", { repo, "svc.timeout": 5, "svc.services": services });
-    const text = await t.readRepository(repo);
-    const again = { repo, "svc.timeout": 5, "svc.services": { web: { image: "web:1", ready: "true" } } };
-    const { result, errors } = await t.owner.call("config/set", again);
-    expect(errors).toEqual([]);
-    expect(result).toMatchObject([{ revision: 2, config: { svc: { timeout: { value: 5 }, services: {} } } }]);
-    expect(await t.readRepository(repo)).toBe(text);
-  });
-
-  test("a value equal to the default is stored, as a new revision", async () => {
-    const repo = await t.addRepository();
-    const { result } = await t.owner.call("config/set", { repo, "svc.timeout": 900 });
-    expect(result).toMatchObject([{ revision: 2 }]);
-    expect(await storedValues(repo)).toEqual({ timeout: 900 });
-  });
-});
-
 function fields(count: number): { [name: string]: unknown } {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`svc.field${index}`, 5]));
 }

@@ -159,28 +159,4 @@ describe("config/set with unset", () => {
     expect(atomic).toMatchObject({ result: [], errors: [{ code: 1007 }] });
     expect(await storedValues(repo)).toEqual({ timeout: 5 });
   });
-
-  test("rules across fields apply to the result of both", async () => {
-    const services = { web: { ready: "true", image: "web:1" }, api: { ready: "true", image: "api:1" } };
-    const repo = await repositoryWith({ "svc.services": services, "svc.default": "web", "svc.application": "api" });
-    const refused = await t.owner.call("config/set", { repo, "svc.default": "api", unset: ["svc.services"] });
-    expect(refused.errors.map(({ code }) => code)).toContain(1103);
-    expect(await storedValues(repo)).toMatchObject({ services });
-    const { api } = services;
-    const renamed = await t.owner.call("config/set", {
-      repo,
-      revision: (await t.owner.call("config/list", { repo })).revision,
-      "svc.services": { api },
-      unset: ["svc.default"],
-    });
-    expect(renamed.errors).toEqual([]);
-    expect(await storedValues(repo)).toMatchObject({ services: { api }, application: "api" });
-    const gone = await t.owner.call("config/set", {
-      repo,
-      "svc.application": "",
-      unset: ["svc.services", "svc.default"],
-    });
-    expect(gone.errors).toEqual([]);
-    expect((await storedValues(repo)) as object).toEqual({ application: "" });
-  });
 });
