@@ -76,24 +76,4 @@ describeWithNats("a home's repositories", () => {
     expect(await valuesOf(laptop, "shop")).toEqual({ svc: { timeout: 2 } });
     expect(await readFile(laptop.repositoryFile("shop"), "utf8")).toContain('"timeout": 2');
   });
-
-  test("are copied from where an interrupted copy stopped", async () => {
-    await using world = await makeWorld();
-    {
-      await using laptop = await world.start("laptop", false);
-      await laptop.addRepository("shop");
-      for (let timeout = 1; timeout <= 150; timeout++)
-        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
-    }
-    const stop = new Error("interrupted");
-    const interrupt = () => {
-      throw stop;
-    };
-    await expect(world.copy("laptop", interrupt)).rejects.toThrow(stop);
-    const progress: string[] = [];
-    const onProgress = (repo: string, revision: number, newest: number) =>
-      void progress.push(`${repo} ${revision}/${newest}`);
-    expect(await world.copy("laptop", onProgress)).toBe(1);
-    expect(progress).toEqual(["shop 151/151"]);
-  });
 });

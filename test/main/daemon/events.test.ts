@@ -65,17 +65,6 @@ describe("config/watch and config/unwatch", () => {
     expect(all.events).toEqual([]);
   });
 
-  test("a watch since the current revision starts with the next change", async () => {
-    await using t = await startTestDaemon();
-    const [one, two] = [await t.addRepository("one"), await t.addRepository("two")];
-    await t.owner.call("config/set", { repo: one, "svc.timeout": 5 });
-    expect((await t.owner.call("config/watch", { repo: one, since: 2 })).errors).toEqual([]);
-    expect((await t.owner.call("config/watch", { since: { one: 2, two: 1 } })).errors).toEqual([]);
-    await t.owner.call("config/set", { repo: two, "svc.timeout": 5 });
-    await t.owner.call("key/self");
-    expect(changesOf(t.owner)).toMatchObject([{ repo: "two", revision: 2 }]);
-  });
-
   test("a watch on all repositories skips a missing one that since names", async () => {
     await using t = await startTestDaemon();
     const one = await t.addRepository("one");
@@ -169,16 +158,6 @@ describe("repo, scope and key events", () => {
       ["repo", "health", { ...updated.result, health: [expect.objectContaining({ code: 1106, line: 1 })] }],
       ["repo", "health", updated.result],
       ["repo", "removed", updated.result],
-    ]);
-  });
-
-  test("a file created by hand is reported as an added repository", async () => {
-    await using t = await startTestDaemon();
-    await t.owner.call("config/watch");
-    await replaceFile(t.repositoryFile("by-hand"), '{ "name": "mine", "config": { "svc": { "timeout": 5 } } }');
-    await until(() => t.owner.events.length > 0, "the repository");
-    expect(t.owner.events).toMatchObject([
-      ["repo", "added", { id: "by-hand", name: "mine", modified: 1, revision: 1 }],
     ]);
   });
 

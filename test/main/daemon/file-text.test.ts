@@ -56,16 +56,6 @@ describe("file/write", () => {
     expect([await shop.value("timeout"), await shop.revision()]).toEqual([31, 3]);
   });
 
-  test("creates no revision if the text is the same or only comments differ", async () => {
-    await using shop = await startShop();
-    expect((await write(shop, shopText)).errors).toEqual([]);
-    const text = shopText.replace("half a minute", "thirty seconds");
-    expect((await write(shop, text)).errors).toEqual([]);
-    expect(await shop.read()).toBe(text);
-    expect(await shop.revision()).toBe(1);
-    expect(shop.sources()).toEqual([]);
-  });
-
   test("gets 1104 if the file was changed in the meantime, by hand or by a set, and leaves it unchanged", async () => {
     await using shop = await startShop();
     const edited = shopText.replace("30", "31");
@@ -86,20 +76,6 @@ describe("file/write", () => {
     const replies = await Promise.all(texts.map(text => write(shop, text)));
     expect(replies.map(({ errors }) => errors.map(({ code }) => code))).toEqual([[], [1104]]);
     expect(await shop.read()).toBe(texts[0]);
-  });
-
-  test("never loses a concurrent set: a write either comes first or is refused", async () => {
-    await using shop = await startShop();
-    const sets = Promise.all([1, 2, 3, 4, 5].map(day => shop.set({ "svc.refresh_day": day })));
-    const replies = await Promise.all(
-      [41, 42, 43].map(async timeout => {
-        const { text } = (await shop.t.owner.call("file/read", { repo: "shop" })).result;
-        return write(shop, (text ?? "").replace(/"timeout": \d+/, `"timeout": ${timeout}`), text);
-      }),
-    );
-    await sets;
-    expect(await shop.value("refresh_day")).toBe(5);
-    for (const { errors } of replies) expect(errors.every(({ code }) => code === 1104)).toBe(true);
   });
 
   test("saves a broken text as it is; the last valid values stay active, and the health says where the problem is", async () => {
@@ -253,25 +229,6 @@ describe("file/restore", () => {
     const { errors } = await shop.t.owner.call("file/restore", { repo: "shop" });
     expect(errors).toMatchObject([{ code: 1108 }]);
     expect(await shop.read()).toBe(`${halfAFile} ${saved}`);
-  });
-
-  test("recreates a missing file, and has nothing to keep", async () => {
-    await using shop = await startShop();
-    await unlink(shop.file);
-    await untilHealth(shop.t, "shop", health => health.length > 0);
-    expect(await shop.t.owner.call("file/restore", { repo: "shop" })).toEqual({ result: {}, errors: [] });
-    expect(JSON.parse(await shop.read()).config).toEqual({ svc: { timeout: 30, refresh_day: 2 } });
-    expect(await removedFiles(shop.t)).toEqual([]);
-  });
-
-  test("also works after a restart with a broken file, from the journal", async () => {
-    await using shop = await startShop();
-    await shop.set({ "svc.timeout": 31 });
-    await breakFile(shop.t, "shop");
-    await shop.t.restart();
-    expect((await shop.t.owner.call("file/restore", { repo: "shop" })).errors).toEqual([]);
-    expect(JSON.parse(await shop.read()).config.svc.timeout).toBe(31);
-    expect(await shop.revision()).toBe(2);
   });
 
   test("writes only config to an in-tree file, and keeps the old file byte for byte", async () => {

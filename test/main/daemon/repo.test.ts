@@ -200,14 +200,6 @@ describe("repo/remove", () => {
     expect(list.result.map(({ id }) => id)).not.toContain(repo);
   });
 
-  test("frees its id, and a new repository inherits nothing from it", async () => {
-    const repo = await t.addRepository();
-    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
-    await t.owner.call("repo/remove", { repo });
-    await t.addRepository(repo);
-    expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
-  });
-
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
     ["no repo", {}, 1006],
     ["a null repo", { repo: null }, 1006],

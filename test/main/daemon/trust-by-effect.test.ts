@@ -130,16 +130,6 @@ describe("trust in a value as one thing", () => {
     await replaceDeploy(tree.t, { tools: effects[one] });
     expect(await tree.tools()).toBe("./evil");
   });
-
-  test("is none for a field that takes its value over by x-renamedFrom as another thing", async () => {
-    await using tree = await startTree(variable("TOOLS"));
-    expect(await tree.accept("deploy.tools", await tree.hashOf("deploy.tools"))).toEqual([]);
-    await replaceDeploy(tree.t, { path: { ...variable("PATH"), "x-renamedFrom": "tools" } });
-    expect((await deployOf(tree.t)).values).toEqual({ path: "" });
-    expect(await tree.waiting()).toEqual(["deploy.path=./evil"]);
-    await replaceDeploy(tree.t, { toolbox: { ...variable("TOOLS"), "x-renamedFrom": "tools" } });
-    expect((await deployOf(tree.t)).values).toEqual({ toolbox: "./evil" });
-  });
 });
 
 test("the last valid value, too, is used only if it is trusted as what the schema makes of it", async () => {

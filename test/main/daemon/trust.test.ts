@@ -230,21 +230,6 @@ test("a file in the home is the person's own: nothing in it waits", async () => 
   expect((await t.owner.call("trust/list")).result).toEqual([]);
 });
 
-test("if trust.json is missing, what is active stays active, and a repository without a history waits", async () => {
-  await using tree = await startTree({});
-  await tree.set({ "svc.services": good });
-  await tree.t.daemon.close();
-  const twin = join(tree.folder, "twin");
-  await mkdir(twin);
-  await writeFile(join(twin, ".repoconf.json"), textOf({ services: other }));
-  await writeFile(join(tree.home, "repos/twin.json"), JSON.stringify({ name: "twin", path: twin, inTree: true }));
-  await unlink(join(tree.home, "trust.json"));
-  await tree.t.restart();
-  const services = async (repo: string) =>
-    (await tree.t.owner.call("config/list", { repo })).result["svc"]?.["services"];
-  expect([await services("site"), await services("twin")]).toEqual([good, {}]);
-});
-
 describe("trust/*", () => {
   test("is for the owner only, and reports what is wrong with the arguments", async () => {
     await using tree = await startTree({ services: evil });
@@ -302,13 +287,5 @@ describe("trust/*", () => {
     expect(await tree.served()).toEqual(good);
     await until(async () => (await stat(file)).size > 2, "the file to be written again");
     if (process.platform !== "win32") expect((await stat(file)).mode & 0o777).toBe(0o600);
-  });
-
-  test("a schema whose x-command is neither true nor false is rejected", async () => {
-    await using t = await startTestDaemon();
-    const properties = { run: { type: "string", "x-command": "true", default: "" } };
-    await addTasks(t, properties);
-    const { result } = await t.owner.call("daemon/status");
-    expect(result.problems).toEqual([expect.stringContaining(`"x-command" of the field "run" must be true or false`)]);
   });
 });

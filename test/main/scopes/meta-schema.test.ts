@@ -58,6 +58,7 @@ describe("a scope's schema must be valid:", () => {
     ["x-labels", "a"],
     ["x-path", 1],
     ["x-secret", "yes"],
+    ["x-command", "true"],
     ["x-env", true],
     ["x-env", "A-B"],
     ["x-env", ""],
