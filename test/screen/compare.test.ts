@@ -143,27 +143,6 @@ describeScreen("the compare page", () => {
     await page.getByRole("button", { name: "Discard all" }).click();
   });
 
-  test("compares and copies masked values without showing them", async () => {
-    const variables = (token: string) => ({ "svc.envvars": [{ name: "TOKEN", value: token }] });
-    await using window = await openScreen({ shop: variables("secret-shop"), store: variables("secret-store") });
-    const { screen, page } = window;
-    const token = "svc.envvars.TOKEN.value";
-    await compare(window, "shop/store");
-    await line(
-      window,
-      `${token} shop: •••• Show ${token} in shop store: •••• Show ${token} in store different Copy to the left svc.envvars Copy to the right svc.envvars`,
-    );
-    await button(window, "Copy to the right svc.envvars").click();
-    await page.getByRole("row", { name: /Show svc\.envvars in store the same edited/ }).waitFor();
-    expect(await page.locator("body").innerText()).not.toContain("secret");
-    await window.save();
-    expect(await screen.stored("store", "svc.envvars")).toEqual([{ name: "TOKEN", value: "secret-shop" }]);
-    await screen.set("store", variables("secret-store"));
-    await button(window, `Show ${token} in store`).click();
-    await reads(page.getByRole("table"), "secret-store");
-    expect(await page.locator("body").innerText()).not.toContain("secret-shop");
-  });
-
   test("updates live on both sides, and says what does not exist", async () => {
     await using window = await openScreen(repositories);
     const { screen, page } = window;

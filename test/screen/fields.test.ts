@@ -1,17 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import {
-  describeScreen,
-  inPage,
-  isCovered,
-  openScreen,
-  poll,
-  press,
-  reads,
-  type ScreenPage,
-  shareScreen,
-} from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, press, reads, type ScreenPage, shareScreen } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const services = {
@@ -135,33 +125,6 @@ describeScreen("fields of the scope svc", () => {
     await poll(window.focused).toMatch(/^(button|textarea) /);
     await window.save();
     expect(await window.stored("svc.proxy_aliases")).toEqual(["c.test", "a.test"]);
-  });
-
-  test("environment variables are a table whose values are hidden until shown", async () => {
-    const window = await openShop({ "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] });
-    const { page } = window;
-    const table = window.field("Environment variables");
-    await reads(table, "1 entry: TOKEN");
-    await window.expand("Environment variables");
-    const value = table.getByLabel("Environment variables, entry 1: Value");
-    await value.waitFor();
-    expect(await value.getAttribute("placeholder")).toBe("•••• type to replace");
-    expect(await inPage(page)).not.toContain("hunter2");
-    await table.getByRole("button", { name: "Add an entry to Environment variables" }).click();
-    await table.getByLabel("Environment variables, entry 2: Name").fill("LEVEL");
-    await table.getByLabel("Environment variables, entry 2: Value").fill("secret2");
-    expect(await isCovered(table.getByLabel("Environment variables, entry 2: Value"))).toBe(true);
-    await table.getByRole("button", { name: "Show values" }).click();
-    await poll(() => value.inputValue()).toBe("hunter2");
-    expect(await isCovered(value)).toBe(false);
-    await table.getByRole("button", { name: "Hide values" }).click();
-    await poll(() => inPage(page)).not.toContain("hunter2");
-    await table.getByRole("button", { name: "Remove entry 1 of Environment variables" }).click();
-    await window.save();
-    expect(await window.stored("svc.envvars")).toEqual([{ name: "LEVEL", value: "secret2" }]);
-    await window.view("History");
-    await reads(window.history, "LEVEL");
-    expect(await page.locator("body").innerText()).not.toMatch(/hunter2|secret2/);
   });
 
   test("a value that violates the schema is reported at its field while typing", async () => {

