@@ -109,6 +109,21 @@ export function watchFileSystem(): WatchedFileSystem {
   return watched;
 }
 
+/** The calls that these are wait from now on, until they are released; `begun` resolves with the first of them. */
+export function holdCalls(fileSystem: WatchedFileSystem, isHeld: (call: FileCall) => boolean) {
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  fileSystem.before = async call => {
+    if (!isHeld(call)) return;
+    begun.resolve();
+    await released.promise;
+  };
+  return { begun: begun.promise, release: () => released.resolve() };
+}
+
+/** Whether a repository's new text is about to take its place. */
+export const isReplaced = (id: string) => (call: FileCall) =>
+  call.operation === "rename" && call.path.endsWith(`/tmp/${id}.json`);
+
 /** An error as the system creates it, such as ENOSPC. */
 export function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: made by the test`), { code });

@@ -2,11 +2,11 @@ import { copyFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { WatchMessage } from "../../../main/client/client.ts";
-import { realFileSystem } from "../../../main/files/file-system.ts";
 import { Watch } from "../../../shared/client/watch.ts";
 import type { EventMessage } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { watchConnections } from "../../helpers/daemon-connections.ts";
+import { holdCalls, isReplaced, watchFileSystem } from "../../helpers/file-system.ts";
 import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -121,21 +121,8 @@ test("after a lost connection a watch of everything reports what was changed, ad
 });
 
 test("a watch requested from a stopping daemon begins with the next one, and a running watch continues with the next one", async () => {
-  const gate = Promise.withResolvers<void>();
-  let held: "no" | "next" | "yes" = "no";
-  await using t = await startTestDaemon({
-    fileSystem: {
-      ...realFileSystem,
-      replace: async (...args) => {
-        if (held === "next") {
-          held = "yes";
-          await gate.promise;
-        }
-        return realFileSystem.replace(...args);
-      },
-    },
-  });
-  const repo = await t.addRepository("shop");
+  const fileSystem = watchFileSystem();
+  await using t = await startTestDaemon({ fileSystem, repositories: [repo] });
   using client = await connect({ home: t.homeFolder });
   using other = await connect({ home: t.homeFolder });
   const stop = new AbortController();
@@ -143,16 +130,16 @@ test("a watch requested from a stopping daemon begins with the next one, and a r
   const goingOn = collect(client.watch({ repo, since: 1 }));
   await t.owner.call("config/set", { repo, "svc.timeout": 4 });
   await until(() => goingOn.seen.length > 0 && everything.seen.length > 0, "both watches");
-  held = "next";
+  const write = holdCalls(fileSystem, isReplaced(repo));
   const set = other.request("config/set", { repo, flush: true, "svc.timeout": 5 });
-  await until(() => held === "yes", "the write to begin");
+  await write.begun;
   const closing = t.daemon.close();
   expect(await t.owner.call("key/self")).toMatchObject({ errors: [{ code: 1113 }] });
   const asked = collect(other.watch({ repo, since: 1 }));
   // The daemon forgets all watches of the connection, so the other one is requested again.
   stop.abort();
   await everything.ended;
-  gate.resolve();
+  write.release();
   // The client's earlier request is still answered.
   expect(await set).toMatchObject({ result: [{ revision: 3 }], errors: [] });
   await closing;

@@ -33,35 +33,6 @@ describe("the handshake", () => {
     }
   });
 
-  test("gives every wrong key the same answer, 1100, in auth and in the header", async () => {
-    await using t = await startTestDaemon();
-    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
-    const { key, id } = result;
-    const other = await t.owner.call("key/create", { name: "other tool", grants: [] });
-    const wrong: readonly [title: string, key: string][] = [
-      ["a text that is not a key", "x"],
-      ["an id alone", id],
-      ["its prefix and id", `repoconf_${id}_`],
-      ["an unknown id", key.replace(id, "000000000000")],
-      ["another key's secret", key.replace(id, other.result.id)],
-      ["a named key's secret under the owner's id", key.replace(id, t.ownerKey.split("_")[1] ?? "")],
-      ["one character changed", key.slice(0, -1) + (key.endsWith("A") ? "B" : "A")],
-      ["one character fewer", key.slice(0, -1)],
-      ["one character more", `${key}A`],
-      ["upper case", key.toUpperCase()],
-      ["a line break after it", `${key}\n`],
-      ["a space before it", ` ${key}`],
-      ["the owner's caller id", "owner"],
-      ["what every object inherits", "constructor"],
-      ["a long one", "x".repeat(5000)],
-    ];
-    for (const [title, text] of wrong) {
-      expect(await refusalOf(t.url, { auth: { apiKey: text } }), title).toEqual(refused);
-      if (/^[!-~]+$/.test(text)) expect(await refusalOf(t.url, bearer(text)), `${title}, by header`).toEqual(refused);
-    }
-    expect(await refusalOf(t.url, { auth: { apiKey: key } })).toBeUndefined();
-  });
-
   test("refuses anything else in place of the key with 1100, such as its stored hash, and a wrong key in auth even with a valid one in the header", async () => {
     await using t = await startTestDaemon();
     const readHome = async (name: string) => JSON.parse(await readFile(join(t.homeFolder, name), "utf8"));
@@ -83,6 +54,10 @@ describe("the handshake", () => {
       })),
       { auth: { APIKEY: t.ownerKey } },
       { auth: { token: t.ownerKey } },
+      ...[`${t.ownerKey}A`, t.ownerKey.slice(0, -1), ` ${t.ownerKey}`, `${t.ownerKey}\n`].map(apiKey => ({
+        auth: { apiKey },
+      })),
+      { auth: { apiKey: t.ownerKey.toUpperCase() } },
       { query: { apiKey: t.ownerKey } },
       { extraHeaders: { Authorization: t.ownerKey } },
       { extraHeaders: { Authorization: `Basic ${t.ownerKey}` } },

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
-import { halfAFile } from "../../helpers/broken-file.ts";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
 
 const t = await startTestDaemon();
 afterAll(() => t[Symbol.asyncDispose]());
@@ -100,17 +99,6 @@ describe("config/list: what is refused", () => {
     await t.owner.call("repo/add", { name: "known", id: "known" });
     const { errors } = await t.owner.call("config/list", args);
     expect(errors.map(error => error.code)).toEqual([code]);
-  });
-
-  test("a file that was broken from the start gives 1106 and an empty result", async () => {
-    await t.writeRepository("broken-from-the-start", halfAFile);
-    await until(async () => {
-      const { errors } = await t.owner.call("config/list", { repo: "broken-from-the-start" });
-      return errors[0]?.code !== 1102;
-    }, "the new file to be seen");
-    const { result, errors } = await t.owner.call("config/list", { repo: "broken-from-the-start" });
-    expect(result).toEqual({});
-    expect(errors).toMatchObject([{ code: 1106, name: "Repository File Broken", repo: "broken-from-the-start" }]);
   });
 });
 

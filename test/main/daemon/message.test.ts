@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { realFileSystem } from "../../../main/files/file-system.ts";
 import type { Reply } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { holdCalls, isReplaced, watchFileSystem } from "../../helpers/file-system.ts";
 
 describe("a message and its reply (spec 4; docs/protocol.md, message and reply)", async () => {
   const t = await startTestDaemon();
@@ -63,31 +63,16 @@ describe("daemon/stop", () => {
   });
 
   test("while the daemon stops, a write in progress is finished and answered, and a new request gets 1113", async () => {
-    const gate = Promise.withResolvers<void>();
-    let held = false;
-    let holding = false;
-    await using t = await startTestDaemon({
-      fileSystem: {
-        ...realFileSystem,
-        replace: async (...args) => {
-          if (holding) {
-            held = true;
-            await gate.promise;
-          }
-          return realFileSystem.replace(...args);
-        },
-      },
-    });
-    const repo = await t.addRepository();
-    holding = true;
-    const set = t.owner.call("config/set", { repo, flush: true, "svc.timeout": 5 });
-    await until(() => held, "the write to begin");
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ fileSystem, repositories: ["shop"] });
+    const write = holdCalls(fileSystem, isReplaced("shop"));
+    const set = t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 5 });
+    await write.begun;
     const closing = t.daemon.close();
     expect(await t.owner.call("key/self")).toMatchObject({ result: null, errors: [{ code: 1113 }] });
-    holding = false;
-    gate.resolve();
-    expect(await set).toMatchObject({ result: [{ repo, revision: 2 }], errors: [] });
+    write.release();
+    expect(await set).toMatchObject({ result: [{ repo: "shop", revision: 2 }], errors: [] });
     await closing;
-    expect(JSON.parse(await t.readRepository(repo))).toMatchObject({ config: { svc: { timeout: 5 } } });
+    expect(JSON.parse(await t.readRepository("shop"))).toMatchObject({ config: { svc: { timeout: 5 } } });
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../../shared/json.ts";
 import { type TestDaemonOptions, until } from "../../helpers/daemon.ts";
-import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { holdCalls, systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { deployOf, putDeploy, replaceDeploy, startDeployTree } from "../../helpers/renamed-scope.ts";
 import { healthOf } from "../../helpers/shop.ts";
 
@@ -55,19 +55,14 @@ describe("a text that a new schema makes a command or an environment variable", 
   test("waits even if the new schema is read while the set of the text is being written", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree(text, { fileSystem });
-    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    fileSystem.before = async ({ operation, path }) => {
-      if (operation !== "write" || !path.includes("/log/")) return;
-      begun.resolve();
-      await released.promise;
-    };
+    const append = holdCalls(fileSystem, ({ operation, path }) => operation === "write" && path.includes("/log/"));
     const set = tree.t.owner.call("config/set", { repo: "shop", "deploy.tools": "/opt" });
-    await begun.promise;
+    await append.begun;
     await putDeploy(tree.home, { tools: variable("PATH") });
     const isRead = async () =>
       JSON.stringify((await tree.t.owner.call("scope/list")).result.map(({ schema }) => schema)).includes("PATH");
     await until(isRead, "the new schema");
-    released.resolve();
+    append.release();
     expect((await set).errors).toEqual([]);
     expect(await tree.tools()).toBe("");
     expect(await tree.waiting()).toEqual(["deploy.tools=/opt"]);

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { realFileSystem } from "../../../main/files/file-system.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { holdCalls, isReplaced, watchFileSystem } from "../../helpers/file-system.ts";
 
 let t: TestDaemon;
 beforeAll(async () => {
@@ -106,27 +106,17 @@ describe("plain routes", () => {
   );
 
   test("while the daemon stops, it is alive but not ready", async () => {
-    let writing = false;
-    const gate = Promise.withResolvers<void>();
-    let hold = false;
-    const replace: typeof realFileSystem.replace = async (...args) => {
-      if (hold) {
-        writing = true;
-        await gate.promise;
-      }
-      await realFileSystem.replace(...args);
-    };
-    await using slow = await startTestDaemon({ fileSystem: { ...realFileSystem, replace } });
-    const repo = await slow.addRepository();
-    hold = true;
-    const set = slow.owner.call("config/set", { repo, flush: true, "svc.timeout": 7 });
-    await until(() => writing, "the write to begin");
+    const fileSystem = watchFileSystem();
+    await using slow = await startTestDaemon({ fileSystem, repositories: ["shop"] });
+    const write = holdCalls(fileSystem, isReplaced("shop"));
+    const set = slow.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 7 });
+    await write.begun;
     const closed = slow.daemon.close();
     try {
       await until(async () => (await fetch(`${slow.url}/readyz`)).status === 503, "not ready");
       expect((await fetch(`${slow.url}/livez`)).status).toBe(200);
     } finally {
-      gate.resolve();
+      write.release();
     }
     await set;
     await closed;
