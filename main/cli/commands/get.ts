@@ -66,13 +66,11 @@ async function printValues({ values, revision }: ReadValues, options: GetOptions
   if (more.length > 0) {
     const all = Object.fromEntries(values);
     if (options.json) return printJson(options.withRevision ? { revision, values: all } : all);
+    const several = values.find(([, one]) => /[\r\n]/.test(rawValue(one)));
+    if (several !== undefined)
+      throw new CommandError(`The value of ${several[0]} has several lines. Read it on its own, or with --json.`);
     if (options.withRevision) printValue(String(revision));
-    for (const [name, one] of values) {
-      const text = rawValue(one);
-      if (/[\r\n]/.test(text))
-        throw new CommandError(`The value of ${name} has several lines. Read it on its own, or with --json.`);
-      printValue(text);
-    }
+    for (const [, one] of values) printValue(rawValue(one));
   } else if (options.json) printJson(options.withRevision ? { revision, value } : value);
   else printValue(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
 }
