@@ -1,4 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BrowserWindow, dialog, type Rectangle, type Session, screen, type WebFrameMain } from "electron";
 import type { ScreenLink } from "../../shared/shell-bridge.ts";
@@ -44,7 +45,8 @@ export class AppWindow {
 
   /** Creates the window and loads the app's own screen. */
   async open(link?: ScreenLink): Promise<void> {
-    const state = await this.#readState();
+    // Read at once, so that there is a window before anybody else asks for one.
+    const state = this.#readState();
     const window = new BrowserWindow({
       ...firstSize,
       ...state?.bounds,
@@ -152,10 +154,10 @@ export class AppWindow {
     else this.#firstLink = link;
   }
 
-  async #readState(): Promise<WindowState | undefined> {
+  #readState(): WindowState | undefined {
     try {
       // The shape is not validated: anything wrong throws, or fails the check against the displays.
-      const state = JSON.parse(await readFile(this.#stateFile, "utf8")) as WindowState;
+      const state = JSON.parse(readFileSync(this.#stateFile, "utf8")) as WindowState;
       const { x, y, width, height } = state.bounds;
       const { workArea } = screen.getDisplayMatching({ x, y, width, height });
       // The display may have been disconnected.

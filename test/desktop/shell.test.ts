@@ -179,14 +179,15 @@ test.each([
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
 
-test("a link that arrives while the page loads is opened too", async () => {
+test("a link that arrives while the page loads is opened too, in the same window", async () => {
   await using folder = await temporaryFolder();
   await withRepository(folder.path);
   await using app = await startApp(folder.path, { args: ["--hidden"] });
   app.app.emit("second-instance", {}, ["electron"]);
-  await until(() => app.windows.length === 1, "the window");
   app.app.emit("second-instance", {}, ["electron", link]);
+  await until(() => app.windows.length > 0, "the window");
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  expect(app.windows).toHaveLength(1);
 });
 
 /** Waits until the daemon has stored a draft of this value on disk. */
