@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
 import {
@@ -38,10 +39,11 @@ const appearances = [
 ] as const;
 
 /**
- * Axe reports nothing on the current page, or within a part of it: by all its rules in light colours, and by the colour rules in dark and forced colours.
+ * Once this is shown, axe reports nothing on the page, or within a part of it: by all its rules in light colours, and by the colour rules in dark and forced colours.
  * The test injects axe with the browser's own tools, so the page keeps its Content Security Policy.
  */
-async function hasNoFindings({ page }: ScreenPage, within = "html"): Promise<void> {
+async function hasNoFindings({ page }: ScreenPage, shown: Locator, within = "html"): Promise<void> {
+  await shown.waitFor();
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const found: string[] = [];
   for (const { appearance, media, rules } of appearances) {
@@ -89,11 +91,9 @@ describeScreen("axe", () => {
   test("reports nothing without a session, or on a page without a repository", async () => {
     await using screen = await startScreen();
     await using visitor = await openPage(`http://${screen.t.screenHost}`);
-    await visitor.page.getByRole("heading", { level: 1 }).waitFor();
-    await hasNoFindings(visitor);
+    await hasNoFindings(visitor, visitor.page.getByRole("heading", { level: 1 }));
     await using window = await screen.open();
-    await window.page.getByRole("heading", { name: "No repository yet" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, window.page.getByRole("heading", { name: "No repository yet" }));
   });
 
   test("reports nothing on the overview, the fields, the history and the text", async () => {
@@ -101,29 +101,24 @@ describeScreen("axe", () => {
     await using window = await openScreen({ ...repositories, shop });
     const { screen, page } = window;
     await breakFile(screen.t, "broken");
-    await page.getByRole("heading", { name: "Files with problems" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("heading", { name: "Files with problems" }));
     await page.getByRole("searchbox", { name: /^Search/ }).fill("@modified");
     await window.row("Timeout").waitFor();
     await window.choose("shop");
     await window.timeout.fill("-1");
     await window.provider.fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
-    await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, window.field("Provider").getByRole("button", { name: "Keep mine" }));
     await window.view("History");
-    await page.getByRole("heading", { level: 2, name: "Revision 3" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("heading", { level: 2, name: "Revision 3" }));
     await window.view("JSON");
-    await window.text.waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, window.text);
     await page.getByRole("searchbox", { name: /^Search/ }).fill("");
     await window.choose("broken");
     await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
     await window.text.waitFor();
     await page.getByRole("button", { name: "Compare with the active values" }).click();
-    await page.getByRole("textbox", { name: "The active values" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("textbox", { name: "The active values" }));
   });
 
   test("reports nothing on the start page with all its sections, or on the activity page", async () => {
@@ -141,20 +136,16 @@ describeScreen("axe", () => {
     await page.getByRole("button", { name: "Review edits" }).waitFor();
     await page.getByRole("button", { name: /^Show ?: svc.services$/ }).click();
     await page.getByRole("figure", { name: "In the file" }).waitFor();
-    await page.getByRole("link", { name: "3 repositories" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("link", { name: "3 repositories" }));
     await window.goTo("#/activity");
     await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).focus();
     await screen.set("shop", { "svc.provider": "another's" });
-    await page.getByRole("button", { name: "Show 1 new change" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("button", { name: "Show 1 new change" }));
     await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).click();
-    await page.getByRole("heading", { name: "Not changed" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("heading", { name: "Not changed" }));
     await press(page, "Escape");
     await page.getByRole("searchbox", { name: "Filter changes" }).fill("since:x");
-    await page.getByRole("alert").waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("alert"));
   });
 
   test("reports nothing on the keys and sessions pages", async () => {
@@ -163,27 +154,22 @@ describeScreen("axe", () => {
     const fields = ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_*"];
     await screen.t.owner.call("key/create", { name: "ci", grants: [{ repos: "*", fields, right: "write" }] });
     await window.goTo("#/keys");
-    await page.getByRole("button", { name: "Revoke… ci" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("button", { name: "Revoke… ci" }));
     await page.getByRole("button", { name: "Revoke… ci" }).click();
-    await page.getByRole("dialog", { name: "Revoke the key ci?" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("dialog", { name: "Revoke the key ci?" }));
     await press(page, "Escape");
     await window.goTo("#/sessions");
-    await page.getByText("this window").waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByText("this window"));
     await window.goTo("#/keys/new");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("alert").first().waitFor();
     await page.getByRole("checkbox", { name: "All repositories" }).check();
     await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
     await page.getByRole("radio", { name: "Read and write" }).check();
-    await page.getByText("It could set values that run as commands").waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByText("It could set values that run as commands"));
     await page.getByRole("textbox", { name: "Name" }).fill("tool");
     await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByRole("button", { name: "Copy" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("button", { name: "Copy" }));
   });
 
   test("reports nothing on texts that may be none, hidden values, and texts that are not values yet", async () => {
@@ -194,16 +180,14 @@ describeScreen("axe", () => {
     await page.getByRole("textbox", { name: "Secret" }).fill("typed");
     await window.timeout.fill("0x10");
     await window.startSaving();
-    await window.field("Limit").getByText("What you typed is not a value yet.").waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, window.field("Limit").getByText("What you typed is not a value yet."));
   });
 
   test("reports nothing on the matrix", async () => {
     const window = await openOwnShop(repositories.shop);
     const { page } = window;
     await window.goTo("#/matrix?q=field:svc");
-    await page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }));
     // An edit and a refused edit, both selected.
     await page.getByRole("columnheader", { name: /svc\.default empty/ }).click();
     await page.getByRole("textbox", { name: "Default service" }).fill("web");
@@ -211,19 +195,16 @@ describeScreen("axe", () => {
     await window.startSaving();
     await page.getByRole("gridcell", { name: /^web, .*refused/ }).waitFor();
     await page.getByRole("searchbox", { name: "Query" }).fill("since:");
-    await page.getByRole("main").getByRole("alert").waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("main").getByRole("alert"));
     await page.getByRole("searchbox", { name: "Query" }).fill("nothing-like-it");
-    await page.getByText("No results.").waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByText("No results."));
   });
 
   test("reports nothing in dialogs and lists", async () => {
     const window = await openOwnShop([repositories.shop, { "svc.timeout": 31 }]);
     const { page } = window;
     const checkDialog = async (title: string) => {
-      await page.getByRole("dialog", { name: title }).waitFor();
-      await hasNoFindings(window, "[role=dialog]");
+      await hasNoFindings(window, page.getByRole("dialog", { name: title }), "[role=dialog]");
       await press(page, "Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     };
@@ -236,16 +217,14 @@ describeScreen("axe", () => {
     await checkDialog("Keys");
     await page.setViewportSize({ width: 900, height: 700 });
     await page.getByRole("button", { name: "More" }).click();
-    await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("menuitem", { name: "Sign out" }));
     await press(page, "Escape");
     await page.setViewportSize({ width: 1280, height: 800 });
     await window
       .field("Refresh day")
       .getByRole("button", { name: /Refresh day$/ })
       .click();
-    await page.getByRole("option", { name: "Friday" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("option", { name: "Friday" }));
     await page.getByRole("option", { name: "Friday" }).click();
     await window.review();
     await page.getByRole("row", { name: /refresh_day/ }).waitFor();
@@ -264,15 +243,12 @@ describeScreen("axe", () => {
     const window = await openOwnShop(repositories.shop);
     const { page } = window;
     await page.getByRole("link", { name: "Compare…" }).click();
-    await page.getByRole("option", { name: "blog" }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("option", { name: "blog" }));
     await page.getByRole("option", { name: "blog" }).click();
     await page.getByRole("button", { name: "Copy to the right svc.timeout" }).click();
-    await page.getByRole("row", { name: /svc\.timeout .*edited/ }).waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("row", { name: /svc\.timeout .*edited/ }));
     await window.goTo(`#/compare/${window.repo}@99/:default`);
-    await page.getByRole("alert").waitFor();
-    await hasNoFindings(window);
+    await hasNoFindings(window, page.getByRole("alert"));
   });
 });
 

@@ -3,73 +3,35 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeScreen, isCovered, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
+const text = { type: "string", minLength: 1 };
+const listOf = (title: string, items: object) => ({ title, type: "array", items, default: [] });
+const objectOf = (title: string, properties: object, required: readonly string[]) =>
+  ({ title, type: "object", properties, required }) as const;
+
+const checks = objectOf("Checks", { path: { ...text, title: "Path" }, strict: { title: "Strict", type: "boolean" } }, [
+  "path",
+]);
+const strategy = {
+  kind: { title: "Kind", enum: ["rolling", "blue-green"] },
+  share: { title: "Share", type: "number", minimum: 0, maximum: 1 },
+  checks,
+};
+const port = { title: "Port", type: "integer", minimum: 1, maximum: 65535 };
+const counts = { type: "array", items: { type: "integer", minimum: 1 } };
+const size = { low: { type: "integer" }, high: { type: "integer" } };
+
 /** What a third-party scope might contain: nested objects, enums, optional members, nested arrays. */
 const deploy = {
-  $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Deploy",
   description: "Where a repository goes.",
   type: "object",
   properties: {
-    strategy: {
-      title: "Strategy",
-      description: "How the old is replaced.",
-      type: "object",
-      properties: {
-        kind: { title: "Kind", enum: ["rolling", "blue-green"] },
-        share: { title: "Share", type: "number", minimum: 0, maximum: 1 },
-        checks: {
-          title: "Checks",
-          type: "object",
-          properties: {
-            path: { title: "Path", type: "string", minLength: 1 },
-            strict: { title: "Strict", type: "boolean" },
-          },
-          required: ["path"],
-        },
-      },
-      required: ["kind"],
-      default: { kind: "rolling" },
-    },
-    hosts: {
-      title: "Hosts",
-      type: "array",
-      items: {
-        type: "object",
-        properties: {
-          address: { title: "Address", type: "string", minLength: 1 },
-          port: { title: "Port", type: "integer", minimum: 1, maximum: 65535 },
-        },
-        required: ["address", "port"],
-      },
-      default: [],
-    },
-    waves: {
-      title: "Waves",
-      type: "array",
-      items: { type: "array", items: { type: "string", enum: ["one", "two", "three"] } },
-      default: [],
-    },
-    limits: {
-      title: "Limits",
-      type: "object",
-      additionalProperties: { type: "array", items: { type: "integer", minimum: 1 } },
-      default: {},
-    },
-    ratio: {
-      title: "Ratio",
-      type: "number",
-      exclusiveMinimum: 0,
-      exclusiveMaximum: 2,
-      multipleOf: 0.5,
-      default: 1,
-    },
-    size: {
-      title: "Size",
-      type: "object",
-      properties: { low: { type: "integer" }, high: { type: "integer" } },
-      minProperties: 2,
-      default: { low: 1, high: 2 },
-    },
+    strategy: { ...objectOf("Strategy", strategy, ["kind"]), default: { kind: "rolling" } },
+    hosts: listOf("Hosts", objectOf("Host", { address: { ...text, title: "Address" }, port }, ["address", "port"])),
+    waves: listOf("Waves", { type: "array", items: { type: "string", enum: ["one", "two", "three"] } }),
+    limits: { title: "Limits", type: "object", additionalProperties: counts, default: {} },
+    ratio: { title: "Ratio", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 2, multipleOf: 0.5, default: 1 },
+    size: { title: "Size", type: "object", properties: size, minProperties: 2, default: { low: 1, high: 2 } },
     anything: { title: "Anything", description: "No tool knows its form.", default: null },
     token: { title: "Token", type: "string", "x-masked": true, default: "" },
   },

@@ -23,23 +23,17 @@ describe("valid names of scopes and fields", () => {
   test.each<[name: string, scope: boolean, field: boolean]>([
     ["svc", true, true],
     ["S", true, true],
-    ["a-b_9", true, true],
     ["net.timeout", false, true],
     ["", false, false],
     ["9x", false, false],
-    ["_x", false, false],
-    ["-x", false, false],
     [".x", false, false],
     ["__proto__", false, false],
     ["a b", false, false],
     ["a/b", false, false],
-    ["a\\b", false, false],
     ["a\n", false, false],
-    ["a\0", false, false],
     ["é", false, false],
     ["x".repeat(64), true, true],
     ["x".repeat(65), false, true],
-    ["x".repeat(128), false, true],
     ["x".repeat(129), false, false],
   ])("%j: a scope %s, a field %s", (name, scope, field) => {
     expect(isScopeName(name)).toBe(scope);

@@ -10,13 +10,6 @@ const [a, b, c, d] = [variable("A"), variable("B"), variable("C"), variable("D")
 
 test.each<[title: string, base: JsonValue, theirs: JsonValue, mine: JsonValue, expected: JsonValue | undefined]>([
   [
-    "two members of two members",
-    { web, db },
-    { web, db: { ...db, image: "postgres:18" } },
-    { web: { ...web, image: "node:25" }, db },
-    { web: { ...web, image: "node:25" }, db: { ...db, image: "postgres:18" } },
-  ],
-  [
     "two members of one",
     { web },
     { web: { ...web, ready: "no" } },
@@ -39,14 +32,6 @@ test.each<[title: string, base: JsonValue, theirs: JsonValue, mine: JsonValue, e
     undefined,
   ],
   ["different values added under one name", {}, { web }, { web: db }, undefined],
-  [
-    "one member changed in two ways",
-    { web },
-    { web: { ...web, image: "x" } },
-    { web: { ...web, image: "y" } },
-    undefined,
-  ],
-  ["numbers", 1, 2, 3, undefined],
   ["arrays of strings, which are merged as a whole", ["x"], ["x", "y"], ["x", "z"], undefined],
   ["named entries added in two places", [a, b], [a, c, b], [d, a, b], [d, a, c, b]],
   ["named entries added in the same place", [a], [a, b], [a, c], [a, c, b]],

@@ -1,5 +1,9 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { argumentSchemas, grantsSchema } from "../../../main/daemon/socket/argument-schemas.ts";
+import { settingsSchema } from "../../../main/home/settings.ts";
 import type { OperationName } from "../../../shared/protocol.ts";
+import { svcSchema } from "../../../shared/scopes/svc.ts";
 import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
 import { homeFiles } from "../../helpers/home-files.ts";
 import { emptyResults, operationNames, protocolCodes } from "../../helpers/protocol-table.ts";
@@ -200,4 +204,17 @@ test.each(operationNames)("%s: arguments of the wrong type or form get 1101, and
   for (const args of [...noArguments, ...bad])
     expect(await client.emit("svc", ...name.split("/"), args), JSON.stringify(args)).toEqual(failure(name, 1101));
   await expectNothingHappened();
+});
+
+// The daemon skips this check at startup, as these schemas are part of the program (dispatch.ts).
+const schemas = {
+  "of the settings": settingsSchema,
+  "of grants": grantsSchema,
+  "of svc": svcSchema,
+  ...argumentSchemas,
+};
+
+test.each(Object.entries(schemas))("the schema %s is a valid JSON Schema", (_name, schema) => {
+  const ajv = new Ajv2020();
+  expect(ajv.validateSchema(schema), ajv.errorsText()).toBe(true);
 });

@@ -3,12 +3,15 @@ import type { Socket as EngineSocket } from "engine.io";
 import { io } from "socket.io-client";
 import type { Packet } from "socket.io-parser";
 import { describe, expect, test } from "vitest";
+import { ConfigViews } from "../../../main/daemon/config/config-views.ts";
 import {
   PreparedReplies,
   type PreparedReply,
   replyParser,
   sendPreparedFrames,
 } from "../../../main/daemon/socket/prepared-replies.ts";
+import { Scopes } from "../../../main/scopes/scopes.ts";
+import { ownerGrants } from "../../../shared/grants.ts";
 import { startTestDaemon } from "../../helpers/daemon.ts";
 import { patience } from "../../helpers/patience.ts";
 
@@ -106,21 +109,25 @@ describe("the reply of a list", () => {
   });
 });
 
-test("a repeated list gets the same reply, limited to what each key may read, and a fresh one after a change", async () => {
-  await using t = await startTestDaemon();
-  const repo = await t.addRepository();
-  await t.owner.call("config/set", { repo, "svc.timeout": 5, "svc.domain": "ä\u2028.test" });
-  const limited = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
-  const list = (client = t.owner, args = {}) => client.call("config/list", { repo, ...args });
-  const first = await list();
-  expect(first).toMatchObject({ result: { svc: { timeout: 5, domain: "ä\u2028.test" } }, revision: 2, errors: [] });
-  expect(await list()).toEqual(first);
-  for (const _ of [1, 2]) {
-    expect((await list(limited)).result).toEqual({ svc: { timeout: 5 } });
-    expect((await list(limited, { stored: true })).result).toEqual({ svc: { timeout: 5 } });
-    expect((await list(t.owner, { stored: true })).result).toEqual({ svc: { timeout: 5, domain: "ä\u2028.test" } });
+const state = {
+  id: "shop",
+  name: "shop",
+  inTree: false,
+  revision: 1,
+  health: [],
+  stored: { svc: { timeout: 30 } },
+} as const;
+
+test("a list reuses the previous list's object for the same state and rights", () => {
+  const views = new ConfigViews(new Scopes());
+  const some = [{ repos: "*", fields: ["svc.timeout"], right: "read" }] as const;
+  for (const grants of [ownerGrants, some]) {
+    const first = views.readable(state, grants);
+    expect(first["svc"]?.["timeout"]).toBe(30);
+    expect(views.readable(state, grants)).toBe(first);
   }
-  await t.owner.call("config/set", { repo, "svc.timeout": 6 });
-  for (const client of [t.owner, limited])
-    expect(await list(client)).toMatchObject({ result: { svc: { timeout: 6 } }, revision: 3, errors: [] });
+  const all = views.readable(state, ownerGrants);
+  expect(views.scopeOf(all, "svc")).toEqual({ svc: all["svc"] });
+  expect(views.scopeOf(all, "svc")).toBe(views.scopeOf(all, "svc"));
+  expect(views.readable({ ...state }, ownerGrants)).not.toBe(views.readable(state, ownerGrants));
 });

@@ -155,18 +155,6 @@ describe("a session's life", () => {
     expect(JSON.stringify(list)).not.toContain(session.secret);
   });
 
-  test("the owner's other windows get an event when a session begins and when it ends", async () => {
-    await using t = await startTestDaemon();
-    await t.owner.call("config/watch");
-    const heard = () => t.owner.events.filter(([resource]) => resource === "key").length;
-    const { id } = await newSession(t);
-    await until(() => heard() === 1, "the first event");
-    await followLink(await newLink(t));
-    await until(() => heard() === 2, "the second event");
-    await t.owner.call("key/revoke", { id });
-    await until(() => heard() === 3, "the third event");
-  });
-
   test("a session that ends itself gets its reply before its sockets close", async () => {
     await using t = await startTestDaemon();
     const session = await newSession(t);

@@ -17,27 +17,19 @@ const messageOf = (schema: unknown): string => {
 
 describe("a scope's schema must be valid:", () => {
   const wrong: readonly (readonly [rule: string, operand: unknown])[] = [
-    ["title", {}],
     ["description", ["x"]],
-    ["uniqueItems", "true"],
     ["type", []],
     ["type", ["string", "string"]],
     ["minLength", -1],
-    ["maxItems", 1.5],
     ["multipleOf", 0],
     ["required", [1]],
-    ["required", "a"],
     ["enum", "a"],
     ["allOf", []],
-    ["items", []],
     ["additionalProperties", "no"],
     ["properties", []],
     ["patternProperties", { a: 1 }],
-    ["dependentRequired", { a: "b" }],
     ["not", 1],
-    ["deprecated", "yes"],
     ["examples", {}],
-    ["format", 1],
   ];
   test.each(wrong)("%s may not be %j, in a field's schema or nested in it", (rule, operand) => {
     const message = messageOf(withField({ default: null, [rule]: operand }));

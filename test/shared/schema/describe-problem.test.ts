@@ -7,7 +7,6 @@ const described = { description: "v and digits.", pattern: "^v[0-9]+$" };
 
 test.each([
   ["an enumeration names its choices", { enum: ["red", "green", 3] }, "blue", `must be "red", "green" or 3`],
-  ["an enumeration of a single choice names it", { enum: ["red"] }, "blue", `must be "red"`],
   [
     "a long enumeration counts the rest",
     { enum: Array.from({ length: 25 }, (_, n) => n) },
@@ -20,11 +19,8 @@ test.each([
   ["also behind a reference", { $ref: "#/$defs/tag" }, "x", "does not have the right form: v and digits"],
   ["a pattern without a description is quoted", { pattern: "^v" }, "x", "must match the pattern ^v"],
   ["a text that must not be empty", { minLength: 1 }, "", "must not be empty"],
-  ["a text that is too long", { maxLength: 2 }, "abc", "must have at most 2 characters"],
   ["a number that is too small", { minimum: 0 }, -1, "must be at least 0"],
-  ["a number that is too large", { maximum: 23 }, 24, "must be at most 23"],
   ["a number below its limit", { exclusiveMinimum: -1 }, -1, "must be more than -1"],
-  ["a number beyond its limit", { exclusiveMaximum: 23 }, 23, "must be less than 23"],
   ["a number between two steps", { multipleOf: 5 }, 7, "must be a multiple of 5"],
   ["too few items", { minItems: 2 }, [1], "must have at least 2 items"],
   ["too many members", { maxProperties: 1 }, { a: 1, b: 2 }, "must have at most 1 members"],
