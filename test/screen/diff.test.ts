@@ -13,8 +13,8 @@ const line = (place: Locator, said: string) => place.getByRole("row", { name: sa
 
 const openOwnShop = shareScreen();
 
-describeScreen("a diff", () => {
-  test("lists each change in a nested value by its path: in the review, the history and before a restore", async () => {
+describeScreen("diffs and merges", () => {
+  test("a diff lists each change in a nested value by its path: in the review, the history and before a restore", async () => {
     const later = {
       "svc.services": { ...image("web", "node:25"), cache: { ready: "true", image: "redis:8" } },
       "svc.proxy_aliases": ["b.test", "c.test"],
@@ -57,7 +57,7 @@ describeScreen("a diff", () => {
     await line(review, "svc.services.db.image from postgres:17 to postgres:18 Discard svc.services");
   });
 
-  test("says whether masked values changed, and shows each one separately until the dialog is closed", async () => {
+  test("a diff says whether masked values changed, and shows each one separately until the dialog is closed", async () => {
     const variables = (token: string) => [
       { name: "TOKEN", value: token },
       { name: "PATH", value: "secret-path" },
@@ -92,7 +92,7 @@ describeScreen("a diff", () => {
     expect(await page.locator("body").innerText()).not.toContain("secret");
   });
 
-  test("with very many changes, shows the first ones and says how many more there are", async () => {
+  test("a diff with very many changes, shows the first ones and says how many more there are", async () => {
     const aliases = (count: number) => Array.from({ length: count }, (_, at) => `${at}.test`);
     const store = { "svc.proxy_aliases": aliases(9_000), "svc.timeout": 30 };
     await using window = await openShop({ "svc.proxy_aliases": aliases(57) }, { others: { store } });
@@ -106,10 +106,8 @@ describeScreen("a diff", () => {
     // Each field has at least one line.
     await line(entry, "svc.timeout from 900 seconds to 30 seconds");
   });
-});
 
-describeScreen("a change elsewhere to a field that is being edited", () => {
-  test("in another part of it is merged into the edit without asking, with a note, and both are saved", async () => {
+  test("a change elsewhere to a field that is being edited in another part of it is merged into the edit without asking, with a note, and both are saved", async () => {
     const window = await openOwnShop({ "svc.services": services });
     const { page } = window;
     await window.expand("Services");
@@ -139,7 +137,7 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
     });
   });
 
-  test("is merged even if nothing was stored before", async () => {
+  test("a change elsewhere to a field that is being edited is merged even if nothing was stored before", async () => {
     const window = await openOwnShop();
     const { page } = window;
     await window.expand("Services");
@@ -155,7 +153,7 @@ describeScreen("a change elsewhere to a field that is being edited", () => {
     });
   });
 
-  test("is merged even while the edit is being saved, with a message", async () => {
+  test("a change elsewhere to a field that is being edited is merged even while the edit is being saved, with a message", async () => {
     await using window = await openShop({ "svc.services": services }, { page: { hold: ["config/set"] } });
     const { screen, page, requests } = window;
     await window.expand("Services");

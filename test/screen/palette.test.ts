@@ -30,8 +30,8 @@ function paletteOf({ page }: ScreenPage) {
   };
 }
 
-describeScreen("the palette", () => {
-  test("finds fields, also by the names of repository and field, and goes there; lists recent places first", async () => {
+describeScreen("the palette and the keys", () => {
+  test("the palette finds fields, also by the names of repository and field, and goes there; lists recent places first", async () => {
     await using window = await openScreen(repositories);
     const { page, focused } = window;
     const palette = paletteOf(window);
@@ -59,7 +59,7 @@ describeScreen("the palette", () => {
     await poll(focused).toMatch(/^main/);
   });
 
-  test("returns the focus when closed; arrow keys choose, and the last entry searches", async () => {
+  test("the palette returns the focus when closed; arrow keys choose, and the last entry searches", async () => {
     await using window = await openScreen(repositories);
     const { page, focused } = window;
     const palette = paletteOf(window);
@@ -86,7 +86,7 @@ describeScreen("the palette", () => {
     await window.row("Proxy URL").first().waitFor();
   });
 
-  test("lists every action that applies, and each one does what it says", async () => {
+  test("the palette lists every action that applies, and each one does what it says", async () => {
     await using window = await openScreen(repositories);
     const { screen, page, focused } = window;
     const palette = paletteOf(window);
@@ -161,10 +161,8 @@ describeScreen("the palette", () => {
     await palette.choose("Sign out");
     await reads(page.getByRole("alert"), "This session has ended.");
   });
-});
 
-describeScreen("keyboard shortcuts", () => {
-  test("are all listed by ?, except while typing text, and the palette shows the same ones", async () => {
+  test("keyboard shortcuts are all listed by ?, except while typing text, and the palette shows the same ones", async () => {
     await using window = await openScreen(repositories);
     const { page, focused } = window;
     const palette = paletteOf(window);
@@ -247,7 +245,7 @@ describeScreen("keyboard shortcuts", () => {
     expect(await page.getByRole("option").count()).toBe(0);
   });
 
-  test("do nothing behind a dialog", async () => {
+  test("keyboard shortcuts do nothing behind a dialog", async () => {
     await using window = await openScreen(repositories);
     const { screen, page, focused } = window;
     await window.choose("shop");
@@ -275,7 +273,7 @@ describeScreen("keyboard shortcuts", () => {
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
   });
 
-  test("use the Mac's keys on a Mac", async () => {
+  test("keyboard shortcuts use the Mac's keys on a Mac", async () => {
     await using screen = await startScreen({ repositories });
     const initialScript = `Object.defineProperty(navigator, "userAgent", { get: () => "Macintosh; Intel Mac OS X" });`;
     await using window = await screen.open({ initialScript });
@@ -286,10 +284,8 @@ describeScreen("keyboard shortcuts", () => {
     await palette.input.waitFor();
     await reads(palette.options.filter({ hasText: "Redo" }), "⌘ Shift Z");
   });
-});
 
-describeScreen("the header", () => {
-  test("shows all its items, or has them in its menu, however wide the window is", async () => {
+  test("the header shows all its items, or has them in its menu, however wide the window is", async () => {
     await using window = await openScreen(repositories);
     const { page, focused } = window;
     const header = page.getByRole("banner");

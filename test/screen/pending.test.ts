@@ -17,8 +17,8 @@ async function openScan({ screen, page }: OpenScreen): Promise<Locator> {
   return dialog.getByRole("button", { name: "Scan this folder" });
 }
 
-describeScreen("while a response is pending", () => {
-  test("the review keeps the focus on its button, ignores a second Enter, and says that it is saving", async () => {
+describeScreen("the focus", () => {
+  test("while a response is pending, the review keeps the focus on its button, ignores a second Enter, and says that it is saving", async () => {
     await using window = await openShop({}, { page: { hold: ["config/set"] } });
     const { screen, page, requests } = window;
     await window.provider.fill("here");
@@ -79,25 +79,28 @@ describeScreen("while a response is pending", () => {
         return window.page.getByRole("button", { name: "Add 1 of them" });
       },
     },
-  ])("$what is requested once, and its button keeps the focus and says so", async ({ operation, says, button }) => {
-    await using window = await openShop([{ "svc.timeout": 10 }, { "svc.timeout": 20 }], {
-      page: { hold: [operation] },
-    });
-    const { page, requests } = window;
-    await (await button(window)).press("Enter");
-    await poll(window.focused).toBe(`button ${says}`);
-    await requests.untilHeld();
-    await press(page, "Enter", "Control+s");
-    await page.evaluate(twoFrames);
-    expect(await window.focused()).toBe(`button ${says}`);
-    expect(await page.getByRole("status").allInnerTexts()).toContain(says);
-    requests.release();
-    await page.getByRole("button", { name: says }).waitFor({ state: "detached" });
-    expect(requests.asked(operation)).toBe(1);
-    await poll(window.focused).not.toBe("body");
-  });
+  ])(
+    "while a response is pending, $what is requested once, and its button keeps the focus and says so",
+    async ({ operation, says, button }) => {
+      await using window = await openShop([{ "svc.timeout": 10 }, { "svc.timeout": 20 }], {
+        page: { hold: [operation] },
+      });
+      const { page, requests } = window;
+      await (await button(window)).press("Enter");
+      await poll(window.focused).toBe(`button ${says}`);
+      await requests.untilHeld();
+      await press(page, "Enter", "Control+s");
+      await page.evaluate(twoFrames);
+      expect(await window.focused()).toBe(`button ${says}`);
+      expect(await page.getByRole("status").allInnerTexts()).toContain(says);
+      requests.release();
+      await page.getByRole("button", { name: says }).waitFor({ state: "detached" });
+      expect(requests.asked(operation)).toBe(1);
+      await poll(window.focused).not.toBe("body");
+    },
+  );
 
-  test("a refused save keeps the focus on its button: Escape closes the review, Enter retries", async () => {
+  test("while a response is pending, a refused save keeps the focus on its button: Escape closes the review, Enter retries", async () => {
     await using window = await openShop({}, { page: { hold: ["config/set"] } });
     const { page, requests } = window;
     await page.getByRole("textbox", { name: "Default port" }).fill("99999");
@@ -116,7 +119,7 @@ describeScreen("while a response is pending", () => {
     await dialog.waitFor({ state: "detached" });
   });
 
-  test("a file's text is saved once, and its button keeps the focus even when there is nothing left to save", async () => {
+  test("while a response is pending, a file's text is saved once, and its button keeps the focus even when there is nothing left to save", async () => {
     await using window = await openShop({ "svc.timeout": 30 }, { page: { hold: ["file/write"] } });
     const { screen, page, requests } = window;
     await window.view("JSON");
@@ -135,7 +138,7 @@ describeScreen("while a response is pending", () => {
     expect(await window.messages.innerText()).not.toContain("changed");
   });
 
-  test("older history entries are requested once", async () => {
+  test("while a response is pending, older history entries are requested once", async () => {
     const sets = Array.from({ length: 60 }, (_, at) => ({ "svc.timeout": at }));
     await using window = await openShop(sets, { page: { hold: ["history/list"] } });
     const { page, requests } = window;
@@ -154,10 +157,8 @@ describeScreen("while a response is pending", () => {
     expect(requests.asked("history/list")).toBe(before + 1);
     expect(await window.focused()).not.toBe("body");
   });
-});
 
-describeScreen("when the focused element is removed or disabled", () => {
-  test("the nearest element gets the focus immediately, so that no key press is lost; a disabled button keeps it", async () => {
+  test("when the focused element is removed or disabled, the nearest element gets the focus immediately, so that no key press is lost; a disabled button keeps it", async () => {
     await using window = await openShop({ "svc.proxy_aliases": ["a.test", "b.test"] });
     const { screen, page } = window;
     await window.expand("Proxy aliases");

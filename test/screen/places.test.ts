@@ -6,8 +6,8 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const openOwnShop = shareScreen();
 
-describeScreen("going back", () => {
-  test("restores the scroll position; another repository starts at the top", async () => {
+describeScreen("places", () => {
+  test("going back restores the scroll position; another repository starts at the top", async () => {
     await using window = await openScreen({ shop: {}, store: {} });
     const { page } = window;
     const main = page.getByRole("main");
@@ -39,7 +39,7 @@ describeScreen("going back", () => {
     await poll(top).toBe(300);
   });
 
-  test("brings back discarded edits without replacing later ones", async () => {
+  test("going back brings back discarded edits without replacing later ones", async () => {
     const window = await openOwnShop({ "svc.timeout": 30 });
     const { page } = window;
     await window.timeout.fill("60");
@@ -54,7 +54,7 @@ describeScreen("going back", () => {
     expect(await window.provider.inputValue()).toBe("there");
   });
 
-  test("leads to a file with unsaved text, which the footer names everywhere else", async () => {
+  test("going back leads to a file with unsaved text, which the footer names everywhere else", async () => {
     await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
     const { page } = window;
     await window.view("JSON");
@@ -66,10 +66,8 @@ describeScreen("going back", () => {
     await foot.getByRole("button", { name: "shop" }).click();
     await reads(window.text, "// mine");
   });
-});
 
-describeScreen("the history of a repository", () => {
-  test("reverts even the first change of a field, back to its default", async () => {
+  test("the history of a repository reverts even the first change of a field, back to its default", async () => {
     const window = await openOwnShop([{ "svc.timeout": 30 }, { "svc.provider": "here" }]);
     const { page } = window;
     await window.view("History");
@@ -83,10 +81,8 @@ describeScreen("the history of a repository", () => {
     expect(await window.stored("svc.provider")).toBe("here");
     expect(await page.getByRole("button", { name: "Revert… revision 1" }).count()).toBe(0);
   });
-});
 
-describeScreen("adding repositories", () => {
-  test("adds those that a scan has found and that are chosen, with their values in their work trees if requested", async () => {
+  test("adding repositories adds those that a scan has found and that are chosen, with their values in their work trees if requested", async () => {
     await using folder = await temporaryFolder();
     for (const name of ["one", "two", "three"]) await mkdir(join(folder.path, name, ".git"), { recursive: true });
     await using window = await openScreen({});

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { describeScreen, openScreen, openShop, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
-describeScreen("a save", () => {
-  test("to several repositories says where it was refused, and one undo reverts all of it", async () => {
+describeScreen("saving", () => {
+  test("a save to several repositories says where it was refused, and one undo reverts all of it", async () => {
     await using window = await openScreen({
       shop: { "svc.timeout": 30 },
       store: { "svc.timeout": 30 },
@@ -32,7 +32,7 @@ describeScreen("a save", () => {
     await poll(() => window.messages.innerText()).not.toContain("Not saved");
   });
 
-  test("is undone except in repositories that someone has changed since, and the save before it is undone next", async () => {
+  test("a save is undone except in repositories that someone has changed since, and the save before it is undone next", async () => {
     await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
     const { screen, page } = window;
     await window.provider.fill("here");
@@ -53,7 +53,7 @@ describeScreen("a save", () => {
     await poll(() => screen.stored("shop", "svc.provider")).toBeUndefined();
   });
 
-  test("of a file's text is undone before earlier saves", async () => {
+  test("a save of a file's text is undone before earlier saves", async () => {
     await using window = await openShop({ "svc.timeout": 30 });
     const { screen, page } = window;
     await window.provider.fill("here");
@@ -67,10 +67,8 @@ describeScreen("a save", () => {
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
   });
-});
 
-describeScreen("an edit", () => {
-  test("of a masked value says whether it changes the value: in the review, for an equal default, and in a conflict", async () => {
+  test("an edit of a masked value says whether it changes the value: in the review, for an equal default, and in a conflict", async () => {
     const token = { type: "string", default: "hush", "x-masked": true, title: "Token" };
     const scopes = { deploy: { type: "object", properties: { token } } };
     await using window = await openShop({ "deploy.token": "hush" }, { scopes });
@@ -89,7 +87,7 @@ describeScreen("an edit", () => {
     expect(await page.locator("body").innerText()).not.toMatch(/hush|mine-12|theirs-1/);
   });
 
-  test("survives a control that crashes, and the rest of the page keeps working", async () => {
+  test("an edit survives a control that crashes, and the rest of the page keeps working", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     // An injected fault that stands for an unknown one: controls for numbers with a maximum call this function.
     const initialScript = `Number.prototype.toLocaleString = function () {

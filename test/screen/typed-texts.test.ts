@@ -44,8 +44,8 @@ async function isRefused(window: ScreenPage): Promise<void> {
   await window.messages.getByRole("button", { name: "Close" }).click();
 }
 
-describeScreen("a text that is not a value", () => {
-  test("is the edit: a save refuses it, it stays, and nothing else is stored", async () => {
+describeScreen("typed texts", () => {
+  test("a text that is not a value is the edit: a save refuses it, it stays, and nothing else is stored", async () => {
     const window = await openShop({ "app.limit": 250, "app.pace": "auto" });
     const limit = await textOf(window, "Limit");
     await limit.focus();
@@ -81,7 +81,7 @@ describeScreen("a text that is not a value", () => {
     expect(await window.stored("app.pace")).toBe(30);
   });
 
-  test("stays in its place within a list, named entries and members, and in a draft as it was typed", async () => {
+  test("a text that is not a value stays in its place within a list, named entries and members, and in a draft as it was typed", async () => {
     await using screen = await startScreen({ repositories: { shop: { "app.steps": [1, 2] } }, scopes });
     {
       await using window = await screen.open({ expected: connectionLost });
@@ -128,7 +128,7 @@ describeScreen("a text that is not a value", () => {
     });
   });
 
-  test("conflicts with a change of the same field, and neither is lost", async () => {
+  test("a text that is not a value conflicts with a change of the same field, and neither is lost", async () => {
     const window = await openShop({ "app.sizes": { web: 1 } });
     await (await textOf(window, "Sizes", "Sizes: web")).fill("large");
     await window.set({ "app.sizes": { web: 1, mail: 2 } });
@@ -138,10 +138,8 @@ describeScreen("a text that is not a value", () => {
     await conflict.getByRole("button", { name: "Take theirs" }).click();
     await poll(() => window.field("Sizes").getByRole("textbox", { name: "Sizes: mail" }).inputValue()).toBe("2");
   });
-});
 
-describeScreen("a number", () => {
-  test("that would be stored as another number is refused with a next step, in its own control and inside JSON", async () => {
+  test("a number that would be stored as another number is refused with a next step, in its own control and inside JSON", async () => {
     const window = await openShop();
     const port = window.page.getByRole("spinbutton", { name: "Port" });
     const problem = window.field("Port").getByRole("alert").first();
@@ -171,7 +169,7 @@ describeScreen("a number", () => {
     expect(await window.stored("app.limit")).toBe(9007199254740991);
   });
 
-  test("is stored as typed with a fraction, an exponent, zeros in front, or blanks around it", async () => {
+  test("a number is stored as typed with a fraction, an exponent, zeros in front, or blanks around it", async () => {
     const window = await openShop();
     const share = window.page.getByRole("spinbutton", { name: "Share" });
     for (const [text, number] of [
@@ -187,10 +185,8 @@ describeScreen("a number", () => {
       expect(await window.stored("app.share")).toBe(number);
     }
   });
-});
 
-describeScreen("JSON", () => {
-  test("with a name twice in one object is refused, because one of both would be dropped", async () => {
+  test("JSON with a name twice in one object is refused, because one of both would be dropped", async () => {
     const window = await openShop();
     const text = await textOf(window, "Rules");
     await text.fill(`{ "a": 1, "b": { "a": 2 }, "a": 3 }`);
@@ -200,10 +196,8 @@ describeScreen("JSON", () => {
     await window.save();
     expect(await window.stored("app.rules")).toEqual({ a: 1, b: { a: 2 } });
   });
-});
 
-describeScreen("a text that may be none", () => {
-  test("is typed without quotes, and none is a check mark that does not lose the text", async () => {
+  test("a text that may be none is typed without quotes, and none is a check mark that does not lose the text", async () => {
     const window = await openShop();
     const note = window.page.getByRole("textbox", { name: "Note", exact: true });
     const none = window.page.getByRole("checkbox", { name: "Note: none" });
@@ -229,10 +223,8 @@ describeScreen("a text that may be none", () => {
     await window.save();
     expect(await window.stored("app.note")).toBe("");
   });
-});
 
-describeScreen("a table and members", () => {
-  test("show what is stored: a missing member is not shown as a value, and members without a schema are shown", async () => {
+  test("a table and members show what is stored: a missing member is not shown as a value, and members without a schema are shown", async () => {
     const window = await openShop({ "app.pairs": [{ a: "x" }], "app.place": { at: 1, other: [2] } });
     await window.expand("Pairs");
     const pairs = window.field("Pairs");

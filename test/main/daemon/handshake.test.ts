@@ -1,4 +1,4 @@
-import { readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { io } from "socket.io-client";
 import { describe, expect, test } from "vitest";
@@ -97,14 +97,5 @@ describe("the end of a key", () => {
     await until(() => !watching.socket.connected, "the watching connection to end");
     expect(watching.events).toEqual([]);
     expect(await refusalOf(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
-  });
-
-  test("if the owner's key file is deleted, the next start creates a new key and the old one no longer works", async () => {
-    await using t = await startTestDaemon();
-    const old = t.ownerKey;
-    await rm(join(t.homeFolder, "owner.key"));
-    await t.restart();
-    expect(t.ownerKey).not.toBe(old);
-    expect(await refusalOf(t.url, { auth: { apiKey: old } })).toEqual(refused);
   });
 });

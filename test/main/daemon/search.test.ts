@@ -262,13 +262,6 @@ describe("pages", () => {
     expect(pages.map(page => [...new Set(page.map(({ repo }) => repo))])).toEqual([["a"], ["b"], ["c"]]);
     expect(pages.flat()).toEqual(whole);
   });
-
-  test("have a next only while there is more", async () => {
-    const reply = await t.owner.call("config/search", { query: "svc", limit: 20, after: "b" });
-    expect(reply.result.every(({ repo }) => repo === "c")).toBe(true);
-    expect(reply).not.toHaveProperty("next");
-    expect(await t.owner.call("config/search", { query: "", after: "zzz" })).toEqual({ result: [], errors: [] });
-  });
 });
 
 describe("what a key may not read", () => {
