@@ -19,7 +19,7 @@ const repositories = {
 describeScreen("a stored null", () => {
   const openShop = shareScreen({ scopes });
 
-  test("is null in its row, in the tree, in a review, in a merge and in the history", async () => {
+  test("is null in its row, in the tree, in a review and in the history", async () => {
     const window = await openShop(repositories.shop);
     const { page } = window;
     await reads(window.field("Retries").getByRole("button", { name: /^Retries:/ }), "null");

@@ -26,6 +26,17 @@ async function keyOf(t: TestDaemon, name = "tool"): Promise<string> {
   return (await t.owner.call("key/create", { name, grants: everything })).result.key;
 }
 
+test("65 connections of one key: the last one gets 1107 until another closes", async () => {
+  await using t = await startTestDaemon();
+  const key = await keyOf(t);
+  const [first] = await Promise.all(Array.from({ length: 64 }, () => t.connect(key)));
+  const refused = { message: expect.stringMatching(/one key.*\b64\b/), data: { code: 1107 } };
+  await expect(t.connect(key)).rejects.toMatchObject(refused);
+  first?.socket.close();
+  const comes = () => t.connect(key).then(Boolean, () => false);
+  await until(comes, "another one to get in");
+});
+
 describe("a reply has a maximum size", () => {
   test("a page of the history ends early, and all pages together are the history", async () => {
     await using t = await startTestDaemon();
