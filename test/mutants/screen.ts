@@ -112,12 +112,12 @@ export const mutants = [
       edits: [
         {
           file: "renderer/state/drafts.ts",
-          find: `  document.addEventListener("visibilitychange", sendNow);\n  window.addEventListener("pagehide", sendNow);\n`,
+          find: `  document.addEventListener("visibilitychange", sendNow);\n  window.addEventListener("pagehide", sendLast);\n`,
           replace: "",
         },
         {
           file: "renderer/state/drafts.ts",
-          find: "    sendNow();\n    event.preventDefault();\n",
+          find: "    sendLast();\n    event.preventDefault();\n",
           replace: "",
         },
       ],
