@@ -324,13 +324,3 @@ test.skipIf(alone === undefined)(
     await expectToWork(clone, run);
   },
 );
-
-test("check and get --offline work in a folder without the right to write, without HOME and any other variable", async () => {
-  await using clone = await makeClone(someValues);
-  // Root ignores the mode.
-  await chmod(clone.path, 0o555);
-  const run = (...args: readonly string[]) =>
-    runProcess("env", ["-i", process.execPath, repoconfCommand, ...args], { folder: clone.path });
-  await expectToWork(clone, run);
-  await chmod(clone.path, 0o755);
-});

@@ -1,8 +1,7 @@
-import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connectClient, until } from "../helpers/daemon.ts";
+import { connectClient } from "../helpers/daemon.ts";
 import { python } from "../helpers/python.ts";
 import { runProcess, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
@@ -21,43 +20,6 @@ describe("repoconf daemon, as a user runs it", () => {
     expect(await ended).toBe(0);
     client.socket.close();
     expect(daemon.errorOutput()).toBe("");
-  });
-
-  test("tools and people share a file: sets read as a person would write them, hand edits reach tools, a syntax error harms nothing", async () => {
-    await using daemon = await spawnDaemon();
-    const client = await connectClient(daemon.url, daemon.ownerKey);
-    await client.call("repo/add", { name: "shop", id: "shop" });
-    await client.call("config/watch", { repo: "shop" });
-    const file = join(daemon.homeFolder, "repos/shop.json");
-    const set = (timeout: number) => client.call("config/set", { repo: "shop", flush: true, "svc.timeout": timeout });
-    await set(30);
-    const text = `{
-  "$schema": "../repository.schema.json",
-  "name": "shop",
-  "config": {
-    "svc": {
-      "timeout": 30
-    }
-  }
-}
-`;
-    expect(await readFile(file, "utf8")).toBe(text);
-    await client.nextChange();
-    const edited = text.replace("30", "31 // half a minute and one");
-    await writeFile(file, edited);
-    expect(await client.nextChange()).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 31 } } } });
-    await set(32);
-    expect(await readFile(file, "utf8")).toBe(edited.replace("31", "32"));
-
-    const broken = text.replace(`"timeout": 30`, `"timeout" 31`);
-    await writeFile(file, broken);
-    await until(() => daemon.errorOutput().includes("shop.json"), "the log line");
-    const line: unknown = JSON.parse(daemon.errorOutput().trim().split("\n").at(-1) ?? "");
-    expect(line).toMatchObject({ repo: "shop", line: 6, column: 17, file });
-    const { result } = await client.call("config/list", { repo: "shop", field: "svc.timeout" });
-    expect(result).toEqual({ svc: { timeout: 32 } });
-    expect(await readFile(file, "utf8")).toBe(broken);
-    client.socket.close();
   });
 
   test.each(["SIGINT", "SIGTERM"] as const)(
@@ -83,28 +45,6 @@ describe("repoconf daemon, as a user runs it", () => {
       client.socket.close();
     },
   );
-
-  test("after kill -9 all acknowledged changes are there, and the home is free", async () => {
-    const home = await mkdtemp(join(tmpdir(), "repoconf-e2e-"));
-    try {
-      const first = await spawnDaemon(["--port", "0"], home);
-      const client = await connectClient(first.url, first.ownerKey);
-      await client.call("repo/add", { name: "shop", id: "shop" });
-      await client.call("config/set", { repo: "shop", "svc.timeout": 77 });
-      const drafts = [{ repo: "shop", field: "svc.domain", value: "shop.test" }];
-      await client.call("draft/set", { drafts });
-      await first.end("SIGKILL");
-      client.socket.close();
-      await using second = await spawnDaemon(["--port", "0"], home);
-      const again = await connectClient(second.url, second.ownerKey);
-      const { result } = await again.call("config/list", { repo: "shop", field: "svc.timeout" });
-      expect(result).toEqual({ svc: { timeout: 77 } });
-      expect((await again.call("draft/list")).result).toEqual(drafts);
-      again.socket.close();
-    } finally {
-      await rm(home, { recursive: true, force: true });
-    }
-  });
 
   test("an unknown option exits with code 2", async () => {
     const { code, errorOutput } = await runRepoconf(["daemon", "--prot", "1"]);

@@ -1,4 +1,3 @@
-import { rename, writeFile } from "node:fs/promises";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import { type TestDaemon, until } from "./daemon.ts";
 
@@ -21,10 +20,4 @@ export async function untilHealth(
     const { result } = await t.owner.call("repo/list", { limit: 1000 });
     return result.some(({ id, health }) => id === repo && isExpected(health));
   }, `the health of ${repo} to be as expected`);
-}
-
-/** Replaces a file atomically, as careful editors do: nobody sees half of it. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text);
-  await rename(`${path}.new`, path);
 }

@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonValue } from "../../shared/json.ts";
-import { replaceFile } from "./broken-file.ts";
 import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
+import { saveByRename } from "./shop.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Fields by name, each with its schema. */
@@ -32,7 +32,7 @@ export const deployText = `{
 /** Writes the scope `deploy` into a home; a running daemon detects it by itself. */
 export async function putDeploy(home: string, properties: Fields): Promise<void> {
   await mkdir(join(home, "scopes"), { recursive: true });
-  await replaceFile(join(home, "scopes/deploy.schema.json"), JSON.stringify({ type: "object", properties }));
+  await saveByRename(join(home, "scopes/deploy.schema.json"), JSON.stringify({ type: "object", properties }));
 }
 
 /** Like `putDeploy`, and waits until the scope is active. */
@@ -68,7 +68,7 @@ export async function startDeployTree(properties: Fields, text: string, options:
   const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
   await Promise.all([mkdir(folder), putDeploy(home, properties)]);
   const file = join(folder, ".repoconf.json");
-  await replaceFile(file, text);
+  await saveByRename(file, text);
   const t = await startTestDaemon({ home, ...noRescans, ...options });
   await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
   return {
@@ -77,7 +77,7 @@ export async function startDeployTree(properties: Fields, text: string, options:
     file,
     /** Replaces its file as git does, and waits until the daemon has read it. */
     pull: async (pulled: string) => {
-      await replaceFile(file, pulled);
+      await saveByRename(file, pulled);
       await t.owner.call("file/read", { repo: "shop" });
     },
     [Symbol.asyncDispose]: async () => {

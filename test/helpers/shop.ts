@@ -56,7 +56,7 @@ export async function healthOf(t: TestDaemon, id: string): Promise<readonly Heal
   return result.find(entry => entry.id === id)?.health ?? [];
 }
 
-/** Saves as most editors do: writes a new file and renames it over the old one. */
+/** Saves as most editors do: writes a new file and renames it over the old one, so nobody sees half of it. */
 export async function saveByRename(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);

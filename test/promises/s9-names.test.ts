@@ -2,13 +2,12 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "vitest";
 import type { JsonValue } from "../../shared/json.ts";
-import { replaceFile } from "../helpers/broken-file.ts";
 import { connectClient, startTestDaemon, until } from "../helpers/daemon.ts";
 import { judge } from "../helpers/promise.ts";
 import { rawRequest } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 import { screenFolder } from "../helpers/screen.ts";
-import { healthOf } from "../helpers/shop.ts";
+import { healthOf, saveByRename } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /** Names that might lead out of a folder, to a device or into a prototype, or crash code that walks them. */
@@ -108,9 +107,9 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
   const good = (timeout: number, more: string) => `{"name":"shop","config":{"svc":{"timeout":${timeout}${more}}}}`;
   for (const value of [deep, deepObject, polluting]) {
     tried++;
-    await replaceFile(t.repositoryFile("shop"), good(1, `,"services":${value}`));
+    await saveByRename(t.repositoryFile("shop"), good(1, `,"services":${value}`));
     await until(async () => (await healthOf(t, "shop")).length > 0, "the file to be reported as broken");
-    await replaceFile(t.repositoryFile("shop"), good(2, ""));
+    await saveByRename(t.repositoryFile("shop"), good(2, ""));
     await until(async () => (await healthOf(t, "shop")).length === 0, "the file to be valid again");
   }
 

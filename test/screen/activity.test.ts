@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { replaceFile } from "../helpers/broken-file.ts";
 import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { saveByRename } from "../helpers/shop.ts";
 
 const changes = ({ page }: ScreenPage) => page.getByRole("list", { name: "Changes" }).locator("> li");
 const titles = (window: ScreenPage) => changes(window).getByRole("heading", { level: 2 }).allInnerTexts();
@@ -18,7 +18,7 @@ describeScreen("activity", () => {
     const ci = await screen.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "ci");
     await ci.call("config/set", { repo: "shop", "svc.domain": "shop.test", reason: "a new name" });
     const file = screen.t.repositoryFile("store");
-    await replaceFile(file, (await screen.t.readRepository("store")).replace("30", "31"));
+    await saveByRename(file, (await screen.t.readRepository("store")).replace("30", "31"));
     await poll(() => screen.stored("store", "svc.timeout")).toBe(31);
     await using window = await screen.open();
     const { page } = window;

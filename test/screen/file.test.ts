@@ -1,8 +1,8 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { replaceFile } from "../helpers/broken-file.ts";
 import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { saveByRename } from "../helpers/shop.ts";
 
 async function openText(window: ScreenPage): Promise<void> {
   await window.choose("shop");
@@ -14,7 +14,7 @@ describeScreen("the file as text", () => {
   test("is saved as a revision by hand; comments stay", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     const file = screen.t.repositoryFile("shop");
-    await replaceFile(
+    await saveByRename(
       file,
       (await screen.t.readRepository("shop")).replace(`"timeout"`, `// half a minute\n      "timeout"`),
     );
@@ -84,7 +84,7 @@ describeScreen("the file as text", () => {
     await poll(isHidden).toBe(true);
     // If the text does not parse, nothing is shown, because a value could begin anywhere.
     const file = screen.t.repositoryFile("shop");
-    await replaceFile(file, (await readFile(file, "utf8")).replace(`"config": {`, `"config" {`));
+    await saveByRename(file, (await readFile(file, "utf8")).replace(`"config": {`, `"config" {`));
     await poll(() => window.text.innerText()).not.toMatch(/timeout|hush|quiet/);
   });
 
@@ -124,7 +124,7 @@ describeScreen("the file as text", () => {
     const { page } = window;
     await openText(window);
     await window.typeAfter("timeout", " // mine");
-    await replaceFile(file, (await readFile(file, "utf8")).replace("30", "31 // theirs"));
+    await saveByRename(file, (await readFile(file, "utf8")).replace("30", "31 // theirs"));
     const conflict = page.getByRole("region", { name: "The file as text" }).getByRole("alert");
     await reads(conflict, "The file was changed elsewhere while you were editing it.");
     expect(await page.getByRole("button", { name: "Save file" }).isDisabled()).toBe(true);
@@ -139,7 +139,7 @@ describeScreen("the file as text", () => {
     await conflict.waitFor({ state: "detached" });
     await poll(window.focused).not.toBe("body");
     await window.typeAfter("timeout", " and mine");
-    await replaceFile(file, (await readFile(file, "utf8")).replace("31", "32"));
+    await saveByRename(file, (await readFile(file, "utf8")).replace("31", "32"));
     await conflict.getByRole("button", { name: "Overwrite with mine" }).click();
     await poll(() => readFile(file, "utf8")).toContain("31 // theirs and mine");
   });

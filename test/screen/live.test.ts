@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { replaceFile } from "../helpers/broken-file.ts";
 import {
   describeScreen,
   openScreen,
@@ -11,6 +10,7 @@ import {
   shareScreen,
   startScreen,
 } from "../helpers/screen.ts";
+import { saveByRename } from "../helpers/shop.ts";
 
 /**
  * Records the position of the focused field, in pixels from the top of the window, in each frame as it is painted. A ResizeObserver
@@ -85,7 +85,7 @@ describeScreen("a change elsewhere", () => {
     const { screen, page } = window;
     await window.provider.pressSequentially("he");
     const file = screen.t.repositoryFile(window.repo);
-    await replaceFile(file, (await screen.t.readRepository(window.repo)).replace("30", "31 /* by hand */"));
+    await saveByRename(file, (await screen.t.readRepository(window.repo)).replace("30", "31 /* by hand */"));
     await page.keyboard.type("re");
     expect(await window.provider.inputValue()).toBe("here");
     await window.save();
@@ -123,7 +123,7 @@ describeScreen("a change elsewhere", () => {
     const { screen, page } = window;
     const file = screen.t.repositoryFile(window.repo);
     const good = await readFile(file, "utf8");
-    await replaceFile(file, good.replace(`"timeout": 30`, `"timeout" 30`));
+    await saveByRename(file, good.replace(`"timeout": 30`, `"timeout" 30`));
     const note = page.getByRole("complementary", { name: "Problems with the file" });
     await reads(note, "its last valid values are active");
     const line = good.split("\n").findIndex(text => text.includes("timeout")) + 1;
@@ -144,7 +144,7 @@ describeScreen("a change elsewhere", () => {
     await page.getByRole("button", { name: "Back to the text" }).click();
     await reads(window.text, `"timeout": 30`);
     // A value that violates its schema is reported at its field.
-    await replaceFile(file, good.replace("30", "-30"));
+    await saveByRename(file, good.replace("30", "-30"));
     await reads(note, /timeout/);
     await window.view("Fields");
     await window.field("Timeout").locator(".problem").waitFor();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { breakFile, replaceFile } from "../helpers/broken-file.ts";
+import { breakFile } from "../helpers/broken-file.ts";
 import {
   describeScreen,
   openScreen,
@@ -11,6 +11,7 @@ import {
   type ScreenPage,
   startScreen,
 } from "../helpers/screen.ts";
+import { saveByRename } from "../helpers/shop.ts";
 
 const fields = Object.keys(svcSchema.properties);
 const fieldCount = String(fields.length);
@@ -207,7 +208,7 @@ describeScreen("the tree", () => {
     const text = await screen.t.readRepository("store");
     await breakFile(screen.t, "store");
     await reads(window.row("store"), "has problems");
-    await replaceFile(screen.t.repositoryFile("store"), text);
+    await saveByRename(screen.t.repositoryFile("store"), text);
     await poll(() => window.row("store").innerText()).not.toContain("has problems");
     // Repositories that are added, renamed or removed elsewhere.
     await owner.call("repo/add", { id: "alpha", name: "alpha", path: screen.t.homeFolder });

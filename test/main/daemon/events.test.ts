@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
-import { halfAFile, replaceFile } from "../../helpers/broken-file.ts";
+import { halfAFile } from "../../helpers/broken-file.ts";
 import { startTestDaemon, type TestClient, until } from "../../helpers/daemon.ts";
+import { saveByRename } from "../../helpers/shop.ts";
 
 function changesOf(client: TestClient): ConfigChanged[] {
   return client.events.flatMap(event => (event[0] === "config" ? [event[2]] : []));
@@ -146,9 +147,9 @@ describe("repo, scope and key events", () => {
     const added = await t.owner.call("repo/add", { name: "first", id: "one" });
     const updated = await t.owner.call("repo/update", { repo: "one", name: "second" });
     const text = await t.readRepository("one");
-    await replaceFile(t.repositoryFile("one"), halfAFile);
+    await saveByRename(t.repositoryFile("one"), halfAFile);
     await until(() => t.owner.events.length === 3, "the problem");
-    await replaceFile(t.repositoryFile("one"), text);
+    await saveByRename(t.repositoryFile("one"), text);
     await until(() => t.owner.events.length === 4, "the end of the problem");
     await t.owner.call("repo/remove", { repo: "one" });
     await t.owner.call("key/self");

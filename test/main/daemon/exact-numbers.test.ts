@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, expect, test } from "vitest";
-import { replaceFile } from "../../helpers/broken-file.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { openRawWebSocket } from "../../helpers/raw-websocket.ts";
+import { saveByRename } from "../../helpers/shop.ts";
 
 const whole = { type: "integer", default: 0 };
 const schema = {
@@ -115,7 +115,7 @@ test.each([
   ["minimum", '{ "type": "number", "minimum": -9007199254740993, "default": 0 }'],
 ])("a scope's file with such a number as %s is not used, and the problem says where", async (keyword, field) => {
   const file = `${t.homeFolder}/scopes/bad.schema.json`;
-  await replaceFile(file, `{ "type": "object",\n"properties": { "a": ${field} } }`);
+  await saveByRename(file, `{ "type": "object",\n"properties": { "a": ${field} } }`);
   const problems = async () => (await t.owner.call("daemon/status")).result.problems ?? [];
   const isSaid = (problem: string) =>
     problem.includes(`properties.a.${keyword}`) && problem.includes("would be rounded");

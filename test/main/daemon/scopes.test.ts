@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
-import { replaceFile, untilHealth } from "../../helpers/broken-file.ts";
+import { untilHealth } from "../../helpers/broken-file.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { saveByRename } from "../../helpers/shop.ts";
 
 const repo = "shop";
 
@@ -24,7 +25,7 @@ const deploy = {
 const startWithDeploy = () => startTestDaemon({ files: { "scopes/deploy.schema.json": deploy }, repositories: [repo] });
 const fileOf = (t: TestDaemon, scope: string) => join(t.homeFolder, "scopes", `${scope}.schema.json`);
 const put = (t: TestDaemon, scope: string, schema: unknown) =>
-  replaceFile(fileOf(t, scope), typeof schema === "string" ? schema : JSON.stringify(schema));
+  saveByRename(fileOf(t, scope), typeof schema === "string" ? schema : JSON.stringify(schema));
 
 async function scopeNames(t: TestDaemon): Promise<string[]> {
   return (await t.owner.call("scope/list")).result.map(({ scope }) => scope);

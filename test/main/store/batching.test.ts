@@ -68,25 +68,6 @@ test("a set makes no more calls to the file system than it needs", async () => {
   ]);
 });
 
-test("no part of a set is visible before it is durable", async () => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem });
-  const seen: unknown[] = [];
-  fileSystem.before = async ({ operation }) => {
-    if (!["sync", "datasync", "rename"].includes(operation)) return;
-    const { result, revision } = await shop.t.owner.call("config/list", { repo: "shop" });
-    seen.push([result["svc"]?.["timeout"], result["svc"]?.["domain"], revision, shop.sources().length]);
-  };
-  await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
-  fileSystem.before = () => {};
-  // Nothing at the sync of the log; everything while history and file are written.
-  const [first, ...others] = seen;
-  expect(first).toEqual([30, "", 1, 0]);
-  expect(others.length).toBeGreaterThan(2);
-  for (const later of others) expect(later).toEqual([31, "a.test", 2, 1]);
-  expect(await shop.value("timeout")).toBe(31);
-});
-
 test("a repository's file is reread once its sets pause, not after each set", async () => {
   const fileSystem = watchFileSystem();
   const clock = new TestClock();

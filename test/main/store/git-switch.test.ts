@@ -187,19 +187,3 @@ test("during a merge conflict in the file, health reports 1106 and the last vali
   expect((await tree.history()).at(-1)?.revision).toBe(begin + 2);
   expect(await tree.git(["status", "--porcelain"])).toBe("");
 });
-
-test("sets during switches leave no temporary file behind", async () => {
-  await using tree = await startGitTree();
-  let timeout = 1_000;
-  for (let index = 0; index < 5; index++) {
-    const sets = Array.from({ length: 5 }, () =>
-      tree.t.owner.call("config/set", { repo: "site", "svc.timeout": ++timeout }),
-    );
-    const switched = tree.git(["switch", "--quiet", "--force", index % 2 === 0 ? "other" : "main"]);
-    await Promise.all([...sets, switched]);
-    expect(await tree.leftovers()).toEqual([]);
-  }
-  await tree.git(["checkout", "--quiet", "--force", "main"]);
-  await until(async () => (await tree.values())["timeout"] === 30, "main");
-  expect(await tree.git(["status", "--porcelain"])).toBe("");
-});

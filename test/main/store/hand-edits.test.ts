@@ -16,20 +16,6 @@ test("an edit of comments only is applied without a change", async () => {
   expect(await shop.read()).toBe(edited.replace("30", "46"));
 });
 
-test("several fields changed by one save make one change", async () => {
-  await using shop = await startShop();
-  await saveByRename(shop.file, shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_hour": 5`));
-  const change = await shop.t.owner.nextChange();
-  expect(change.revision).toBe(2);
-  expect(change.changes).toEqual({
-    svc: {
-      timeout: { value: 45, previous: 30, stored: true },
-      refresh_hour: { value: 5, previous: 4, stored: true },
-      refresh_day: { value: 0, previous: 2, stored: false },
-    },
-  });
-});
-
 describe("a value that its schema rejects", () => {
   const bad = shopText.replace("30", `"soon"`).replace("2\n", "6\n");
 
@@ -58,23 +44,6 @@ describe("a value that its schema rejects", () => {
     expect(await shop.set({ "svc.timeout": 30 })).toMatchObject({ result: [{ revision: 3 }], errors: [] });
     expect(await shop.read()).toBe(text.replace(`"soon"`, "30"));
     expect(await shop.health()).toEqual([]);
-  });
-
-  test("is served once it is fixed by hand, which clears health", async () => {
-    await using shop = await startShop();
-    await shop.t.owner.call("config/watch");
-    await saveByRename(shop.file, bad);
-    await shop.t.owner.nextChange();
-    await saveByRename(shop.file, bad.replace(`"soon"`, "50"));
-    expect((await shop.t.owner.nextChange()).changes).toMatchObject({ svc: { timeout: { value: 50, previous: 30 } } });
-    const reported = shop.t.owner.events.flatMap(([, event, payload]) => (event === "health" ? [payload.health] : []));
-    expect(reported).toMatchObject([[{ field: "svc.timeout" }], []]);
-  });
-
-  test("leaves the default active if there never was a valid value", async () => {
-    await using shop = await startShop(bad);
-    expect(await shop.value("timeout")).toBe(900);
-    expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.timeout", ...placeIn(bad, `"soon"`) }]);
   });
 });
 

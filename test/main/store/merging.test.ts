@@ -105,17 +105,6 @@ test("a file broken between a set and its write stays byte for byte; the set is 
   expect(shop.sources()).toEqual(["set", "file"]);
 });
 
-test("a hand edit between an atomic set on several repositories and their files is kept with the set too", async () => {
-  await using shop = await startShopEditedInBetween(edited);
-  await shop.t.addRepository("cellar");
-  const args = { repo: ["shop", "cellar"], atomic: true, flush: true, "svc.timeout": 31 };
-  const { result, errors } = await shop.t.owner.call("config/set", args);
-  expect(errors).toEqual([]);
-  expect(result.map(({ repo }) => repo).sort()).toEqual(["cellar", "shop"]);
-  await until(async () => (await shop.read()) === edited.replace("30", "31"), "the file to hold both");
-  expect(shop.sources().sort()).toEqual(["file", "set"]);
-});
-
 describe.concurrent("an edit at the moment when the file is replaced", () => {
   const values = async (shop: Shop) => [
     await shop.value("timeout"),

@@ -2,12 +2,12 @@ import { readdir, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
-import { replaceFile, untilHealth } from "../../helpers/broken-file.ts";
+import { untilHealth } from "../../helpers/broken-file.ts";
 import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { RevisionNotes } from "../../helpers/revision-notes.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
-import { startShop } from "../../helpers/shop.ts";
+import { saveByRename, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
 describe("the revisions of a removed repository continue", () => {
@@ -124,7 +124,7 @@ test("texts replaced by restores, and files of removed repositories, are all kep
   for (const timeout of [10, 20]) {
     await t.addRepository("shop");
     for (const text of texts) {
-      await replaceFile(t.repositoryFile("shop"), text);
+      await saveByRename(t.repositoryFile("shop"), text);
       await untilHealth(t, "shop", health => health.length > 0);
       kept.push((await t.owner.call("file/restore", { repo: "shop" })).result.movedTo ?? "");
     }
@@ -140,7 +140,7 @@ test("a restore whose rename is blocked and retried keeps the previous text, onc
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ ...noRescans, fileSystem });
   await t.addRepository("shop");
-  await replaceFile(t.repositoryFile("shop"), "{ the first");
+  await saveByRename(t.repositoryFile("shop"), "{ the first");
   await untilHealth(t, "shop", health => health.length > 0);
   let blocked = 2;
   fileSystem.before = ({ operation, path }) => {

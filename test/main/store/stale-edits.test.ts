@@ -186,50 +186,6 @@ describe("(c) an edit that did not know of the latest sets", () => {
     },
   );
 
-  test("is reverted by restoring the previous revision, which clears health", async () => {
-    await using shop = await startStillShop();
-    await shop.set({ "svc.timeout": 31 });
-    await saveByRename(shop.file, staleText);
-    expect(await changeAfter(shop, 2)).toMatchObject({ source: "merge" });
-    const fields = ["svc.refresh_day", "svc.domain"];
-    const { result, errors } = await shop.t.owner.call("history/restore", { repo: "shop", to: 2, fields });
-    expect(errors).toEqual([]);
-    expect(result).toMatchObject([{ revision: 4 }]);
-    expect(await shop.value("refresh_day")).toBe(2);
-    expect(await shop.value("timeout")).toBe(31);
-    expect((await shop.t.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({
-      svc: { timeout: 31, refresh_day: 2 },
-    });
-    expect(await shop.health()).toEqual([]);
-    // The restore can be undone too.
-    await shop.t.owner.call("history/restore", { repo: "shop", to: 3, fields });
-    expect(await shop.value("domain")).toBe("hand.test");
-  });
-
-  test("keeps several sets that it did not know of, and those that it knew of", async () => {
-    await using shop = await startStillShop();
-    await shop.set({ "svc.provider": "known" });
-    const read = await shop.read();
-    await shop.set({ "svc.timeout": 31 });
-    await shop.set({ "svc.proxy_url": "http://proxy.test" });
-    await shop.set({ "svc.timeout": 32 });
-    await saveByRename(shop.file, read.replace(`"refresh_day": 2`, `"refresh_day": 3`));
-    expect(await changeAfter(shop, 5)).toMatchObject({ revision: 6, source: "merge" });
-    expect((await shop.t.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({
-      svc: { timeout: 32, refresh_day: 3, provider: "known", proxy_url: "http://proxy.test" },
-    });
-  });
-
-  test("keeps an unset too, and the comments of the edit", async () => {
-    await using shop = await startStillShop();
-    await shop.t.owner.call("config/unset", { repo: "shop", flush: true, fields: ["svc.timeout"] });
-    await saveByRename(shop.file, staleText);
-    expect(await changeAfter(shop, 2)).toMatchObject({ revision: 3, source: "merge" });
-    expect(await shop.value("timeout")).toBe(900);
-    expect(await shop.value("domain")).toBe("hand.test");
-    expect(await shop.read()).toContain("// by hand");
-  });
-
   test("is kept without a revision if it changes only comments, and its note names none", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });

@@ -96,32 +96,6 @@ describe.each(states)("a damaged journal, with the file written %s:", (_state, i
     expect(await history(shop.t)).toMatchObject({ revisions: [7, 6, 5, 4], codes: [1110] });
   });
 
-  test("whose end is lost: the file's state wins and becomes a separate revision, and lost ones return no values", async () => {
-    await using shop = await startWithHistory(isWrittenBetween);
-    await shop.t.daemon.close();
-    await editLines(shop.journalFile, lines => endAt(lines, 3));
-    await shop.t.restart();
-    expect(await shop.value("timeout")).toBe(36);
-    const revision = await shop.notes.note(shop.t, "shop");
-    expect(revision).toBeGreaterThan(6);
-    const found = await history(shop.t);
-    expect(found).toMatchObject({ revisions: [revision, 3, 2, 1], codes: [] });
-    expect(found.result[0]).toMatchObject({
-      source: "file",
-      actor: "file",
-      changes: { svc: { timeout: { value: 36 } } },
-    });
-    expect(shop.t.log.some(line => line.includes("a journal is damaged"))).toBe(true);
-    const lost = await shop.t.owner.call("config/list", { repo: "shop", revision: 5 });
-    expect(lost).toMatchObject({ result: {}, errors: [{ code: 1110 }] });
-    expect((await shop.t.owner.call("config/watch", { repo: "shop", since: 6 })).errors).toMatchObject([
-      { code: 1110 },
-    ]);
-    await shop.notes.set(shop.t, "shop", 37, 38);
-    await shop.t.restart();
-    expect(await shop.notes.note(shop.t, "shop")).toBe(revision + 2);
-  });
-
   test("whose end is lost: the new revision includes an edit made meanwhile", async () => {
     await using shop = await startWithHistory(isWrittenBetween);
     await shop.t.daemon.close();

@@ -132,32 +132,6 @@ describe("history/forget", () => {
     expect(await shop.revision()).toBe(6);
   });
 
-  test("is for the owner only, and requires a repository and a field", async () => {
-    await using shop = await startWithSecrets();
-    const tool = await shop.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
-    const refused = await tool.call("history/forget", { repo: "shop", field: "svc.domain" });
-    expect(refused).toMatchObject({ result: null, errors: [{ code: 1105 }] });
-    for (const [args, code] of [
-      [{ field: "svc.domain" }, 1006],
-      [{ repo: "shop" }, 1008],
-      [{ repo: "nowhere", field: "svc.domain" }, 1102],
-      [{ repo: "shop", field: "domain" }, 1011],
-    ] as const)
-      expect((await shop.t.owner.call("history/forget", args)).errors).toMatchObject([{ code }]);
-    expect(await everything(shop)).toContain("s1.secret");
-  });
-
-  test("is visible only to keys that may read the field", async () => {
-    await using shop = await startWithSecrets();
-    await forget(shop);
-    const sources = async (field: string) => {
-      const client = await shop.t.connectWith([{ repos: "*", fields: [field], right: "read" }]);
-      return (await client.call("history/list", { repo: "shop" })).result.map(({ source }) => source);
-    };
-    expect(await sources("svc.domain")).toContain("forget");
-    expect(await sources("svc.timeout")).not.toContain("forget");
-  });
-
   test("loses nothing on a disk that fails at any step: it is done or not, and later sets are kept", async () => {
     const fileSystem = watchFileSystem();
     await using shop = await startWithSecrets({ fileSystem });

@@ -108,32 +108,6 @@ describe("a key with limited rights", () => {
   });
 });
 
-test("config/list of each revision returns the values at that time, stored or effective", async () => {
-  const then = [{}, { domain: "" }, { domain: "a.test" }, { domain: "b.test" }, { domain: "b.test" }];
-  for (const [revision, { domain }] of then.entries()) {
-    if (domain === undefined) continue;
-    const args = { repo: "shop", revision };
-    const reply = await shop.t.owner.call("config/list", { ...args, field: "svc.domain" });
-    expect(reply).toEqual({ result: { svc: { domain } }, errors: [], revision });
-    const { result } = await shop.t.owner.call("config/list", { ...args, stored: true });
-    expect(result["svc"]).toEqual({
-      timeout: [0, 30, 31, 31, 45][revision],
-      refresh_day: 2,
-      ...(domain !== "" && { domain }),
-    });
-  }
-});
-
-test("config/explain returns the last change of a field, also if it is no longer stored", async () => {
-  const explain = async (field: string) => (await shop.t.owner.call("config/explain", { repo: "shop", field })).result;
-  const tool = { revision: 5, actor: "tool", source: "set" };
-  expect(await explain("svc.timeout")).toMatchObject({ value: 46, origin: "stored", ...tool });
-  const unset = { revision: 6, actor: "owner", source: "unset" };
-  expect(await explain("svc.domain")).toMatchObject({ value: "", origin: "default", ...unset });
-  expect(await explain("svc.refresh_day")).toMatchObject({ revision: 1, actor: "file", source: "file" });
-  expect(await explain("svc.proxy_url")).not.toHaveProperty("revision");
-});
-
 test("the setting `history` changes how much is kept, also while the daemon runs", async () => {
   await using small = await startShop(shopText);
   for (let timeout = 1; timeout <= 30; timeout++) await small.set({ "svc.timeout": timeout });

@@ -37,14 +37,6 @@ describe("history/restore", () => {
     await until(() => shop.sources().at(-1) === "restore", "the event");
   });
 
-  test("of some fields leaves the others unchanged", async () => {
-    await using shop = await startWithHistory();
-    const { result, errors } = await restore(shop, { to: 1, fields: ["svc.timeout", "svc.domain"] });
-    expect(errors).toEqual([]);
-    expect(Object.keys(result[0]?.config["svc"] ?? {}).sort()).toEqual(["domain", "timeout"]);
-    expect(await stored(shop)).toEqual({ timeout: 30 });
-  });
-
   test("changes nothing if nothing would differ, in a dry run, or if it is refused; unless it is atomic, only unknown fields are refused", async () => {
     await using shop = await startWithHistory();
     const before = await shop.read();

@@ -19,21 +19,6 @@ describeCommitLog("a log of files", makePlace);
 describeOwnLog("a log of files", makePlace);
 
 describe("a log of files", () => {
-  test("writes everything that is queued during one write with one other write and one sync", async () => {
-    await using folder = await temporaryFolder();
-    const fileSystem = watchFileSystem();
-    const opened = await openLog(folder.path, fileSystem);
-    const first = opened.append(1);
-    await Promise.resolve();
-    await Promise.resolve();
-    fileSystem.calls.length = 0;
-    await Promise.all([first, ...Array.from({ length: 64 }, (_, index) => opened.append(index + 2))]);
-    expect(fileSystem.calls.filter(({ operation }) => operation === "datasync").length).toBeLessThanOrEqual(2);
-    expect(fileSystem.calls.filter(({ operation }) => operation === "write").length).toBeLessThanOrEqual(2);
-    expect(opened.committed).toHaveLength(65);
-    await abandon(opened);
-  });
-
   test("reports no commit before its sync has ended", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
@@ -45,28 +30,6 @@ describe("a log of files", () => {
     await opened.append(1);
     await opened.append(2);
     expect(committedBefore).toEqual([0, 1]);
-    await abandon(opened);
-  });
-
-  test("drops released entries file by file, and continues its numbering", async () => {
-    await using folder = await temporaryFolder();
-    let opened = await openLog(folder.path);
-    await opened.append(1, 2, 3);
-    await opened.log.seal();
-    await opened.append(4);
-    await opened.log.release(2);
-    expect(await logFiles(folder.path)).toHaveLength(2);
-    await opened.log.release(3);
-    expect(await logFiles(folder.path)).toHaveLength(1);
-    await abandon(opened);
-    opened = await openLog(folder.path);
-    expect([opened.found, opened.log.newest]).toEqual([[4], 4]);
-    await opened.log.release(4);
-    await opened.log.seal();
-    await opened.log.release(4);
-    await abandon(opened);
-    opened = await openLog(folder.path);
-    expect([opened.found, opened.log.newest]).toEqual([[], 4]);
     await abandon(opened);
   });
 
@@ -242,18 +205,6 @@ describe("a log on a failing disk", () => {
     await abandon(opened);
     const again = await openLog(folder.path);
     expect(again.found).toEqual([1, 4]);
-    await abandon(again);
-  });
-
-  test("continues a write of which the disk takes fewer bytes than it is given", async () => {
-    await using folder = await temporaryFolder();
-    const fileSystem = watchFileSystem();
-    fileSystem.takes = (_call, bytes) => Math.ceil(bytes / 3);
-    const opened = await openLog(folder.path, fileSystem);
-    await Promise.all([1, 2, 3].map(timeout => opened.append(timeout)));
-    await abandon(opened);
-    const again = await openLog(folder.path);
-    expect(again.found).toEqual([1, 2, 3]);
     await abandon(again);
   });
 

@@ -63,22 +63,6 @@ describeWithNats("daemons that share a log", () => {
     }
   });
 
-  test("merge edits by hand on two machines like two edits on one", async () => {
-    await using pair = await makePair("shop");
-    const { laptop, desk } = pair;
-    const fileOfShop = (daemon: TestDaemon) => daemon.repositoryFile("shop");
-    await Promise.all([edit(fileOfShop(laptop), "timeout", 31), edit(fileOfShop(desk), "domain", "example.org")]);
-    for (const daemon of [laptop, desk]) {
-      await until(async () => {
-        const { config } = JSON.parse(await readFile(fileOfShop(daemon), "utf8"));
-        return config.svc?.timeout === 31 && config.svc?.domain === "example.org";
-      }, "both edits in each file");
-      const edits = (await historyOf(daemon)).slice(0, 2);
-      expect(edits).toMatchObject(Array(2).fill({ actor: "file", source: "file" }));
-      expect(edits.map(({ machine }) => machine).sort()).toEqual(["desk", "laptop"]);
-    }
-  });
-
   test("decide one after the other: no set at the same revision is lost or accepted twice", async () => {
     await using pair = await makePair("shop");
     const { laptop, desk } = pair;
@@ -292,24 +276,6 @@ describeWithNats("daemons that share a log", () => {
       await sees(daemon, "shop", 51);
       expect(await svcOf(daemon)).toEqual({ timeout: 51, domain: "one.test", provider: "here" });
     }
-  });
-
-  test("have after a crash what was acknowledged but in no history or file yet", async () => {
-    await using world = await makeSharedWorld();
-    const fileSystem = watchFileSystem();
-    {
-      await using laptop = await world.start("laptop", { fileSystem });
-      await laptop.addRepository("shop");
-      // Nothing more is written to the home, as by a process that is about to be killed.
-      fileSystem.before = ({ operation }) => {
-        if (operation === "write" || operation === "rename" || operation === "writeFile") throw systemError("EIO");
-      };
-      await set(laptop, "shop", 41);
-    }
-    fileSystem.before = () => {};
-    await using laptop = await world.start("laptop");
-    expect([await timeoutOf(laptop, "shop"), await svcOf(laptop)]).toEqual([41, { timeout: 41 }]);
-    expect((await historyOf(laptop)).map(({ revision }) => revision)).toEqual([2, 1]);
   });
 
   test("skip what is redelivered after a restart, even the removal of a repository that was added again", async () => {
