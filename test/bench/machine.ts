@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import type { Socket } from "socket.io-client";
-import { build } from "vite";
+import { bundle } from "../helpers/bundled.ts";
 import { openSocket } from "../helpers/open-socket.ts";
-import { cleanEnvironment, projectFolder, repoconfCommand } from "../helpers/spawned-daemon.ts";
+import { cleanEnvironment, repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 /** Clients and servers run on different cores, so that they do not slow each other down. */
 type Side = "client" | "server";
@@ -64,7 +64,8 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
   const cores = findCores();
   // This process is the client. Servers are pinned when they are started.
   if (cores !== undefined) execFileSync("taskset", ["-a", "-c", "-p", cores.client, String(process.pid)]);
-  const floorProgram = await bundleFloor(join(folder, "floor"));
+  // Bundled like the daemon, so that bundling makes no difference between them.
+  const floorProgram = await bundle("../bench/floor-server.ts", join(folder, "floor"));
 
   const pinned = (command: string, args: readonly string[], side: Side): [string, string[]] =>
     cores === undefined ? [command, [...args]] : ["taskset", ["-c", cores[side], command, ...args]];
@@ -140,25 +141,6 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
-}
-
-/** Bundles the bare server into one file like the daemon, so that bundling makes no difference between them. */
-async function bundleFloor(folder: string): Promise<string> {
-  await build({
-    configFile: false,
-    root: projectFolder,
-    logLevel: "error",
-    build: {
-      ssr: join(import.meta.dirname, "floor-server.ts"),
-      target: "node24",
-      outDir: folder,
-      emptyOutDir: true,
-      minify: false,
-      rolldownOptions: { output: { entryFileNames: "floor.mjs", chunkFileNames: "[name].mjs" } },
-    },
-    ssr: { noExternal: true },
-  });
-  return join(folder, "floor.mjs");
 }
 
 /** The last two cores that this process may use; undefined if there are fewer, or if `taskset` is missing. */

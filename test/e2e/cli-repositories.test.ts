@@ -1,17 +1,12 @@
-import { execFileSync } from "node:child_process";
 import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeServedHome } from "../helpers/command-home.ts";
-
-function git(...args: readonly string[]): void {
-  const identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"];
-  execFileSync("git", [...identity, ...args], { stdio: "pipe" });
-}
+import { git } from "../helpers/git.ts";
 
 async function makeWorkTree(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
-  git("init", "-q", folder);
+  await git(folder, "init", "-q");
   return folder;
 }
 
@@ -25,9 +20,9 @@ describe("repositories on the command line", () => {
     await home.succeed(["set", "svc.timeout=5"], { folder: deep });
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("5\n");
     await home.refuse(1, ["repo", "add"], "already", { folder: shop });
-    git("-C", shop, "commit", "-q", "--allow-empty", "-m", "first");
+    await git(shop, "commit", "-q", "--allow-empty", "-m", "first");
     const linked = join(home.workFolder, "linked");
-    git("-C", shop, "worktree", "add", "-q", linked);
+    await git(shop, "worktree", "add", "-q", linked);
     expect(await home.succeed(["get", "svc.timeout"], { folder: linked })).toBe("5\n");
     for (const own of [linked, await makeWorkTree(join(shop, "inner"))]) {
       await home.succeed(["repo", "add"], { folder: own });

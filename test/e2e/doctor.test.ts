@@ -1,14 +1,13 @@
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../main/cli/doctor/finding.ts";
 import { checkWatchLimits } from "../../main/cli/doctor/watch-check.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { git } from "../helpers/git.ts";
 import { connect } from "../helpers/patient-client.ts";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 
@@ -306,7 +305,7 @@ describe.concurrent("repoconf doctor", () => {
     await using other = await makeCommandHome();
     const tree = join(one.workFolder, "tree");
     await mkdir(tree);
-    await promisify(execFile)("git", ["init", "--quiet", tree]);
+    await git(tree, "init", "--quiet");
     const findingsOf = async (home: CommandHome) =>
       (await examine(home)).findings.filter(finding => finding.check === "repositories");
     await one.succeed(["repo", "add", tree, "--id", "tree", "--in-tree"]);

@@ -1,9 +1,10 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { connect } from "../helpers/patient-client.ts";
+import { saveByRename } from "../helpers/shop.ts";
 
 test("status and doctor report rejected requests and broken files", async () => {
   await using home = await makeCommandHome();
@@ -48,8 +49,7 @@ test("a merge is no problem: status reports none, doctor notes it, and undo reve
   // Save like an editor that read the file before a very recent set.
   using client = await connect({ home: home.homeFolder });
   await client.set("shop", { "svc.timeout": 30 }, { flush: true });
-  await writeFile(`${file}.new`, before.replace('"config": {}', '"config": { "svc": { "domain": "a.test" } }'));
-  await rename(`${file}.new`, file);
+  await saveByRename(file, before.replace('"config": {}', '"config": { "svc": { "domain": "a.test" } }'));
   const health = async () => (await home.json(["repo", "list"]))[0].health;
   await until(async () => (await health()).length > 0, "the merge");
   expect(await health()).toMatchObject([{ code: 1104, message: expect.stringContaining("(revision 3); undo") }]);

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,6 +10,7 @@ import { startCluster, type TestCluster, type TestServer } from "./nats-server.t
 import { type Random, randomNumbers } from "./random.ts";
 import { fields, Run, repo, Stage, valuesOf, wholeHistory } from "./recorded-run.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { renameOver } from "./ways-of-saving.ts";
 
 export interface SharedRunOptions {
   readonly seed: number;
@@ -95,8 +96,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
       edits.push({ client: `person ${person}`, began: run.now(), changes: { [`hand${person}`]: value } });
       const file = JSON.parse(readFileSync(path, "utf8"));
       file.config.load = { ...file.config.load, [`hand${person}`]: value };
-      writeFileSync(`${path}.new`, JSON.stringify(file, null, 2));
-      renameSync(`${path}.new`, path);
+      renameOver(path, JSON.stringify(file, null, 2));
     }
   });
   const mishaps = new Map<string, number>();

@@ -21,15 +21,15 @@ import { saveByRename } from "./shop.ts";
 
 const run = promisify(execFile);
 
+/** Like `saveByRename`, at once: for an edit at one step of a write. */
+export function renameOver(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
 /** Ways of saving that can happen between two steps of a write. */
 export const waysOfSaving: readonly [name: string, save: (path: string, text: string) => void][] = [
-  [
-    "renamed over",
-    (path, text) => {
-      writeFileSync(`${path}.new`, text);
-      renameSync(`${path}.new`, path);
-    },
-  ],
+  ["renamed over", renameOver],
   ["written in place", (path, text) => writeFileSync(path, text)],
   [
     "deleted and created again",

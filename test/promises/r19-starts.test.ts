@@ -4,9 +4,9 @@ import { test } from "vitest";
 import { bundle } from "../helpers/bundled.ts";
 import type { TestClient } from "../helpers/daemon.ts";
 import { DaemonProcess } from "../helpers/daemon-process.ts";
+import { git } from "../helpers/git.ts";
 import { amount, judge, seed } from "../helpers/promise.ts";
 import { randomNumbers } from "../helpers/random.ts";
-import { runProcess } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const sequences = amount(20, 500);
@@ -61,16 +61,8 @@ class Site implements AsyncDisposable {
   }
 
   /** Runs git; a command that does not apply now, such as a checkout over local changes, changes nothing. */
-  async git(...args: readonly string[]): Promise<string> {
-    const environment = {
-      GIT_CONFIG_GLOBAL: join(this.#above.path, "gitconfig"),
-      GIT_CONFIG_NOSYSTEM: "1",
-      GIT_AUTHOR_NAME: "A",
-      GIT_AUTHOR_EMAIL: "a@example.test",
-      GIT_COMMITTER_NAME: "A",
-      GIT_COMMITTER_EMAIL: "a@example.test",
-    };
-    return (await runProcess("git", args, { folder: join(this.#above.path, "site"), environment })).output;
+  git(...args: readonly string[]): Promise<string> {
+    return git(join(this.#above.path, "site"), ...args).catch(() => "");
   }
 
   call(...[name, args]: Parameters<TestClient["call"]>) {

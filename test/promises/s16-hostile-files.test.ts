@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
@@ -10,6 +10,7 @@ import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import { connectClient, startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";
 import { hostileFiles, hostileSchemas, hostileScopes, hostileValues } from "../helpers/hostile-files.ts";
 import { amount, judge, torture } from "../helpers/promise.ts";
+import { saveByRename } from "../helpers/shop.ts";
 import { type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -162,7 +163,7 @@ describe("S16: a hostile file or schema cannot freeze the daemon:", () => {
     for (const group of torture ? files.map(file => [file]) : [files]) {
       for (const when of ["edited", "started"] as const) {
         const used = when === "edited" ? group : group.slice(-1);
-        const put = (text: string) => replaceIn(home.path, "repos/shop.json", text);
+        const put = (text: string) => saveByRename(join(home.path, "repos/shop.json"), text);
         if (when === "started") for (const { text } of used) await put(text);
         const use = async (client: TestClient) => {
           for (const { title, text } of used) {
@@ -190,7 +191,7 @@ describe("S16: a hostile file or schema cannot freeze the daemon:", () => {
       await rm(join(home.path, "scopes/hostile.schema.json"), { force: true });
       for (const when of ["edited", "started"] as const) {
         const use = async (client: TestClient) => {
-          if (when === "edited") await replaceIn(home.path, "scopes/hostile.schema.json", text);
+          if (when === "edited") await saveByRename(join(home.path, "scopes/hostile.schema.json"), text);
           await until(async () => {
             const { result } = await client.call("scope/list");
             const { problems } = (await client.call("daemon/status")).result;
@@ -212,11 +213,6 @@ interface Figure {
   /** The longest time that the loop was blocked, in milliseconds of processor time and of clock time. */
   readonly longest: number;
   readonly byClock: number;
-}
-
-async function replaceIn(home: string, name: string, text: string): Promise<void> {
-  await writeFile(join(home, "next.tmp"), text);
-  await rename(join(home, "next.tmp"), join(home, name));
 }
 
 /**

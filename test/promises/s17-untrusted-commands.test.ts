@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../shared/json.ts";
@@ -7,6 +7,7 @@ import type { TestClient } from "../helpers/daemon.ts";
 import { DaemonProcess } from "../helpers/daemon-process.ts";
 import { amount, judge, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
+import { saveByRename } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /** The fields that run as commands, with their defaults and example values. */
@@ -192,9 +193,8 @@ class World {
   }
 
   /** Replaces the file like git. */
-  async #write(text: string): Promise<void> {
-    await writeFile(`${this.#file}.new`, text);
-    await rename(`${this.#file}.new`, this.#file);
+  #write(text: string): Promise<void> {
+    return saveByRename(this.#file, text);
   }
 
   /** Writes another version of the scope, as when it is accepted. `isRunning`: waits until the daemon uses it. */
@@ -206,10 +206,7 @@ class World {
     const file = join(this.#home, "scopes/tasks.schema.json");
     const text = schemaText(version);
     if (text === undefined) await rm(file, { force: true });
-    else {
-      await writeFile(`${file}.new`, text);
-      await rename(`${file}.new`, file);
-    }
+    else await saveByRename(file, text);
     while (isRunning) {
       const { result } = await this.#client.call("scope/list");
       const schema = result.find(({ scope }) => scope === "tasks")?.schema;

@@ -1,89 +1,58 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { HistoryEntry } from "../../../shared/protocol.ts";
-import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
+import { git } from "../../helpers/git.ts";
 import { healthOf, placeIn } from "../../helpers/shop.ts";
-import { runProcess } from "../../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 const switches = process.env["REPOCONF_TORTURE"] === "1" ? 50 : 10;
-
-interface GitTree extends AsyncDisposable {
-  readonly t: TestDaemon;
-  readonly folder: string;
-  /** Its `.repoconf.json`. */
-  readonly file: string;
-  /** Runs git in the folder and returns its output. Throws if git fails or, with `failing`, if git succeeds. */
-  git(args: readonly string[], failing?: boolean): Promise<string>;
-  /** Writes the file and commits it. */
-  commit(text: string): Promise<void>;
-  values(): Promise<{ readonly [field: string]: unknown }>;
-  history(): Promise<readonly HistoryEntry[]>;
-  /** The changes that the owner received. */
-  changes(): readonly HistoryEntry[];
-  /** The daemon's temporary files beside the file. */
-  leftovers(): Promise<string[]>;
-}
 
 const mainText = `{\n  // of main\n  "config": { "svc": { "timeout": 30, "domain": "main.test" } }\n}\n`;
 const otherText = `{\n  "config": {\n    "svc": { "timeout": 60, "domain": "other.test", "refresh_day": 3 }\n  }\n}\n`;
 
 /** A work tree with the branches `main` and `other`, whose files differ, and `bare` without one; `main` is checked out. */
-async function startGitTree(): Promise<GitTree> {
-  const above = await temporaryFolder();
-  const folder = join(above.path, "site");
+async function startGitTree() {
+  const { path: folder, [Symbol.asyncDispose]: dispose } = await temporaryFolder();
   const file = join(folder, ".repoconf.json");
-  await mkdir(folder);
-  const environment = {
-    GIT_CONFIG_GLOBAL: join(above.path, "gitconfig"),
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_AUTHOR_NAME: "A",
-    GIT_AUTHOR_EMAIL: "a@example.test",
-    GIT_COMMITTER_NAME: "A",
-    GIT_COMMITTER_EMAIL: "a@example.test",
-  };
-  const git = async (args: readonly string[], failing = false) => {
-    const { code, output, errorOutput } = await runProcess("git", args, { folder, environment });
-    if ((code !== 0) !== failing) throw new Error(`git ${args.join(" ")} ended with ${code}: ${output}${errorOutput}`);
-    return output;
-  };
+  const run = (...args: readonly string[]) => git(folder, ...args);
   const commit = async (text: string) => {
     await writeFile(file, text);
-    await git(["add", "."]);
-    await git(["commit", "--quiet", "--message", "configuration"]);
+    await run("add", ".");
+    await run("commit", "--quiet", "--message", "configuration");
   };
-  await git(["init", "--quiet", "--initial-branch", "main"]);
-  await writeFile(join(folder, "README"), "A site.\n");
-  await git(["add", "."]);
-  await git(["commit", "--quiet", "--message", "begin"]);
-  await git(["branch", "bare"]);
+  await run("init", "--quiet", "--initial-branch", "main");
+  await run("commit", "--quiet", "--allow-empty", "--message", "begin");
+  await run("branch", "bare");
   await commit(mainText);
-  await git(["switch", "--quiet", "--create", "other"]);
+  await run("switch", "--quiet", "--create", "other");
   await commit(otherText);
-  await git(["switch", "--quiet", "main"]);
+  await run("switch", "--quiet", "main");
   const t = await startTestDaemon(noRescans);
   const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
   expect(errors).toEqual([]);
   await t.owner.call("config/watch", { repo: "site" });
   return {
     t,
-    folder,
     file,
-    git,
+    git: run,
+    /** Writes the file and commits it. */
     commit,
-    values: async () => (await t.owner.call("config/list", { repo: "site", stored: true })).result["svc"] ?? {},
+    values: async (): Promise<{ readonly [field: string]: unknown }> =>
+      (await t.owner.call("config/list", { repo: "site", stored: true })).result["svc"] ?? {},
     history: async () => (await t.owner.call("history/list", { repo: "site", limit: 1_000 })).result.toReversed(),
+    /** The changes that the owner received. */
     changes: () =>
       t.owner.events.flatMap(([resource, , payload]) => {
         if (resource !== "config") return [];
         const { repo: _, position: __, ...entry } = payload;
         return [entry];
       }),
+    /** The daemon's temporary files beside the file. */
     leftovers: async () => (await readdir(folder)).filter(name => name.startsWith(".repoconf.json.")),
     [Symbol.asyncDispose]: async () => {
       await t[Symbol.asyncDispose]();
-      await above[Symbol.asyncDispose]();
+      await dispose();
     },
   };
 }
@@ -96,10 +65,10 @@ test(`${switches} git switches back and forth make one revision and one event ea
   expect(await tree.values()).toEqual(mainValues);
   for (let index = 1; index <= switches; index++) {
     const [branch, values] = index % 2 === 1 ? ["other", otherValues] : ["main", mainValues];
-    await tree.git(["switch", "--quiet", branch]);
+    await tree.git("switch", "--quiet", branch);
     await until(() => tree.changes().length === index, `the event of switch ${index}`);
     expect(await tree.values()).toEqual(values);
-    expect(await tree.git(["status", "--porcelain"])).toBe("");
+    expect(await tree.git("status", "--porcelain")).toBe("");
     expect(await readFile(tree.file, "utf8")).toBe(branch === "main" ? mainText : otherText);
   }
   const history = await tree.history();
@@ -122,15 +91,15 @@ test("a switch right after a committed set is taken as it is: git decides, and n
   await using tree = await startGitTree();
   for (let index = 0; index < 3; index++) {
     await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 100 + index });
-    expect(await tree.git(["status", "--porcelain"])).toBe(" M .repoconf.json\n");
-    await tree.git(["commit", "--quiet", "--all", "--message", "a set"]);
+    expect(await tree.git("status", "--porcelain")).toBe(" M .repoconf.json\n");
+    await tree.git("commit", "--quiet", "--all", "--message", "a set");
     const begin = tree.changes().length;
-    await tree.git(["switch", "--quiet", "other"]);
+    await tree.git("switch", "--quiet", "other");
     await until(async () => (await tree.values())["timeout"] === 60, "the other branch");
     expect(await tree.values()).toEqual(otherValues);
-    await tree.git(["switch", "--quiet", "main"]);
+    await tree.git("switch", "--quiet", "main");
     await until(async () => (await tree.values())["timeout"] === 100 + index, "main again");
-    expect(await tree.git(["status", "--porcelain"])).toBe("");
+    expect(await tree.git("status", "--porcelain")).toBe("");
     await until(() => tree.changes().length === begin + 2, "an event for each switch");
   }
   expect(new Set(tree.changes().map(({ source }) => source))).toEqual(new Set(["set", "file"]));
@@ -139,12 +108,12 @@ test("a switch right after a committed set is taken as it is: git decides, and n
 
 test("a branch without the file has no stored values, and switching to it and back makes one event each", async () => {
   await using tree = await startGitTree();
-  await tree.git(["switch", "--quiet", "bare"]);
+  await tree.git("switch", "--quiet", "bare");
   await until(() => tree.changes().length === 1, "the event");
   expect(await tree.values()).toEqual({});
   expect(await healthOf(tree.t, "site")).toEqual([]);
-  expect(await tree.git(["status", "--porcelain"])).toBe("");
-  await tree.git(["switch", "--quiet", "other"]);
+  expect(await tree.git("status", "--porcelain")).toBe("");
+  await tree.git("switch", "--quiet", "other");
   await until(() => tree.changes().length === 2, "the event");
   expect(await tree.values()).toEqual(otherValues);
   expect(tree.changes()).toMatchObject([
@@ -155,15 +124,15 @@ test("a branch without the file has no stored values, and switching to it and ba
 
 test("during a merge conflict in the file, health reports 1106 and the last valid values are served, until someone fixes it", async () => {
   await using tree = await startGitTree();
-  await tree.git(["merge", "other", "--message", "merge"]);
+  await tree.git("merge", "other", "--message", "merge");
   await until(() => tree.changes().length === 1, "the successful merge");
-  await tree.git(["switch", "--quiet", "--create", "third"]);
+  await tree.git("switch", "--quiet", "--create", "third");
   await tree.commit(otherText.replace("60", "61"));
-  await tree.git(["switch", "--quiet", "other"]);
+  await tree.git("switch", "--quiet", "other");
   await tree.commit(otherText.replace("60", "62"));
   await until(async () => (await tree.values())["timeout"] === 62, "the values before the merge");
   const begin = tree.changes().length;
-  await tree.git(["merge", "third"], true);
+  await expect(tree.git("merge", "third")).rejects.toThrow();
   const conflict = await readFile(tree.file, "utf8");
   expect(conflict).toContain("<<<<<<<");
   await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
@@ -172,7 +141,7 @@ test("during a merge conflict in the file, health reports 1106 and the last vali
   const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 5 });
   expect(errors).toMatchObject([{ code: 1106 }]);
   expect(await readFile(tree.file, "utf8")).toBe(conflict);
-  expect(await tree.git(["status", "--porcelain"])).toBe("UU .repoconf.json\n");
+  expect(await tree.git("status", "--porcelain")).toBe("UU .repoconf.json\n");
   // The last valid values come from the journal after a restart.
   await tree.t.restart();
   expect((await tree.values())["timeout"]).toBe(62);
@@ -185,5 +154,5 @@ test("during a merge conflict in the file, health reports 1106 and the last vali
     { source: "file", changes: { svc: { timeout: { value: 63, previous: 62 } } } },
   ]);
   expect((await tree.history()).at(-1)?.revision).toBe(begin + 2);
-  expect(await tree.git(["status", "--porcelain"])).toBe("");
+  expect(await tree.git("status", "--porcelain")).toBe("");
 });

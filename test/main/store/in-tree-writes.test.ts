@@ -1,12 +1,11 @@
-import { execFile } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, type WatchedFileSystem, watchFileSystem } from "../../helpers/file-system.ts";
+import { git } from "../../helpers/git.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { saveByRename } from "../../helpers/shop.ts";
 import { titleWith } from "../../helpers/skips.ts";
@@ -98,18 +97,11 @@ describe("a set in a work tree", () => {
   });
 });
 
-async function git(folder: string, ...args: readonly string[]): Promise<string> {
-  const names = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always"];
-  return (await promisify(execFile)("git", ["-C", folder, ...names, ...args])).stdout;
-}
-
 /** A repository with one commit. */
 async function makeRepository(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await git(folder, "init", "--quiet");
-  await writeFile(join(folder, "README"), "hello\n");
-  await git(folder, "add", ".");
-  await git(folder, "commit", "--quiet", "-m", "first");
+  await git(folder, "commit", "--quiet", "--allow-empty", "-m", "first");
 }
 
 /** Creates work trees below the folder `above`, and returns the folder of the in-tree file. */

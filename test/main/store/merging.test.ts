@@ -1,45 +1,23 @@
-import { renameSync, writeFileSync } from "node:fs";
 import { open as openFile, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { until } from "../../helpers/daemon.ts";
-import { type FileCall, watchFileSystem } from "../../helpers/file-system.ts";
+import { watchFileSystem } from "../../helpers/file-system.ts";
 import { type Shop, shopText, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-
-/** A file system that runs `edit` once, when a write reaches this step. */
-function editAt(operation: FileCall["operation"], folder: string, edit: () => void) {
-  const fileSystem = watchFileSystem();
-  let waiting = false;
-  fileSystem.before = call => {
-    if (!waiting || call.operation !== operation || !call.path.endsWith(`/${folder}/shop.json`)) return;
-    waiting = false;
-    edit();
-  };
-  return {
-    fileSystem,
-    arm: () => {
-      waiting = true;
-    },
-    done: () => !waiting,
-  };
-}
-
-/** Synchronous, because the last check does not wait. */
-function renameOver(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text);
-  renameSync(`${path}.new`, path);
-}
+import { renameOver } from "../../helpers/ways-of-saving.ts";
 
 const edited = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by hand\n      "domain": "hand.test"`);
 
 /** A shop in which someone saves `text` while the file of the next set is being written. */
 async function startShopEditedInBetween(text: string) {
-  let file = "";
-  const { fileSystem, arm } = editAt("sync", "tmp", () => renameOver(file, text));
+  const fileSystem = watchFileSystem();
   const shop = await startShop(undefined, { fileSystem });
-  ({ file } = shop);
-  arm();
+  fileSystem.before = ({ operation, path }) => {
+    if (operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
+    fileSystem.before = () => {};
+    renameOver(shop.file, text);
+  };
   return shop;
 }
 

@@ -1,10 +1,10 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { type Shop, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-import { waysOfSaving } from "../../helpers/ways-of-saving.ts";
+import { renameOver, waysOfSaving } from "../../helpers/ways-of-saving.ts";
 
 /** A shop whose time stands still: no set becomes too old to be merged because a machine is slow. */
 function startStillShop(clock = new TestClock({ timers: "run" })): Promise<Shop> {
@@ -26,8 +26,7 @@ describe("(a) an edit found just before a write", () => {
     await using shop = await startShop();
     const text = shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_day": 3`);
     // Synchronous, so that the watcher has no time to report it.
-    writeFileSync(`${shop.file}.new`, text);
-    renameSync(`${shop.file}.new`, shop.file);
+    renameOver(shop.file, text);
     await shop.set({ "svc.timeout": 31 });
     const { result } = await shop.t.owner.call("history/list", { repo: "shop" });
     expect(result).toMatchObject([
