@@ -4,11 +4,7 @@ import type { Machine } from "./machine.ts";
 
 type Done = (error: unknown, pairs: readonly (readonly [key: string, value: string])[]) => void;
 
-export interface Etcd extends AsyncDisposable {
-  put(key: string, value: string, done: Done): void;
-  /** Reads all keys with this prefix. */
-  range(prefix: string, done: Done): void;
-}
+export type Etcd = Awaited<ReturnType<typeof startEtcd>>;
 
 export const etcdCommand = "etcd";
 
@@ -16,7 +12,7 @@ export const etcdCommand = "etcd";
  * Starts an etcd with its default settings, so its writes are durable. Talks gRPC over one HTTP/2 connection like etcd's own clients;
  * the JSON gateway would make etcd look slower than it is.
  */
-export async function startEtcd(machine: Machine): Promise<Etcd> {
+export async function startEtcd(machine: Machine) {
   const [port, peerPort] = [await freePort(), await freePort()];
   const [url, peerUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
   const started = await machine.start(
@@ -59,8 +55,9 @@ export async function startEtcd(machine: Machine): Promise<Etcd> {
     request.end(Buffer.concat([head, message]));
   };
   return {
-    put: (key, value, done) => call("Put", Buffer.concat([field(1, key), field(2, value)]), done),
-    range: (prefix, done) => {
+    put: (key: string, value: string, done: Done) => call("Put", Buffer.concat([field(1, key), field(2, value)]), done),
+    /** Reads all keys with this prefix. */
+    range: (prefix: string, done: Done) => {
       const last = prefix.length - 1;
       const end = prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1);
       call("Range", Buffer.concat([field(1, prefix), field(2, end)]), done);

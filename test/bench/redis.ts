@@ -2,15 +2,10 @@ import { connect, type Socket } from "node:net";
 import { freePort } from "../helpers/free-port.ts";
 import type { Machine, Started } from "./machine.ts";
 
-export interface Redis extends AsyncDisposable {
-  /** Redis answers the requests of a connection in order, so any number of them may be pending. */
-  request(command: readonly string[], done: (error: unknown, reply: unknown) => void): void;
-}
-
 export const redisCommand = "redis-server";
 
 /** Starts a Redis that keeps everything in memory only, because its durability is not compared. */
-export async function startRedis(machine: Machine): Promise<Redis> {
+export async function startRedis(machine: Machine) {
   const port = await freePort();
   const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--logfile", ""];
   const started: Started = await machine.start(redisCommand, settings, { ready: /Ready to accept connections/ });
@@ -19,7 +14,8 @@ export async function startRedis(machine: Machine): Promise<Redis> {
   const waiting: ((error: unknown, reply: unknown) => void)[] = [];
   readReplies(socket, (error, reply) => waiting.shift()?.(error, reply));
   return {
-    request: (command, done) => {
+    /** Redis answers the requests of a connection in order, so any number of them may be pending. */
+    request: (command: readonly string[], done: (error: unknown, reply: unknown) => void) => {
       waiting.push(done);
       socket.write(
         `*${command.length}\r\n${command.map(part => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join("")}`,

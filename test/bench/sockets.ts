@@ -3,7 +3,7 @@ import { type ErrorEntry, RepoconfError } from "../../shared/errors.ts";
 import type { Call } from "./figures.ts";
 import type { Prepared } from "./floor-server.ts";
 import { repositoryId } from "./homes.ts";
-import type { Machine, Server } from "./machine.ts";
+import type { Machine } from "./machine.ts";
 
 interface AnyReply {
   readonly result: unknown;
@@ -45,14 +45,7 @@ export function sets(socket: Socket, repo: (lane: number) => string = () => repo
 }
 
 /** The daemon of a home and the bare server, each with a client. */
-export interface Pair extends AsyncDisposable {
-  readonly daemon: Server;
-  readonly floor: Server;
-  readonly ours: Socket;
-  readonly bare: Socket;
-}
-
-export async function startPair(machine: Machine, home: string): Promise<Pair> {
+export async function startPair(machine: Machine, home: string) {
   await using starting = new AsyncDisposableStack();
   const daemon = starting.use(await machine.daemon(home));
   const floor = starting.use(await machine.floor());

@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFi
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { titleWith } from "../helpers/skips.ts";
-import { type Finished, projectFolder, repoconfCommand, runProcess, runRepoconf } from "../helpers/spawned-daemon.ts";
+import { projectFolder, repoconfCommand, runProcess, runRepoconf } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const bad = `{
@@ -15,14 +15,8 @@ const bad = `{
 }
 `;
 
-interface Clone extends AsyncDisposable {
-  readonly path: string;
-  /** Runs `repoconf ARGS` there with only PATH in the environment, and with Node's permission model, which denies every write. */
-  run(args: readonly string[], folder?: string): ReturnType<typeof runProcess>;
-}
-
 /** A git work tree with its own schema and these values. */
-async function makeClone(text: string): Promise<Clone> {
+async function makeClone(text: string) {
   const { path, [Symbol.asyncDispose]: dispose } = await temporaryFolder();
   await runProcess("git", ["init", "-q", path]);
   await mkdir(join(path, ".repoconf/scopes"), { recursive: true });
@@ -34,7 +28,8 @@ async function makeClone(text: string): Promise<Clone> {
   const command = [process.execPath, "--permission", ...reads, repoconfCommand];
   return {
     path,
-    run: (args, folder = path) =>
+    /** Runs `repoconf ARGS` there with only PATH in the environment, and with Node's permission model, which denies every write. */
+    run: (args: readonly string[], folder = path) =>
       runProcess("env", ["-i", `PATH=${process.env["PATH"]}`, ...command, ...args], { folder }),
     [Symbol.asyncDispose]: dispose,
   };
@@ -282,16 +277,6 @@ describe.skipIf(process.platform === "win32")("the examples for hooks and CI", (
   });
 });
 
-const someValues = `{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`;
-
-/** `run` finds what is wrong and what is right in a clone with `someValues`, and writes nothing. */
-async function expectToWork(clone: Clone, run: (...args: readonly string[]) => Promise<Finished>): Promise<void> {
-  const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
-  expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
-  expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
-  expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
-}
-
 /**
  * The command that runs a program with its own mounts and without any network, as root or as any user; undefined if the system does
  * not allow it.
@@ -306,7 +291,7 @@ const title = "check and get --offline work on a read-only mount, without networ
 test.skipIf(alone === undefined)(
   titleWith(alone !== undefined, "namespaces for mounts and network", title),
   async () => {
-    await using clone = await makeClone(someValues);
+    await using clone = await makeClone(`{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`);
     const [unshare = "", ...options] = alone ?? [];
     // A new network namespace has only a loopback device, which is down.
     const steps = [
@@ -321,6 +306,9 @@ test.skipIf(alone === undefined)(
       const command = ["-i", process.execPath, repoconfCommand, ...args];
       return runProcess(unshare, [...options, "sh", "-c", steps.join(" && "), clone.path, "env", ...command]);
     };
-    await expectToWork(clone, run);
+    const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
+    expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
+    expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
+    expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
   },
 );

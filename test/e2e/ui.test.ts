@@ -14,14 +14,6 @@ async function follow(link: string): Promise<TestSession | undefined> {
   return followLink(link).catch(() => undefined);
 }
 
-interface Opener {
-  readonly folder: string;
-  /** An environment whose PATH has it as `xdg-open`. */
-  readonly environment: { readonly [name: string]: string };
-  /** The arguments of each call, and the mode and the text of the file that it was called with. */
-  calls(): Promise<{ readonly args: string[]; readonly mode: number; readonly text: string }[]>;
-}
-
 /** A home with a daemon in the background. */
 let home: CommandHome;
 let openers = 0;
@@ -32,7 +24,7 @@ beforeAll(async () => {
 });
 
 /** A fake `xdg-open` that records what it is asked to open and then runs `ending`. */
-async function makeOpener(ending = ""): Promise<Opener> {
+async function makeOpener(ending = "") {
   const folder = join(home.workFolder, `opener${++openers}`);
   await mkdir(folder);
   const notes = join(folder, "notes.jsonl");
@@ -46,8 +38,10 @@ ${ending}
   await writeFile(join(folder, "xdg-open"), script, { mode: 0o755 });
   return {
     folder,
+    /** With it as `xdg-open`. */
     environment: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DISPLAY: ":99" },
-    calls: async () => {
+    /** The arguments of each call, and the mode and the text of the file that it was called with. */
+    calls: async (): Promise<readonly { readonly args: string[]; readonly mode: number; readonly text: string }[]> => {
       const text = await readFile(notes, "utf8").catch(() => "");
       return text
         .split("\n")

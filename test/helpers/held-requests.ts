@@ -1,18 +1,8 @@
 import type { Page, WebSocketRoute } from "playwright-core";
 import { until } from "./daemon.ts";
 
-/** Requests of a page, held until the test releases them: simulates a daemon as slow as the test needs. */
-export interface HeldRequests {
-  /** How often the page has requested the operation so far. */
-  asked(operation: string): number;
-  /** Waits until a request is held. */
-  untilHeld(): Promise<void>;
-  /** Releases the held requests, modified by `change`, and holds the following ones. */
-  release(change?: (message: string) => string): void;
-}
-
-/** Holds the page's requests for these operations from its next connection on. */
-export async function holdRequests(page: Page, operations: readonly string[]): Promise<HeldRequests> {
+/** Holds the page's requests for these operations from its next connection on, to simulate a daemon as slow as the test needs. */
+export async function holdRequests(page: Page, operations: readonly string[]) {
   const asked: string[] = [];
   const held: ((change: (message: string) => string) => void)[] = [];
   const route = (socket: WebSocketRoute) => {
@@ -27,9 +17,12 @@ export async function holdRequests(page: Page, operations: readonly string[]): P
   };
   if (operations.length > 0) await page.routeWebSocket(/socket\.io/, route);
   return {
-    asked: operation => asked.filter(name => name === operation).length,
+    /** How often the page has requested the operation so far. */
+    asked: (operation: string) => asked.filter(name => name === operation).length,
+    /** Waits until a request is held. */
     untilHeld: () => until(() => held.length > 0, `a request for ${operations.join(" or ")}`),
-    release: (change = message => message) => {
+    /** Releases the held requests, modified by `change`, and holds the following ones. */
+    release: (change = (message: string) => message) => {
       for (const send of held.splice(0)) send(change);
     },
   };

@@ -8,17 +8,11 @@ import { systemClock } from "../../main/time/clock.ts";
 /** The default retention of a test: everything, in one segment. */
 const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
 
-export interface OpenedJournal {
-  readonly journal: Journal;
-  /** The damage that it reported. */
-  readonly damage: readonly string[];
-}
-
-/** The journal of the repository `shop` in a folder, opened as at a start. */
+/** The journal of the repository `shop` in a folder, opened as at a start, and the damage that it reported. */
 export async function openJournal(
   folder: string,
   options: { readonly retention?: Retention; readonly fileSystem?: FileSystem; readonly known?: number } = {},
-): Promise<OpenedJournal> {
+) {
   const { retention = keepAll, fileSystem = realFileSystem, known = 0 } = options;
   const damage: string[] = [];
   const segments = (await listSegments(folder)).get("shop") ?? [];

@@ -1,16 +1,11 @@
 import { once } from "node:events";
 import { until } from "./daemon.ts";
 
-/** The memory of a process started with `--inspect=0`, read through its inspector. */
-export interface KeptMemory extends Disposable {
-  /** Bytes of JavaScript values and buffers that are still referenced: all garbage is collected first. */
-  read(): Promise<number>;
-  /** Bytes reserved for new values, used or not. */
-  readRoomForNew(): Promise<number>;
-}
-
-/** `errorOutput`: what the process has written to standard error so far, including the inspector's address. */
-export async function openKeptMemory(errorOutput: () => string): Promise<KeptMemory> {
+/**
+ * The memory of a process started with `--inspect=0`, read through its inspector. `errorOutput`: what it has written to standard error so
+ * far, including the inspector's address.
+ */
+export async function openKeptMemory(errorOutput: () => string) {
   const address = () => /Debugger listening on (ws:\S+)/.exec(errorOutput())?.[1];
   await until(() => address() !== undefined, "the inspector's address");
   const socket = new WebSocket(address() ?? "");
@@ -31,11 +26,13 @@ export async function openKeptMemory(errorOutput: () => string): Promise<KeptMem
     return answer.result.value;
   };
   return {
+    /** Bytes of JavaScript values and buffers that are still referenced: all garbage is collected first. */
     read: async () => {
       // What a finalizer releases after the first collection is garbage for the second.
       for (let times = 0; times < 2; times++) await ask("HeapProfiler.collectGarbage");
       return evaluate("process.memoryUsage().heapUsed + process.memoryUsage().external");
     },
+    /** Bytes reserved for new values, used or not. */
     readRoomForNew: () =>
       evaluate(
         `process.getBuiltinModule("node:v8").getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space").physical_space_size`,

@@ -15,13 +15,7 @@ import {
 const run = promisify(execFile);
 
 /** The files of our own certificate authority, and of a server's and a client's certificate issued by it. */
-export interface TestCertificates {
-  readonly ca: string;
-  readonly server: { readonly certificate: string; readonly key: string };
-  readonly client: { readonly certificate: string; readonly key: string };
-}
-
-export async function makeCertificates(folder: string): Promise<TestCertificates> {
+export async function makeCertificates(folder: string) {
   const file = (name: string) => join(folder, name);
   const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   const ca = file("ca.pem");
@@ -39,7 +33,7 @@ export async function makeCertificates(folder: string): Promise<TestCertificates
 }
 
 /** The server configuration of an operator with one account, and the credentials of a user of it. */
-export async function makeCredentials(): Promise<{ readonly configuration: string; readonly credentials: Uint8Array }> {
+export async function makeCredentials() {
   const [operator, system, account, user] = [createOperator(), createAccount(), createAccount(), createUser()];
   const unlimited = { conn: -1, leaf: -1, imports: -1, exports: -1, subs: -1, data: -1, payload: -1, wildcards: true };
   const storage = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 };

@@ -1,18 +1,11 @@
 import { once } from "node:events";
 import { until } from "./daemon.ts";
 
-/** A websocket that only speaks the parts of Engine.IO that a test uses: packets are sent and received unchanged. */
-export interface RawWebSocket extends Disposable {
-  readonly socket: WebSocket;
-  /** Packets received so far; Engine.IO's own handshake is the first. */
-  readonly received: readonly string[];
-  readonly closed: boolean;
-  /** Sends a Socket.IO event as text and resolves with the single argument of the answer. */
-  ask(eventText: string): Promise<unknown>;
-}
-
-/** Connects; with a key it also sends Socket.IO's CONNECT, so that events may follow. */
-export async function openRawWebSocket(url: string, key?: string): Promise<RawWebSocket> {
+/**
+ * A websocket that only speaks the parts of Engine.IO that a test uses: packets are sent and received unchanged. With a key it also sends
+ * Socket.IO's CONNECT, so that events may follow.
+ */
+export async function openRawWebSocket(url: string, key?: string) {
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/socket.io/?EIO=4&transport=websocket`);
   const received: string[] = [];
   let closed = false;
@@ -31,11 +24,13 @@ export async function openRawWebSocket(url: string, key?: string): Promise<RawWe
   }
   return {
     socket,
-    received,
+    /** Packets received so far; Engine.IO's own handshake is the first. */
+    received: received as readonly string[],
     get closed() {
       return closed;
     },
-    ask: async eventText => {
+    /** Sends a Socket.IO event as text and resolves with the single argument of the answer. */
+    ask: async (eventText: string) => {
       const start = `43${++ids}[`;
       socket.send(`42${ids}${eventText}`);
       await until(() => closed || received.some(packet => packet.startsWith(start)), "an answer");

@@ -2,27 +2,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
-import { startNatsServer, type TestServer } from "./nats-server.ts";
+import { startNatsServer } from "./nats-server.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A server and several machines, each with its own home and daemon. */
-export interface SharedWorld extends AsyncDisposable {
-  readonly server: TestServer;
-  readonly address: string;
-  home(machine: string): string;
-  /** Starts the daemon of a machine on its existing home. `settings`: the machine's own settings, including `log`. */
-  start(
-    machine: string,
-    options?: TestDaemonOptions,
-    settings?: { readonly [name: string]: object },
-  ): Promise<TestDaemon>;
-}
+export type SharedWorld = Awaited<ReturnType<typeof makeSharedWorld>>;
 
-/** `settings`: of the log, on every machine. `serverArguments`: further server arguments, from the server's folder. */
-export async function makeSharedWorld(
-  settings: object = {},
-  serverArguments?: (folder: string) => readonly string[],
-): Promise<SharedWorld> {
+/**
+ * A server and several machines, each with its own home and daemon. `settings`: of the log, on every machine. `serverArguments`: further
+ * server arguments, from the server's folder.
+ */
+export async function makeSharedWorld(settings: object = {}, serverArguments?: (folder: string) => readonly string[]) {
   const stack = new AsyncDisposableStack();
   const server = stack.use(await startNatsServer(serverArguments));
   const folder = stack.use(await temporaryFolder());
@@ -30,8 +19,9 @@ export async function makeSharedWorld(
   return {
     server,
     address,
-    home: machine => join(folder.path, machine),
-    start: async (machine, options, own = {}) => {
+    home: (machine: string) => join(folder.path, machine),
+    /** Starts the daemon of a machine on its existing home. `own`: the machine's own settings, including `log`. */
+    start: async (machine: string, options?: TestDaemonOptions, own: { readonly [name: string]: object } = {}) => {
       const home = join(folder.path, machine);
       await mkdir(home, { recursive: true });
       const log = { address, machine, ...settings, ...own["log"] };

@@ -1,23 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import type { JsonValue } from "../../shared/json.ts";
-import type { ChangedRepository, ChangeSource, HealthProblem, Reply } from "../../shared/protocol.ts";
+import type { HealthProblem } from "../../shared/protocol.ts";
 import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions } from "./daemon.ts";
-
-/** A daemon that started with one repository file, `shop`, in its home; the owner watches it. */
-export interface Shop extends AsyncDisposable {
-  readonly t: TestDaemon;
-  /** The path of the repository's file. */
-  readonly file: string;
-  /** The file's text. */
-  read(): Promise<string>;
-  set(fields: { readonly [path: string]: JsonValue }): Promise<Reply<readonly ChangedRepository[]>>;
-  /** The effective value of a field of the scope svc. */
-  value(field: string): Promise<JsonValue | undefined>;
-  revision(): Promise<number | undefined>;
-  health(): Promise<readonly HealthProblem[]>;
-  /** The sources of all changes that the owner received. */
-  sources(): ChangeSource[];
-}
 
 export const shopText = `{
   "$schema": "../repository.schema.json",
@@ -32,7 +16,10 @@ export const shopText = `{
 }
 `;
 
-export async function startShop(text: string = shopText, options: TestDaemonOptions = {}): Promise<Shop> {
+export type Shop = Awaited<ReturnType<typeof startShop>>;
+
+/** A daemon that started with one repository file, `shop`, in its home; the owner watches it. */
+export async function startShop(text: string = shopText, options: TestDaemonOptions = {}) {
   // Only the watch detects changes, unless a test asks for rescans.
   const t = await startTestDaemon({ files: { "repos/shop.json": text }, ...noRescans, ...options });
   // The reply arrives when the history contains the file's values.
@@ -42,10 +29,14 @@ export async function startShop(text: string = shopText, options: TestDaemonOpti
     t,
     file: t.repositoryFile("shop"),
     read: () => t.readRepository("shop"),
-    set: fields => t.owner.call("config/set", { repo: "shop", ...fields, flush: true }),
-    value: async field => (await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.[field],
+    set: (fields: { readonly [path: string]: JsonValue }) =>
+      t.owner.call("config/set", { repo: "shop", ...fields, flush: true }),
+    /** The effective value of a field of the scope svc. */
+    value: async (field: string): Promise<JsonValue | undefined> =>
+      (await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.[field],
     revision: async () => (await t.owner.call("config/list", { repo: "shop" })).revision,
     health: () => healthOf(t, "shop"),
+    /** The sources of all changes that the owner received. */
     sources: () => t.owner.events.flatMap(([resource, , payload]) => (resource === "config" ? [payload.source] : [])),
     [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
   };

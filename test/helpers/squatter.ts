@@ -3,23 +3,17 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from "node:net";
 import { Server } from "socket.io";
 
-/** A foreign program on a port that a client takes for the daemon's, and what it receives there. */
-export interface Squatter extends AsyncDisposable {
-  readonly url: string;
-  readonly port: number;
-  /** Everything received, as text. */
-  received(): string;
-  connections(): number;
-}
-
-export interface SquatterOptions {
+/**
+ * A foreign program on a port that a client takes for the daemon's: a Socket.IO server that accepts everyone, answers everything, and
+ * reports changes that never happened; or refuses a handshake, or accepts it with a false proof. `received` is everything, as text.
+ */
+export async function startSquatter({
+  port = 0,
+  answer = "welcome",
+}: {
   readonly port?: number;
-  /** Its answer to a handshake: accept it, refuse it, or accept it with a false proof. */
   readonly answer?: "welcome" | "refuse" | "lie";
-}
-
-/** A Socket.IO server that accepts everyone, answers everything, and reports changes that never happened. */
-export async function startSquatter({ port = 0, answer = "welcome" }: SquatterOptions = {}): Promise<Squatter> {
+} = {}) {
   const http = createHttpServer();
   const texts: string[] = [];
   const sockets = new Set<Socket>();
@@ -68,7 +62,7 @@ export async function startSquatter({ port = 0, answer = "welcome" }: SquatterOp
 }
 
 /** A relay between a client and the real daemon: it forwards every byte, with the daemon's own name as Host, and keeps a copy. */
-export async function startRelay(daemonPort: number): Promise<Squatter> {
+export async function startRelay(daemonPort: number) {
   const texts: string[] = [];
   let connections = 0;
   let port = 0;

@@ -17,15 +17,8 @@ export function startOnTerminal(home: CommandHome, args: readonly string[], opti
   });
 }
 
-/** A command that runs on a terminal, up to its question. */
-export interface AskingCommand {
-  readonly shown: () => string;
-  /** Types the answer and waits for the exit code. */
-  answer(text: string): Promise<number | null>;
-}
-
 /** Starts `repoconf ARGS` on a terminal and waits until it asks. */
-export async function askOnTerminal(home: CommandHome, args: readonly string[]): Promise<AskingCommand> {
+export async function askOnTerminal(home: CommandHome, args: readonly string[]) {
   const { process: terminal, output, ended } = startOnTerminal(home, args);
   let isOver = false;
   void ended.then(() => {
@@ -35,7 +28,8 @@ export async function askOnTerminal(home: CommandHome, args: readonly string[]):
   if (isOver) throw new Error(`repoconf ${args.join(" ")} asked nothing: ${output()}`);
   return {
     shown: output,
-    answer: text => {
+    /** Types the answer and waits for the exit code. */
+    answer: (text: string) => {
       terminal.stdin.write(`${text}\n`);
       return ended;
     },

@@ -1,31 +1,19 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonValue } from "../../shared/json.ts";
-import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions } from "./daemon.ts";
+import { noRescans, startTestDaemon, type TestDaemonOptions } from "./daemon.ts";
 import { saveByRename } from "./shop.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A daemon with an in-tree repository, `site`, whose folder holds nothing but its file; the owner watches it. */
-export interface WorkTree extends AsyncDisposable {
-  readonly t: TestDaemon;
-  readonly home: string;
-  readonly folder: string;
-  /** Its `.repoconf.json`. */
-  readonly file: string;
-  /** Replaces its file as git does, and waits until the daemon has read it. */
-  pull(text: string): Promise<void>;
-  /** The effective value of a field of the scope svc. */
-  value(field: string): Promise<JsonValue | undefined>;
-  set(fields: { readonly [path: string]: JsonValue }): Promise<readonly { readonly code: number }[]>;
-}
-
 export const treeText = `{\n  // ours\n  "config": { "svc": { "timeout": 30 } }\n}\n`;
 
-/** Null: its work tree has no file. */
-export async function startWorkTree(
-  text: string | null = treeText,
-  options: TestDaemonOptions = {},
-): Promise<WorkTree> {
+export type WorkTree = Awaited<ReturnType<typeof startWorkTree>>;
+
+/**
+ * A daemon with an in-tree repository, `site`, whose folder holds nothing but its file with this text (null: not even that); the owner
+ * watches it.
+ */
+export async function startWorkTree(text: string | null = treeText, options: TestDaemonOptions = {}) {
   const above = await temporaryFolder();
   const [home, folder] = [join(above.path, "home"), join(above.path, "site")];
   const file = join(folder, ".repoconf.json");
@@ -40,12 +28,16 @@ export async function startWorkTree(
     home,
     folder,
     file,
-    pull: async pulled => {
+    /** Replaces its file as git does, and waits until the daemon has read it. */
+    pull: async (pulled: string) => {
       await saveByRename(file, pulled);
       await t.owner.call("file/read", { repo: "site" });
     },
-    value: async field => (await t.owner.call("config/list", { repo: "site" })).result["svc"]?.[field],
-    set: async fields => (await t.owner.call("config/set", { repo: "site", ...fields })).errors,
+    /** The effective value of a field of the scope svc. */
+    value: async (field: string): Promise<JsonValue | undefined> =>
+      (await t.owner.call("config/list", { repo: "site" })).result["svc"]?.[field],
+    set: async (fields: { readonly [path: string]: JsonValue }) =>
+      (await t.owner.call("config/set", { repo: "site", ...fields })).errors,
     [Symbol.asyncDispose]: async () => {
       await t[Symbol.asyncDispose]();
       await above[Symbol.asyncDispose]();

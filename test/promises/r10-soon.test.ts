@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { Server } from "socket.io";
-import type { Socket } from "socket.io-client";
 import { expect, test } from "vitest";
 import type { EventMessage } from "../../shared/protocol.ts";
 import { until } from "../helpers/daemon.ts";
@@ -64,15 +63,8 @@ async function startWatchedShop() {
   return { shop, events };
 }
 
-interface BareServer extends AsyncDisposable {
-  readonly folder: string;
-  readonly client: Socket;
-  readonly events: Events;
-  emit(number: number): void;
-}
-
 /** The same socket without Repoconf. On "set", it replaces a file durably, then sends an event. */
-async function startBareServer(): Promise<BareServer> {
+async function startBareServer() {
   const stack = new AsyncDisposableStack();
   const { path: folder } = stack.use(await temporaryFolder());
   const http = createServer();

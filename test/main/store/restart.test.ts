@@ -11,19 +11,13 @@ import { timeoutOf } from "../../helpers/shared-world.ts";
 import { healthOf, saveByRename, shopText } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-interface Stopped extends AsyncDisposable {
-  readonly file: string;
-  readonly index: string;
-  /** Runs a daemon on this home during `task`. */
-  run<Result>(task: (t: TestDaemon) => Promise<Result>): Promise<Result>;
-}
-
 /** A home left by a daemon: `shop` has timeout 31 and revision 3. */
-async function stoppedHome(): Promise<Stopped> {
+async function stoppedHome() {
   const home = await temporaryFolder();
   const file = join(home.path, "repos/shop.json");
   const index = join(home.path, "index.json");
-  const run: Stopped["run"] = async task => {
+  /** Runs a daemon on this home during `task`. */
+  const run = async <Result>(task: (t: TestDaemon) => Promise<Result>): Promise<Result> => {
     await using t = await startTestDaemon({ home: home.path });
     return await task(t);
   };
@@ -34,12 +28,7 @@ async function stoppedHome(): Promise<Stopped> {
     await t.owner.nextChange();
     expect((await set(t, 31)).revision).toBe(3);
   });
-  return {
-    file,
-    index,
-    run,
-    [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
-  };
+  return { file, index, run, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
 }
 
 async function list(t: TestDaemon): Promise<{ timeout: unknown; revision: number }> {

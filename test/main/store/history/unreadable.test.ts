@@ -4,22 +4,13 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { halfAFile } from "../../../helpers/broken-file.ts";
 import { noRescans, startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
-import { systemError, type WatchedFileSystem, watchFileSystem } from "../../../helpers/file-system.ts";
+import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 
 /* A journal that could not be opened when its repository was first read was never opened again. */
 
-interface Restarted extends AsyncDisposable {
-  readonly t: TestDaemon;
-  /** From now on, the journal can be opened. */
-  lift(): void;
-}
-
 /** A daemon that has run: `svc.timeout` of `shop` was 10, 20 and 30 (revisions 2, 3, 4). Its journal cannot be opened. */
-async function restartWithoutJournal(
-  code: string,
-  between: (home: string) => Promise<void> = async () => {},
-): Promise<Restarted> {
-  const fileSystem: WatchedFileSystem = watchFileSystem();
+async function restartWithoutJournal(code: string, between: (home: string) => Promise<void> = async () => {}) {
+  const fileSystem = watchFileSystem();
   const t = await startTestDaemon({ ...noRescans, fileSystem });
   await t.addRepository("shop");
   for (const timeout of [10, 20, 30]) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
@@ -32,6 +23,7 @@ async function restartWithoutJournal(
   await restart();
   return {
     t,
+    /** From now on, the journal can be opened. */
     lift: () => {
       fileSystem.before = () => {};
     },
