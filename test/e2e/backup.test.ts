@@ -12,6 +12,7 @@ import {
   makeServedHome,
 } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { homeFiles } from "../helpers/home-files.ts";
 import { connect } from "../helpers/patient-client.ts";
 
 interface Entry {
@@ -39,17 +40,6 @@ async function namesIn(file: string): Promise<string[]> {
   const names: string[] = [];
   await list({ file, strict: true, onReadEntry: entry => void names.push(entry.path) });
   return names.filter(name => !/^log\/\d{10}\.log$/.test(name)).sort();
-}
-
-/** The text of every file below a folder, without the files that a stopped daemon leaves behind. */
-async function filesBelow(folder: string): Promise<Record<string, string>> {
-  const files: Record<string, string> = {};
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() && !entry.name.startsWith("lock"))
-      files[path.slice(folder.length + 1)] = await readFile(path, "utf8");
-  }
-  return files;
 }
 
 /** A home with the repository `shop` and without a running daemon. */
@@ -124,7 +114,7 @@ describe.concurrent("repoconf backup", () => {
     using client = await connect({ home: home.homeFolder });
     const { movedTo = "" } = await client.run("file/restore", { repo: id });
     await home.succeed(["repo", "remove", id, "--yes"]);
-    const removed = await filesBelow(join(home.homeFolder, "removed"));
+    const removed = await homeFiles(join(home.homeFolder, "removed"));
     expect(Object.keys(removed)).toHaveLength(2);
     expect(Object.keys(removed)).toContain(basename(movedTo));
     const saved = await home.succeed(["backup", "backup.tar.gz"]);
@@ -132,7 +122,7 @@ describe.concurrent("repoconf backup", () => {
 
     await using other = await makeCommandHome();
     await other.succeed(["backup", "--restore", join(home.workFolder, "backup.tar.gz"), "--yes"]);
-    expect(await filesBelow(join(other.homeFolder, "removed"))).toEqual(removed);
+    expect(await homeFiles(join(other.homeFolder, "removed"))).toEqual(removed);
   });
 
   test("a journal is saved up to its last complete record, only its newest generation, and with its damaged lines", async () => {
@@ -301,10 +291,10 @@ describe.concurrent("repoconf backup --restore", () => {
     await extract({ file: join(home.workFolder, "backup.tar.gz"), cwd: folder });
     await writeFile(join(folder, "repos/shop.json"), `{ "name": "shop", "config": { "svc": { "timeout": 7 } } }`);
     await create({ file: join(home.workFolder, "again.tar.gz"), gzip: true, cwd: folder }, await readdir(folder));
-    const files = await filesBelow(home.homeFolder);
+    const files = await homeFiles(home.homeFolder);
     // Without a terminal it asks for --yes, and changes nothing.
     await home.refuse(1, ["backup", "--restore", "again.tar.gz"], "--yes");
-    expect(await filesBelow(home.homeFolder)).toEqual(files);
+    expect(await homeFiles(home.homeFolder)).toEqual(files);
     await home.succeed(["backup", "--restore", "again.tar.gz", "--yes"]);
     expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("7\n");
   });
@@ -323,7 +313,7 @@ describe.concurrent("repoconf backup --restore", () => {
 
   test("an invalid archive is refused, and nothing is written", async () => {
     await using home = await makeStoppedHome();
-    const files = await filesBelow(home.homeFolder);
+    const files = await homeFiles(home.homeFolder);
     const good = archive(manifest, format, { path: "repos/blog.json", text: "{}" });
     const cases: readonly (readonly [content: Buffer, said: string])[] = [
       [archive(manifest, format, { path: "/etc/evil" }), `"/etc/evil" is not a Repoconf file`],
@@ -353,7 +343,7 @@ describe.concurrent("repoconf backup --restore", () => {
       await home.refuse(1, ["backup", "--restore", `${index}.tar.gz`, "--yes"], said);
     };
     await Promise.all(cases.map(refuse));
-    expect(await filesBelow(home.homeFolder)).toEqual(files);
+    expect(await homeFiles(home.homeFolder)).toEqual(files);
     await writeFile(join(home.workFolder, "good.tar.gz"), good);
     await home.succeed(["backup", "--restore", "good.tar.gz", "--yes"]);
   });

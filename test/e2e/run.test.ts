@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addScope, type CommandHome, makeShop } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { filesBelow } from "../helpers/home-files.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { hasTerminal, startOnTerminal } from "../helpers/terminal.ts";
 
@@ -128,9 +129,8 @@ describe("repoconf run", () => {
     );
     await setA("cmd://echo/again");
     expect(await home.succeed(["run", "--", ...script("console.log(process.env.A)")])).toBe(`${secret}\n`);
-    const files = await readdir(home.workFolder, { recursive: true, withFileTypes: true });
-    for (const one of files.filter(entry => entry.isFile()))
-      expect(await readFile(join(one.parentPath, one.name), "latin1"), one.name).not.toContain(secret);
+    for (const [path, text] of Object.entries(await filesBelow(home.workFolder)))
+      expect(text, path).not.toContain(secret);
   });
 });
 

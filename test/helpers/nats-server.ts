@@ -24,22 +24,6 @@ export function describeWithNats(title: string, define: () => void): void {
   describe.skipIf(!isThere)(titleWith(isThere, "nats-server", title), define);
 }
 
-/** A real server with its own folder. It keeps its port when it is killed and started again. */
-export interface TestServer extends AsyncDisposable {
-  readonly port: number;
-  /** `nats://HOST:PORT` */
-  readonly url: string;
-  readonly folder: string;
-  /** A clock for its clients, hurried while the server is down. */
-  readonly clock: HurriedClock;
-  /** kill -9 */
-  kill(): Promise<void>;
-  start(): Promise<void>;
-  /** Resolves once the server is suspended, as if its machine stood still; `resume` continues it. */
-  pause(): Promise<void>;
-  resume(): void;
-}
-
 /** Arguments for a server with these settings; `text` is called at each start. */
 export function configured(text: () => string): (folder: string) => readonly string[] {
   return folder => {
@@ -49,10 +33,16 @@ export function configured(text: () => string): (folder: string) => readonly str
   };
 }
 
-/** `more`: further arguments, as for a member of a cluster. */
-export async function startNatsServer(more: (folder: string) => readonly string[] = () => []): Promise<TestServer> {
+export type TestServer = Awaited<ReturnType<typeof startNatsServer>>;
+
+/**
+ * A real server with its own folder, which keeps its port when it is killed and started again. `more`: further arguments, as for a member
+ * of a cluster.
+ */
+export async function startNatsServer(more: (folder: string) => readonly string[] = () => []) {
   const folder = await temporaryFolder();
   const port = await freePort();
+  /** A clock for its clients, hurried while the server is down. */
   const clock = new HurriedClock();
   let child: ChildProcess | undefined;
   const start = async () => {
@@ -71,6 +61,7 @@ export async function startNatsServer(more: (folder: string) => readonly string[
     }, "the server to answer");
     clock.isHurried = false;
   };
+  /** kill -9 */
   const kill = async () => {
     const running = child;
     child = undefined;
@@ -83,11 +74,13 @@ export async function startNatsServer(more: (folder: string) => readonly string[
   await start();
   return {
     port,
+    /** `nats://HOST:PORT` */
     url: `nats://127.0.0.1:${port}`,
     folder: folder.path,
     clock,
     kill,
     start,
+    /** Resolves once the server is suspended, as if its machine stood still; `resume` continues it. */
     pause: async () => {
       child?.kill("SIGSTOP");
       clock.isHurried = true;
@@ -114,25 +107,8 @@ async function isStopped(pid: number | undefined): Promise<boolean> {
   return states.every(stat => stat.slice(stat.lastIndexOf(")") + 2).startsWith("T"));
 }
 
-/** Three servers that form a cluster. */
-export interface TestCluster extends AsyncDisposable {
-  readonly servers: readonly TestServer[];
-  /** `nats://HOST:PORT,HOST:PORT,HOST:PORT` */
-  readonly url: string;
-  /** The leader of a stream, as soon as there is one. */
-  leaderOf(stream: string): Promise<TestServer | undefined>;
-}
-
-/** A cluster in which the network between the servers can fail. */
-export interface PartitionedCluster extends TestCluster {
-  /** Disconnects this server from the others; all servers and their clients' connections continue. */
-  cutOff(server: TestServer): Promise<void>;
-  /** Reconnects all servers. */
-  heal(): Promise<void>;
-}
-
-/** Like `startCluster`, with a separate relay from each server to each other one. */
-export async function startPartitionedCluster(): Promise<PartitionedCluster> {
+/** Like `startCluster`, with a separate relay from each server to each other one, so that the network between them can fail. */
+export async function startPartitionedCluster() {
   const stack = new AsyncDisposableStack();
   const ports = [await freePort(), await freePort(), await freePort()];
   const lines: { readonly ends: readonly number[]; readonly line: ServerLine }[] = [];
@@ -148,7 +124,8 @@ export async function startPartitionedCluster(): Promise<PartitionedCluster> {
   const cut = new Set<ServerLine>();
   return {
     ...cluster,
-    cutOff: async server => {
+    /** Disconnects this server from the others; all servers and their clients' connections continue. */
+    cutOff: async (server: TestServer) => {
       const place = cluster.servers.indexOf(server);
       for (const { ends, line } of lines)
         if (ends.includes(place) && !cut.has(line)) {
@@ -156,6 +133,7 @@ export async function startPartitionedCluster(): Promise<PartitionedCluster> {
           await line.close();
         }
     },
+    /** Reconnects all servers. */
     heal: async () => {
       for (const line of cut) await line.open();
       cut.clear();
@@ -164,16 +142,16 @@ export async function startPartitionedCluster(): Promise<PartitionedCluster> {
   };
 }
 
-export async function startCluster(): Promise<TestCluster> {
+export type TestCluster = Awaited<ReturnType<typeof startCluster>>;
+
+/** Three servers that form a cluster. */
+export async function startCluster() {
   const ports = [await freePort(), await freePort(), await freePort()];
   return startServers(ports, () => ports.map(port => `nats://127.0.0.1:${port}`));
 }
 
 /** Resolves once the servers have found each other: before that, a stream cannot be placed on all of them. */
-async function startServers(
-  ports: readonly number[],
-  routesOf: (index: number) => readonly string[],
-): Promise<TestCluster> {
+async function startServers(ports: readonly number[], routesOf: (index: number) => readonly string[]) {
   const stack = new AsyncDisposableStack();
   const start = async (port: number, index: number) => {
     // The address that a server advertises to the others is unreachable, so that they use their configured routes.
@@ -184,18 +162,20 @@ async function startServers(
   const servers = await Promise.all(ports.map(start));
   const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);
   const isReady = () =>
-    ask(addresses, async ({ streams }) => {
+    askServers(addresses, async ({ streams }) => {
       await streams.add({ name: "first", subjects: ["first"], num_replicas: servers.length });
       return streams.delete("first");
     }).catch(() => false);
   await until(isReady, "the servers to find each other");
   return {
     servers,
+    /** `nats://HOST:PORT,HOST:PORT,HOST:PORT` */
     url: `nats://${addresses.join(",")}`,
-    leaderOf: async stream => {
+    /** The leader of a stream, as soon as there is one. */
+    leaderOf: async (stream: string) => {
       let leader: TestServer | undefined;
       await until(async () => {
-        const info = await ask(addresses, manager => manager.streams.info(stream)).catch(() => undefined);
+        const info = await askServers(addresses, manager => manager.streams.info(stream)).catch(() => undefined);
         leader = servers.find((_, index) => info?.cluster?.leader === `server${index}`);
         return leader !== undefined;
       }, "a leader");
@@ -205,13 +185,14 @@ async function startServers(
   };
 }
 
-async function ask<Answer>(
+export async function askServers<Answer>(
   servers: string[],
   question: (manager: JetStreamManager) => Promise<Answer>,
+  timeout = 1_000,
 ): Promise<Answer> {
-  const connection = await connectToNats({ servers, reconnect: false, timeout: 1_000 });
+  const connection = await connectToNats({ servers, reconnect: false, timeout });
   try {
-    return await question(await jetstreamManager(connection, { timeout: 1_000 }));
+    return await question(await jetstreamManager(connection, { timeout }));
   } finally {
     await connection.close();
   }

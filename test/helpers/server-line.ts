@@ -1,16 +1,13 @@
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 
-/** A TCP relay to a local server, which can be closed and opened again on the same port. */
-export interface ServerLine extends AsyncDisposable {
-  readonly port: number;
-  close(): Promise<void>;
-  open(): Promise<void>;
-}
+export type ServerLine = Awaited<ReturnType<typeof openServerLine>>;
 
-export async function openServerLine(serverPort: number): Promise<ServerLine> {
+/** A TCP relay to a local server, which can be closed and opened again on the same port, and can lose the server's answers. */
+export async function openServerLine(serverPort: number) {
   const ends = new Set<Socket>();
   let server: Server | undefined;
   let port = 0;
+  let [isMute, answersPings] = [false, false];
   const open = async () => {
     server = createServer(near => {
       const far = createConnection({ port: serverPort, host: "127.0.0.1" });
@@ -19,7 +16,14 @@ export async function openServerLine(serverPort: number): Promise<ServerLine> {
         end.on("error", () => {});
         end.on("close", () => void ends.delete(end));
       }
-      near.pipe(far).pipe(near);
+      near.pipe(far);
+      near.on("data", data => {
+        if (answersPings && data.includes("PING\r\n")) near.write("PONG\r\n");
+      });
+      far.on("data", data => {
+        if (!isMute) near.write(data);
+      });
+      far.on("end", () => near.end());
     });
     const listening = server;
     await new Promise<void>(resolve => listening.listen(port, "127.0.0.1", resolve));
@@ -27,9 +31,13 @@ export async function openServerLine(serverPort: number): Promise<ServerLine> {
     if (address === null || typeof address === "string") throw new Error("no port");
     ({ port } = address);
   };
+  const cut = () => {
+    for (const end of ends) end.destroy();
+    isMute = false;
+  };
   const close = async () => {
     const closed = new Promise(resolve => (server === undefined ? resolve(undefined) : server.close(resolve)));
-    for (const end of ends) end.destroy();
+    cut();
     await closed;
   };
   await open();
@@ -39,6 +47,12 @@ export async function openServerLine(serverPort: number): Promise<ServerLine> {
     },
     open,
     close,
+    /** Ends its connections. */
+    cut,
+    /** Loses the server's answers from now on: all of them, or all except its answers to pings. */
+    mute: ({ butPings = false } = {}) => {
+      [isMute, answersPings] = [true, butPings];
+    },
     [Symbol.asyncDispose]: close,
   };
 }

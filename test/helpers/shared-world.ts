@@ -49,6 +49,11 @@ export async function timeoutOf({ owner }: TestDaemon, repo: string): Promise<un
   return result["svc"]?.["timeout"];
 }
 
+/** Empty while it cannot be listed. */
+export async function historyOf({ owner }: TestDaemon, repo = "shop") {
+  return (await owner.call("history/list", { repo, limit: 1_000 })).result ?? [];
+}
+
 /** Waits until a daemon serves this timeout. */
 export async function sees(daemon: TestDaemon, repo: string, timeout: number): Promise<void> {
   await until(async () => (await timeoutOf(daemon, repo)) === timeout, `timeout ${timeout}`);

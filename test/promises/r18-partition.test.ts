@@ -2,9 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until as untilSoon } from "../helpers/daemon.ts";
-import { describeWithNats, type PartitionedCluster, startPartitionedCluster } from "../helpers/nats-server.ts";
+import { describeWithNats, startPartitionedCluster } from "../helpers/nats-server.ts";
 import { reportPromise, torture } from "../helpers/promise.ts";
-import { sees, timeoutOf } from "../helpers/shared-world.ts";
+import { historyOf, sees, timeoutOf } from "../helpers/shared-world.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const all = ["shop", "site"];
@@ -16,7 +16,7 @@ const until: typeof untilSoon = (condition, what) =>
 /** A daemon on each of two servers of a cluster: `inside` is on the one that will be cut off, and cannot reach the others. */
 async function makeWorld(cutsLeader: boolean) {
   const stack = new AsyncDisposableStack();
-  const cluster: PartitionedCluster = stack.use(await startPartitionedCluster());
+  const cluster = stack.use(await startPartitionedCluster());
   const folder = stack.use(await temporaryFolder());
   const start = async (machine: string, urls: readonly string[]) => {
     const home = join(folder.path, machine);
@@ -39,10 +39,6 @@ async function makeWorld(cutsLeader: boolean) {
   expect((await first.owner.call("config/set", { repo: all, "svc.timeout": 1 })).errors).toEqual([]);
   for (const daemon of [inside, outside]) for (const id of all) await sees(daemon, id, 1);
   return { cluster, lonely, first, inside, outside, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-async function historyOf({ owner }: TestDaemon, repo: string) {
-  return (await owner.call("history/list", { repo, limit: 1_000 })).result;
 }
 
 /** Sets values one after the other until `enough` of them were acknowledged; returns those. */

@@ -1,10 +1,11 @@
-import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { launchBrowser, openContext } from "../helpers/browser.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { connectClient } from "../helpers/daemon.ts";
+import { filesBelow } from "../helpers/home-files.ts";
 import { judge } from "../helpers/promise.ts";
 import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
@@ -33,16 +34,6 @@ function watchArguments(): { finish(): Promise<ReadonlySet<string>> } {
       return seen;
     },
   };
-}
-
-/** The content of all files in a home and the folder around it, by path. */
-async function filesOf(folder: string): Promise<ReadonlyMap<string, string>> {
-  const files = new Map<string, string>();
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if ((await lstat(path)).isFile()) files.set(path, await readFile(path, "latin1"));
-  }
-  return files;
 }
 
 // Without a browser, the addresses that a page requests are missing.
@@ -164,8 +155,8 @@ test(`S8 keys appear nowhere: not in output, logs, addresses, arguments or files
     else search(command, text);
   }
   const ofOwner = ["the owner's key", "the owner's key, wrong by a letter"];
-  for (const [path, text] of await filesOf(home.workFolder)) {
-    if (path === join(home.homeFolder, "owner.key")) search(path, text, ofOwner);
+  for (const [path, text] of Object.entries(await filesBelow(home.workFolder))) {
+    if (join(home.workFolder, path) === join(home.homeFolder, "owner.key")) search(path, text, ofOwner);
     else if (path.endsWith("tool.key")) search(path, text, ["a tool's key"]);
     else search(path, text);
   }

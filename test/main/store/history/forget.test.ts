@@ -1,8 +1,9 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { TestDaemonOptions } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { filesBelow } from "../../../helpers/home-files.ts";
 import { journalFiles } from "../../../helpers/journal.ts";
 import { type Shop, startShop } from "../../../helpers/shop.ts";
 
@@ -19,9 +20,7 @@ const history = (shop: Shop, args = {}) => shop.t.owner.call("history/list", { r
 
 /** The content of all files in the home. */
 async function everything(shop: Shop): Promise<string> {
-  const entries = await readdir(shop.t.homeFolder, { recursive: true, withFileTypes: true });
-  const paths = entries.filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-  return (await Promise.all(paths.map(path => readFile(path, "latin1")))).join("\n");
+  return Object.values(await filesBelow(shop.t.homeFolder)).join("\n");
 }
 
 describe("history/forget", () => {

@@ -7,10 +7,12 @@ import type { LogEntry } from "../../../../main/store/log/commit-log.ts";
 import { type Clock, systemClock } from "../../../../main/time/clock.ts";
 import type { Config } from "../../../../shared/config.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
+import { filesBelow } from "../../../helpers/home-files.ts";
 import { addLoadScope } from "../../../helpers/load-scope.ts";
 import { configured, describeWithNats } from "../../../helpers/nats-server.ts";
 import { openServerLine } from "../../../helpers/server-line.ts";
 import {
+  historyOf,
   makePair,
   makeSharedWorld,
   type SharedWorld,
@@ -29,11 +31,6 @@ const short = { bytes: 65_536 };
 function isProblem(line: string): boolean {
   const { level = 0 } = JSON.parse(line) as { readonly level?: number };
   return level >= 40;
-}
-
-/** Empty while it cannot be listed. */
-async function historyOf({ owner }: TestDaemon, repo: string) {
-  return (await owner.call("history/list", { repo, limit: 1_000 })).result ?? [];
 }
 
 async function changesOf(daemon: TestDaemon, repo = "shop") {
@@ -77,13 +74,9 @@ function inShort(config: Config): unknown {
   );
 }
 
-async function filesWith(folder: string, text: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
-  // One of the daemon's temporary files may have been renamed meanwhile.
-  const read = (path: string) => readFile(path, "utf8").catch(() => "");
-  const found = await Promise.all(files.map(async path => ((await read(path)).includes(text) ? [path] : [])));
-  return found.flat();
+async function untilNoFileHas(folder: string, text: string): Promise<void> {
+  const has = async () => Object.values(await filesBelow(folder)).some(content => content.includes(text));
+  await until(async () => !(await has()), "no file");
 }
 
 describeWithNats("a shared log that grows", () => {
@@ -321,9 +314,7 @@ describeWithNats("forgetting in a shared log", () => {
     expect(texts).toContain("open.example.org");
     await until(async () => (await historyOf(desk, "shop"))[0]?.source === "forget", "the other machine");
     expect(await historyOf(desk, "shop")).toEqual(await historyOf(laptop, "shop"));
-    for (const machine of ["laptop", "desk"]) {
-      await until(async () => (await filesWith(world.home(machine), "secret.example.org")).length === 0, "no file");
-    }
+    for (const machine of ["laptop", "desk"]) await untilNoFileHas(world.home(machine), "secret.example.org");
     await using third = await world.start("third");
     expect(await historyOf(third, "shop")).toEqual(await historyOf(laptop, "shop"));
     await set(third, "shop", 9);
@@ -349,7 +340,7 @@ describeWithNats("forgetting in a shared log", () => {
     await set(laptop, "shop", 3);
     await using desk = await world.start("desk");
     await sees(desk, "shop", 3);
-    await until(async () => (await filesWith(world.home("desk"), "-secret.example.org")).length === 0, "no file");
+    await untilNoFileHas(world.home("desk"), "-secret.example.org");
     expect(await changesOf(desk)).toEqual(await changesOf(laptop));
     expect((await historyOf(desk, "shop")).filter(({ source }) => source === "forget")).toHaveLength(1);
     const { svc } = JSON.parse(await desk.readRepository("shop")).config;

@@ -6,7 +6,15 @@ import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { addLoadScope } from "../../../helpers/load-scope.ts";
 import { configured, describeWithNats } from "../../../helpers/nats-server.ts";
-import { makePair, makeSharedWorld, type SharedWorld, sees, set, timeoutOf } from "../../../helpers/shared-world.ts";
+import {
+  historyOf,
+  makePair,
+  makeSharedWorld,
+  type SharedWorld,
+  sees,
+  set,
+  timeoutOf,
+} from "../../../helpers/shared-world.ts";
 
 /** Adds `shop` with two values, and waits until its file has them. */
 async function addShop({ owner, addRepository, readRepository }: TestDaemon): Promise<void> {
@@ -38,10 +46,6 @@ async function reaches({ owner }: TestDaemon, repo: string, revision: number): P
   const isThere = async () =>
     (await owner.call("repo/list")).result.find(({ id }) => id === repo)?.revision === revision;
   await until(isThere, `revision ${revision} of ${repo}`);
-}
-
-async function historyOf({ owner }: TestDaemon) {
-  return (await owner.call("history/list", { repo: "shop", limit: 100 })).result;
 }
 
 describeWithNats("daemons that share a log", () => {

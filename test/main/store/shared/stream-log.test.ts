@@ -1,5 +1,4 @@
 import { cp, rm } from "node:fs/promises";
-import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
@@ -11,6 +10,7 @@ import { type Clock, systemClock } from "../../../../main/time/clock.ts";
 import { describeCommitLog, type TestLog } from "../../../helpers/commit-log-contract.ts";
 import { until } from "../../../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../../../helpers/nats-server.ts";
+import { openServerLine } from "../../../helpers/server-line.ts";
 import { openStreamLog } from "../../../helpers/stream-log.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
@@ -47,51 +47,6 @@ async function makePlace() {
 /** Every commit that a log knows of, in its order, whichever machine made it. */
 function known({ found, committed }: TestLog): number[] {
   return [...found, ...committed.map(([, timeout]) => timeout)].sort((one, other) => one - other);
-}
-
-/** A line to a server that can lose the server's answers: all of them, or all except its answers to pings. */
-async function openLine(port: number) {
-  const ends = new Set<Socket>();
-  let isMute = false;
-  let answersPings = false;
-  const server = createServer(near => {
-    const far = createConnection({ port, host: "127.0.0.1" });
-    for (const end of [near, far]) {
-      ends.add(end);
-      end.on("error", () => {});
-      end.on("close", () => void ends.delete(end));
-    }
-    near.pipe(far);
-    near.on("data", data => {
-      if (answersPings && data.includes("PING\r\n")) near.write("PONG\r\n");
-    });
-    far.on("data", data => {
-      if (!isMute) near.write(data);
-    });
-    far.on("end", () => near.end());
-  });
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  const cut = () => {
-    for (const end of ends) end.destroy();
-    isMute = false;
-  };
-  return {
-    port: address.port,
-    mute: () => {
-      isMute = true;
-    },
-    muteAllButPings: () => {
-      isMute = true;
-      answersPings = true;
-    },
-    cut,
-    [Symbol.asyncDispose]: async () => {
-      cut();
-      server.close();
-    },
-  };
 }
 
 async function isReachable({ log }: TestLog): Promise<void> {
@@ -216,7 +171,7 @@ describeWithNats("a log on a stream", () => {
 
   test("recognizes a message by its id when its answer was lost with the connection", async () => {
     await using place = await makePlace();
-    await using line = await openLine(place.server.port);
+    await using line = await openServerLine(place.server.port);
     const one = await place.openAt("one", undefined, { url: `nats://127.0.0.1:${line.port}` });
     await one.append(1);
     line.mute();
@@ -236,7 +191,7 @@ describeWithNats("a log on a stream", () => {
 
   test("detects by the stream's missing heartbeats that a server which still answers pings sends nothing else", async () => {
     await using place = await makePlace();
-    await using line = await openLine(place.server.port);
+    await using line = await openServerLine(place.server.port);
     const session = await StreamSession.open(parseStreamAddress(`nats://127.0.0.1:${line.port}/test`), true);
     let received = 0;
     const followed = session.follow(0, async () => {
@@ -244,7 +199,7 @@ describeWithNats("a log on a stream", () => {
     });
     await session.publish("one", new Uint8Array(1), 0);
     await until(() => received === 1, "the message");
-    line.muteAllButPings();
+    line.mute({ butPings: true });
     await session.ended;
     await followed;
   });
