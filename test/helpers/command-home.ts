@@ -13,38 +13,23 @@ import {
   type Finished,
   onTerminal,
   patientCompletion,
-  type RunningProcess,
   type RunOptions,
   repoconfCommand,
   runRepoconf,
   startProcess,
 } from "./spawned-daemon.ts";
 
-/** A temporary home and a temporary work folder, with the built command run on them as a user would. */
-export interface CommandHome extends AsyncDisposable {
-  readonly homeFolder: string;
-  /** Where the commands run, unless `folder` is given. */
-  readonly workFolder: string;
-  /** Runs `repoconf ARGS`, mostly in a process that has run others before; a daemon that it starts is stopped at the end. */
-  run(args: readonly string[], options?: RunOptions): Promise<Finished>;
-  /** Like `run`, but fails unless it exits with code 0 and writes nothing to standard error; returns the output. */
-  succeed(args: readonly string[], options?: RunOptions): Promise<string>;
-  /** What `repoconf ARGS --json` prints, which must succeed. */
-  json(args: readonly string[], options?: RunOptions): Promise<ReturnType<typeof JSON.parse>>;
-  /** Like `run`, but fails unless it exits with this code, prints nothing, and says this on standard error. */
-  refuse(code: number, args: readonly string[], said: string | RegExp, options?: RunOptions): Promise<void>;
-  /** Starts `repoconf ARGS`, which runs until a signal. */
-  start(args: readonly string[], options?: RunOptions): RunningProcess;
-  /** The content of `daemon.json` while a daemon runs. */
-  endpoint(): Promise<{ readonly url: string; readonly pid: number }>;
-}
-
 /** A home whose path is too long for a Unix socket is reached through the port: the same tests run with such a home too. */
 const isPortRun = process.env["REPOCONF_TEST_CHANNEL"] === "port";
 const homeName = isPortRun ? `home-${"h".repeat(100)}` : "home";
 
-/** A home without a daemon: the first command that needs one starts it. */
-export async function makeCommandHome(): Promise<CommandHome> {
+export type CommandHome = Awaited<ReturnType<typeof makeCommandHome>>;
+
+/**
+ * A temporary home and a temporary work folder, with the built command run on them as a user would. There is no daemon: the first command
+ * that needs one starts it.
+ */
+export async function makeCommandHome() {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "repoconf-cli-")));
   const homeFolder = join(folder, homeName);
   const placed = (options: RunOptions = {}) => ({
@@ -52,8 +37,10 @@ export async function makeCommandHome(): Promise<CommandHome> {
     ...options,
     environment: { REPOCONF_HOME: homeFolder, ...options.environment },
   });
+  /** Runs `repoconf ARGS`, mostly in a process that has run others before; a daemon that it starts is stopped at the end. */
   const run = (args: readonly string[], options?: RunOptions) =>
     needsOwnProcess(args, options) ? runRepoconf(args, placed(options)) : runInWorker(args, placed(options));
+  /** Like `run`, but fails unless it exits with code 0 and writes nothing to standard error; returns the output. */
   const succeed = async (args: readonly string[], options?: RunOptions) => {
     const { code, output, errorOutput } = await run(args, options);
     if (code !== 0 || errorOutput !== "")
@@ -62,17 +49,24 @@ export async function makeCommandHome(): Promise<CommandHome> {
   };
   return {
     homeFolder,
+    /** Where the commands run, unless `folder` is given. */
     workFolder: folder,
     run,
     succeed,
-    json: async (args, options) => JSON.parse(await succeed([...args, "--json"], options)),
-    refuse: async (code, args, said, options) => {
+    /** What `repoconf ARGS --json` prints, which must succeed. */
+    json: async (args: readonly string[], options?: RunOptions): Promise<ReturnType<typeof JSON.parse>> =>
+      JSON.parse(await succeed([...args, "--json"], options)),
+    /** Like `run`, but fails unless it exits with this code, prints nothing, and says this on standard error. */
+    refuse: async (code: number, args: readonly string[], said: string | RegExp, options?: RunOptions) => {
       const errorOutput = typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said);
       expect(await run(args, options), `repoconf ${args.join(" ")}`).toEqual({ code, output: "", errorOutput });
     },
-    start: (args, options = {}) =>
+    /** Starts `repoconf ARGS`, which runs until a signal. */
+    start: (args: readonly string[], options: RunOptions = {}) =>
       startProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], placed(options)),
-    endpoint: async () => JSON.parse(await readFile(join(homeFolder, "daemon.json"), "utf8")),
+    /** The content of `daemon.json` while a daemon runs. */
+    endpoint: async (): Promise<{ readonly url: string; readonly pid: number }> =>
+      JSON.parse(await readFile(join(homeFolder, "daemon.json"), "utf8")),
     [Symbol.asyncDispose]: async () => {
       // Does what `repoconf stop` does, but without a process, because hundreds of tests end here.
       await stopDaemon(homeAt(homeFolder), {}).catch(() => undefined);

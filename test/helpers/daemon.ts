@@ -3,51 +3,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import type { Socket } from "socket.io-client";
-import { createDaemon, type Daemon, type DaemonOptions } from "../../main/daemon/daemon.ts";
+import { createDaemon, type DaemonOptions } from "../../main/daemon/daemon.ts";
 import type { Grants } from "../../shared/grants.ts";
 import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
 import { openSocket, type TestKey } from "./open-socket.ts";
 import { patience } from "./patience.ts";
-
-/** A real daemon on a free port and a temporary home, with real clients. `await using` removes everything. */
-export interface TestDaemon extends AsyncDisposable {
-  readonly daemon: Daemon;
-  readonly url: string;
-  /** The value of the header Host for the screen: a name that only its links contain. */
-  readonly screenHost: string;
-  readonly homeFolder: string;
-  readonly ownerKey: string;
-  /** The lines that the daemon logged. */
-  readonly log: readonly string[];
-  /** A client with the owner's key. */
-  readonly owner: TestClient;
-  connect(key?: TestKey): Promise<TestClient>;
-  /** A client whose key has these grants. */
-  connectWith(grants: Grants, name?: string): Promise<TestClient>;
-  /** Adds a repository with the given id or a new one, and returns its id. */
-  addRepository(id?: string): Promise<string>;
-  repositoryFile(id: string): string;
-  /** The text of its file, once everything committed is written. */
-  readRepository(id: string): Promise<string>;
-  writeRepository(id: string, text: string): Promise<void>;
-  /** Stops the daemon and starts another on the same home. Its clients are disconnected. */
-  restart(): Promise<void>;
-}
-
-export interface TestClient {
-  readonly socket: Socket;
-  /** Every event received so far. */
-  readonly events: EventMessage[];
-  call<Name extends OperationName>(
-    name: Name,
-    args?: { readonly [name: string]: unknown },
-  ): Promise<Reply<OperationResults[Name]>>;
-  /** Sends the message unchanged, for what the types forbid. */
-  emit(...message: unknown[]): Promise<Reply>;
-  /** Returns the next `config changed` event that it has not returned yet. Fails if none comes. */
-  nextChange(): Promise<ConfigChanged>;
-}
 
 export type TestDaemonOptions = Partial<
   Pick<
@@ -77,7 +37,10 @@ export type TestDaemonOptions = Partial<
 /** Only watches notice what changes on the disk. */
 export const noRescans: TestDaemonOptions = { rescanInterval: 3_600_000 };
 
-export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+export type TestDaemon = Awaited<ReturnType<typeof startTestDaemon>>;
+
+/** A real daemon on a free port and a temporary home, with real clients. `await using` removes everything. */
+export async function startTestDaemon(options: TestDaemonOptions = {}) {
   const { home, files = {}, repositories = [], settingsPort, ...daemonOptions } = options;
   const folder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-test-")));
   const log: string[] = [];
@@ -106,43 +69,50 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   let owner = await connect();
   let names = 0;
 
-  const t: TestDaemon = {
+  const t = {
     get daemon() {
       return daemon;
     },
     get url() {
       return daemon.url;
     },
+    /** The value of the header Host for the screen: a name that only its links contain. */
     get screenHost() {
       return new URL(daemon.createLink(1)).host;
     },
     get ownerKey() {
       return ownerKey;
     },
+    /** A client with the owner's key. */
     get owner() {
       return owner;
     },
     homeFolder: folder,
-    log,
+    /** The lines that the daemon logged. */
+    log: log as readonly string[],
     connect,
-    connectWith: async (grants, name = `tool ${++names}`) => {
+    /** A client whose key has these grants. */
+    connectWith: async (grants: Grants, name = `tool ${++names}`) => {
       const { result } = await owner.call("key/create", { name, grants });
       return connect(result.key);
     },
-    addRepository: async id => {
+    /** Adds a repository with the given id or a new one, and returns its id. */
+    addRepository: async (id?: string) => {
       const reply = await owner.call("repo/add", { name: id ?? "a repository", ...(id !== undefined && { id }) });
       if (reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
       // Waits, so that nothing of it is written during the test's next step.
       await owner.call("file/read", { repo: reply.result.id });
       return reply.result.id;
     },
-    repositoryFile: id => join(folder, "repos", `${id}.json`),
-    readRepository: async id => {
+    repositoryFile: (id: string) => join(folder, "repos", `${id}.json`),
+    /** The text of its file, once everything committed is written. */
+    readRepository: async (id: string) => {
       // The file is written after a set; the request waits for that.
       if (owner.socket.connected) await owner.call("file/read", { repo: id });
       return readFile(join(folder, "repos", `${id}.json`), "utf8");
     },
-    writeRepository: (id, text) => writeFile(join(folder, "repos", `${id}.json`), text),
+    writeRepository: (id: string, text: string) => writeFile(join(folder, "repos", `${id}.json`), text),
+    /** Stops the daemon and starts another on the same home. Its clients are disconnected. */
     restart: async () => {
       disconnect();
       await daemon.close();
@@ -160,20 +130,28 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   return t;
 }
 
+export type TestClient = Awaited<ReturnType<typeof connectClient>>;
+
 /** Like `openSocket`. */
-export async function connectClient(url: string, key: TestKey): Promise<TestClient> {
+export async function connectClient(url: string, key: TestKey) {
   const socket = await openSocket(url, key);
   const events: EventMessage[] = [];
   socket.on("svc", (...message: EventMessage) => void events.push(message));
   let taken = 0;
   return {
     socket,
+    /** Every event received so far. */
     events,
-    call: (name, args = {}) => socket.timeout(patience).emitWithAck("svc", ...name.split("/"), args),
-    emit: (...message) => {
+    call: <Name extends OperationName>(
+      name: Name,
+      args: { readonly [name: string]: unknown } = {},
+    ): Promise<Reply<OperationResults[Name]>> => socket.timeout(patience).emitWithAck("svc", ...name.split("/"), args),
+    /** Sends the message unchanged, for what the types forbid. */
+    emit: (...message: unknown[]): Promise<Reply> => {
       const [event, ...rest] = message;
       return socket.timeout(patience).emitWithAck(String(event), ...rest);
     },
+    /** Returns the next `config changed` event that it has not returned yet. Fails if none comes. */
     nextChange: async () => {
       let found: ConfigChanged | undefined;
       await until(() => {

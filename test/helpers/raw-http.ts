@@ -100,21 +100,30 @@ export const waysIn = [
   },
 ] as const;
 
+/** The text of a request for a websocket. */
+export function upgradeOf(url: string, headers: readonly string[] = [], query = ""): string {
+  const { target, headers: own } = waysIn[2];
+  const lines = [`GET ${target}${query} HTTP/1.1`, `Host: ${new URL(url).host}`, ...headers, ...own, "", ""];
+  return lines.join("\r\n");
+}
+
 /** Opens a websocket with these headers, as a socket that the test reads and writes itself; resolves with the daemon's answer. */
 export async function openUpgrade(url: string, headers: readonly string[] = [], query = ""): Promise<Socket> {
-  const { host, hostname, port } = new URL(url);
+  const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   socket.on("error", () => {});
-  const { target, headers: own } = waysIn[2];
-  socket.write([`GET ${target}${query} HTTP/1.1`, `Host: ${host}`, ...headers, ...own, "", ""].join("\r\n"));
+  socket.write(upgradeOf(url, headers, query));
   await Promise.race([once(socket, "readable"), once(socket, "close")]);
   return socket;
 }
 
-/** A text frame of a client (RFC 6455, 5.2) of less than 64 KiB, with a mask of zeros. */
-export function frameOf(text: string): Buffer {
-  const payload = Buffer.from(text);
-  return Buffer.concat([Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff, 0, 0, 0, 0]), payload]);
+/** A text frame of a client (RFC 6455, 5.2), with a mask of zeros: its header announces `bytes`, and `text` follows. */
+export function frameOf(text: string, bytes = Buffer.byteLength(text)): Buffer {
+  const header = Buffer.alloc(14);
+  header[0] = 0x81;
+  header[1] = 0xff;
+  header.writeBigUInt64BE(BigInt(bytes), 2);
+  return Buffer.concat([header, Buffer.from(text)]);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -28,19 +28,6 @@ export const patientCompletion = [
   `)}`,
 ];
 
-/** The built daemon in a separate process, on a temporary home. */
-export interface SpawnedDaemon extends AsyncDisposable {
-  readonly process: ChildProcess;
-  readonly homeFolder: string;
-  readonly url: string;
-  /** What it has printed for people so far. */
-  readonly output: () => string;
-  readonly errorOutput: () => string;
-  readonly ownerKey: string;
-  /** Sends the signal and waits for the exit; returns the exit code, null if a signal ended it. */
-  end(signal: NodeJS.Signals): Promise<number | null>;
-}
-
 export interface Finished {
   readonly code: number | null;
   readonly output: string;
@@ -52,15 +39,6 @@ export interface RunOptions {
   readonly input?: string;
   readonly folder?: string;
   readonly environment?: { readonly [name: string]: string };
-}
-
-/** A process that runs until something ends it, at the latest the end of its test. */
-export interface RunningProcess extends Disposable {
-  readonly process: ChildProcessWithoutNullStreams;
-  readonly output: () => string;
-  readonly errorOutput: () => string;
-  /** Its exit code, once all its output has been read; null if a signal ended it. */
-  readonly ended: Promise<number | null>;
 }
 
 /** Runs the built command until it exits. */
@@ -79,12 +57,14 @@ export async function runProcess(
   return { code, output: running.output(), errorOutput: running.errorOutput() };
 }
 
-/** Starts a process whose input stays open. */
+export type RunningProcess = ReturnType<typeof startProcess>;
+
+/** Starts a process whose input stays open, and that runs until something ends it, at the latest the end of its test. */
 export function startProcess(
   command: string,
   args: readonly string[],
   { folder = projectFolder, environment }: RunOptions = {},
-): RunningProcess {
+) {
   const child = spawn(command, args, { cwd: folder, env: { ...cleanEnvironment(), ...environment } });
   // It may exit before its input is written.
   child.stdin.on("error", () => {});
@@ -93,10 +73,13 @@ export function startProcess(
     process: child,
     output: collect(child.stdout),
     errorOutput: collect(child.stderr),
+    /** Its exit code, once all its output has been read; null if a signal ended it. */
     ended,
     [Symbol.dispose]: () => void child.kill("SIGKILL"),
   };
 }
+
+export type SpawnedDaemon = Awaited<ReturnType<typeof spawnDaemon>>;
 
 /**
  * Starts `repoconf daemon` (`command`: of another build) and waits for its greeting. An existing home is not deleted at the end. `launcher`
@@ -108,7 +91,7 @@ export async function spawnDaemon(
   nodeArguments: readonly string[] = [],
   command: string = repoconfCommand,
   launcher: readonly string[] = [],
-): Promise<SpawnedDaemon> {
+) {
   const homeFolder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-e2e-")));
   const node = [process.execPath, ...nodeArguments, command, "daemon", "--home", homeFolder, ...args];
   const [program = process.execPath, ...rest] = [...launcher, ...node];
@@ -122,6 +105,7 @@ export async function spawnDaemon(
     });
     void ended.then(code => reject(new Error(`the daemon ended with ${code}: ${errorOutput()}`)));
   });
+  /** Sends the signal and waits for the exit; returns the exit code, null if a signal ended it. */
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal);
     return ended;
@@ -139,6 +123,12 @@ export async function spawnDaemon(
       if (home === undefined) await rm(homeFolder, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts a program of this folder, with which messages are exchanged. */
+export function forkHelper(name: string, ...args: readonly string[]) {
+  const stdio = ["ignore", "ignore", "inherit", "ipc"] as const;
+  return fork(join(import.meta.dirname, name), args, { execArgv: [], stdio: [...stdio] });
 }
 
 /** Removes variables that would lead a command to another home or key. */

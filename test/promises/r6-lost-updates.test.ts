@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { join } from "node:path";
+import type { ChildProcess } from "node:child_process";
 import { expect, test } from "vitest";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { type WatchedFileSystem, watchFileSystem } from "../helpers/file-system.ts";
@@ -7,17 +6,13 @@ import type { HandEditing } from "../helpers/hand-editing-process.ts";
 import { addLoadScope } from "../helpers/load-scope.ts";
 import { amount, reportPromise } from "../helpers/promise.ts";
 import { wholeHistory } from "../helpers/recorded-run.ts";
+import { forkHelper } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const [processes, setsEach] = [4, amount(400, 400)];
 const handFields = 20;
 /** An edit is made between two parts of the sets, however fast both are. */
 const parts = 10;
-
-function start(script: string, ...args: readonly string[]): ChildProcess {
-  const path = join(import.meta.dirname, "../helpers", script);
-  return fork(path, args, { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
-}
 
 type Span = readonly [from: number, to: number];
 
@@ -57,10 +52,10 @@ test(`R6 no update is lost: ${processes} processes x ${setsEach} sets of differe
   await t.owner.call("config/watch", { repo });
 
   const gaps = recordGaps(fileSystem);
-  const editor = start("hand-editing-process.ts", t.repositoryFile(repo), "load", String(handFields));
+  const editor = forkHelper("hand-editing-process.ts", t.repositoryFile(repo), "load", String(handFields));
   const handEditing = sentBy<HandEditing>(editor);
   const setters = names.map(fields =>
-    start("setting-process.ts", home.path, repo, String(parts), ...fields.map(name => `load.${name}`)),
+    forkHelper("setting-process.ts", home.path, repo, String(parts), ...fields.map(name => `load.${name}`)),
   );
   editor.on("message", () => {
     // A process that has exited, or is exiting, needs no message.

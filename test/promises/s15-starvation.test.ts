@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -6,7 +6,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { connectClient, type TestClient } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
-import { projectFolder, repoconfCommand, type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import {
+  forkHelper,
+  projectFolder,
+  repoconfCommand,
+  type SpawnedDaemon,
+  spawnDaemon,
+} from "../helpers/spawned-daemon.ts";
 import type { Attack, Starving, StarvingReport } from "../helpers/starving-process.ts";
 
 /** The owner's maximum waiting time and the daemon's maximum memory, only asserted in full: `npm test` asserts no times. */
@@ -41,8 +47,7 @@ async function prepare(daemon: SpawnedDaemon, owner: TestClient): Promise<Omit<S
 }
 
 function start(order: Starving): { readonly child: ChildProcess; readonly report: Promise<StarvingReport> } {
-  const path = join(import.meta.dirname, "../helpers/starving-process.ts");
-  const child = fork(path, [], { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const child = forkHelper("starving-process.ts");
   const report = new Promise<StarvingReport>(resolve =>
     child.once("message", (message: StarvingReport) => resolve(message)),
   );
