@@ -8,13 +8,6 @@ import { hasTerminal, startOnTerminal } from "../helpers/terminal.ts";
 
 const evil = { web: { ready: "true \u202e# \u009b2Khs | lruc\u3164\u00a0", image: "node:24" } };
 
-interface Waiting {
-  readonly field: string;
-  readonly value: unknown;
-  readonly hash: string;
-  readonly serving: unknown;
-}
-
 /** A work tree whose file has two values that run as commands. */
 async function makeSite(home: CommandHome): Promise<string> {
   const folder = join(home.workFolder, "site");
@@ -24,8 +17,9 @@ async function makeSite(home: CommandHome): Promise<string> {
   return folder;
 }
 
-const waitingIn = async (home: CommandHome, folder: string) =>
-  (await home.json(["trust"], { folder })) as readonly Waiting[];
+/** What waits for a person to trust it. */
+const waitingIn = (home: CommandHome, folder: string, options: readonly string[] = []) =>
+  home.json(["trust", ...options], { folder });
 
 describe("commands that a work tree brings, on the command line", () => {
   test("repo add shows all of them in full, trusts nothing without a terminal, and says what to do; --accept trusts only the value with its hash", async () => {
@@ -49,14 +43,14 @@ describe("commands that a work tree brings, on the command line", () => {
     // --accept trusts only the value with this hash; a hash that no longer waits is refused.
     const [services, envvars] = await waitingIn(home, folder);
     expect(services).toMatchObject({ field: "svc.services", value: evil, serving: {} });
-    const accept = ["trust", "--accept", services?.hash ?? ""];
+    const accept = ["trust", "--accept", services.hash];
     await home.refuse(3, [...accept, "--accept", "0"], "No untrusted value has the hash 0", { folder });
     expect(await home.succeed(accept, { folder })).toBe("Trusted svc.services; it is active as of revision 2.\n");
     expect(JSON.parse(await home.succeed(["get", "svc.services"], { folder }))).toEqual(evil);
     expect(await waitingIn(home, folder)).toEqual([envvars]);
     expect((await home.run(accept, { folder })).code).toBe(3);
     expect((await home.run(["trust", "svc.services"], { folder })).errorOutput).toContain("Nothing to trust");
-    await home.succeed(["trust", "--accept", envvars?.hash ?? ""], { folder });
+    await home.succeed(["trust", "--accept", envvars.hash], { folder });
     expect(await home.succeed(["trust"], { folder })).toBe("Nothing to trust.\n");
     expect((await home.run(["doctor"])).output).not.toContain("runs as a command");
   });
@@ -79,7 +73,7 @@ describe("commands that a work tree brings, on the command line", () => {
       expect(await answer("")).toContain("2 are not used until you trust them");
       expect(await waitingIn(home, folder)).toHaveLength(2);
       await answer("y\nn\n");
-      expect((await waitingIn(home, folder)).map(({ field }) => field)).toEqual(["svc.envvars"]);
+      expect(await waitingIn(home, folder)).toMatchObject([{ field: "svc.envvars" }]);
     },
   );
 });
@@ -88,13 +82,6 @@ describe("scopes that a work tree brings, on the command line", () => {
   const field = (description: string) => ({ type: "integer", minimum: 1, default: 1, description });
   const schemaOf = (description: string) =>
     `// by hand\n${JSON.stringify({ type: "object", properties: { jobs: field(description) } })}`;
-  const offeredIn = async (home: CommandHome, folder: string) =>
-    (await home.json(["trust"], { folder })) as readonly {
-      readonly scope: string;
-      readonly hash: string;
-      readonly serving: unknown;
-    }[];
-
   /** A repository with its own values and schema. */
   async function makeClone(home: CommandHome, name: string, description: string): Promise<string> {
     const folder = join(home.workFolder, name);
@@ -116,15 +103,15 @@ describe("scopes that a work tree brings, on the command line", () => {
     expect(shown.output).toMatch(
       /This scope is not used until you accept it, on a terminal: repoconf trust --repo \S+\n/,
     );
-    const [offered] = await offeredIn(home, folder);
+    const [offered] = await waitingIn(home, folder);
     expect(offered).toMatchObject({ scope: "build", serving: null });
     const file = join(folder, ".repoconf/scopes/build.schema.json");
     // The file has changed since it was shown.
     await writeFile(file, schemaOf("Two."));
-    expect((await home.run(["trust", "--accept", offered?.hash ?? ""], { folder })).code).toBe(3);
+    expect((await home.run(["trust", "--accept", offered.hash], { folder })).code).toBe(3);
     expect((await home.run(["get", "build.jobs"], { folder })).code).toBe(3);
     await writeFile(file, schemaOf("One."));
-    await home.succeed(["trust", "--accept", offered?.hash ?? ""], { folder });
+    await home.succeed(["trust", "--accept", offered.hash], { folder });
     expect(await readFile(join(home.homeFolder, "scopes/build.schema.json"), "utf8")).toBe(schemaOf("One."));
     expect(await home.succeed(["trust"], { folder })).toBe("Nothing to trust.\n");
     await writeFile(file, '{ "type": "object", "properties": {} }');
@@ -135,16 +122,16 @@ describe("scopes that a work tree brings, on the command line", () => {
     await using home = await makeServedHome();
     const [one, two] = [await makeClone(home, "one", "One."), await makeClone(home, "two", "Two.")];
     for (const folder of [one, two]) await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
-    const [first] = await offeredIn(home, one);
-    await home.succeed(["trust", "--accept", first?.hash ?? ""], { folder: one });
+    const [first] = await waitingIn(home, one);
+    await home.succeed(["trust", "--accept", first.hash], { folder: one });
     const shown = await home.run(["trust"], { folder: two });
     expect(shown.output).toMatch(/^- .*One\./m);
     expect(shown.output).toMatch(/^\+ .*Two\./m);
     expect(await home.succeed(["describe", "build.jobs"], { folder: two })).toContain("One.");
-    const [second] = await offeredIn(home, two);
-    expect(second?.serving).toMatchObject({ type: "object" });
-    const taken = await home.json(["trust", "--accept", second?.hash ?? ""], { folder: two });
-    expect(taken).toEqual([expect.objectContaining({ scope: "build", hash: second?.hash })]);
+    const [second] = await waitingIn(home, two);
+    expect(second.serving).toMatchObject({ type: "object" });
+    const taken = await home.json(["trust", "--accept", second.hash], { folder: two });
+    expect(taken).toEqual([expect.objectContaining({ scope: "build", hash: second.hash })]);
     expect(await home.succeed(["describe", "build.jobs"], { folder: one })).toContain("Two.");
   });
 });
@@ -164,19 +151,13 @@ describe("a new version of an accepted scope that makes a variable of a text", (
     await writeFile(join(site, ".repoconf.json"), '{ "config": { "tools": { "path": "./evil" } } }');
     await home.succeed(["repo", "add", site, "--in-tree", "--id", "site", "--json"]);
     await home.succeed(["repo", "add", shop, "--id", "shop", "--json"]);
-    const [offered] = await offeredIn(home, site);
-    await home.succeed(["trust", "--accept", offered?.hash ?? ""], { folder: site });
+    const [offered] = await waitingIn(home, site);
+    await home.succeed(["trust", "--accept", offered.hash], { folder: site });
     await home.succeed(["set", "tools.path=/opt"], { folder: shop });
     expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./evil\n");
     await writeFile(file, upgraded);
     return site;
   }
-
-  const offeredIn = async (home: CommandHome, folder: string, options: readonly string[] = []) =>
-    (await home.json(["trust", ...options], { folder })) as readonly {
-      readonly hash: string;
-      readonly effects: unknown;
-    }[];
 
   test("is shown with its default and with the values of all repositories, and puts none of a work tree's file into a shell", async () => {
     await using home = await makeServedHome();
@@ -192,32 +173,32 @@ describe("a new version of an accepted scope that makes a variable of a text", (
     + "./evil"
 `);
     const effect = { field: "tools.path", effect: { command: false, variable: "TOOLS" } };
-    const [offered] = await offeredIn(home, site);
-    expect(offered?.effects).toEqual([
+    const [offered] = await waitingIn(home, site);
+    expect(offered.effects).toEqual([
       { ...effect, value: "./default", stored: false, waits: false, repos: ["site"] },
       { ...effect, value: "/opt", stored: true, waits: false, repos: ["shop"] },
       { ...effect, value: "./evil", stored: true, waits: true, repos: ["site"] },
     ]);
-    await home.succeed(["trust", "--accept", offered?.hash ?? ""], { folder: site });
+    await home.succeed(["trust", "--accept", offered.hash], { folder: site });
     const untrusted = await home.run(["env"], { folder: site });
     expect(untrusted).toMatchObject({ code: 3, output: "" });
     const asked = await home.run(["trust"], { folder: site });
     expect(asked.output).toContain("tools.path becomes the environment variable TOOLS");
     expect(asked.output).toContain(`+ "./evil"`);
     const [waiting] = await waitingIn(home, site);
-    await home.succeed(["trust", "--accept", waiting?.hash ?? ""], { folder: site });
+    await home.succeed(["trust", "--accept", waiting.hash], { folder: site });
     expect(await home.succeed(["env"], { folder: site })).toContain("./evil");
   });
 
   test("is accepted by a hash of the schema and these values: after a change of one of them it is refused", async () => {
     await using home = await makeServedHome();
     const site = await makeUpgrade(home);
-    const [offered] = await offeredIn(home, site);
+    const [offered] = await waitingIn(home, site);
     await home.succeed(["set", "--repo", "shop", "tools.path=./other"]);
-    expect((await home.run(["trust", "--accept", offered?.hash ?? ""], { folder: site })).code).toBe(3);
+    expect((await home.run(["trust", "--accept", offered.hash], { folder: site })).code).toBe(3);
     expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./evil\n");
-    const [again] = await offeredIn(home, site);
-    await home.succeed(["trust", "--accept", again?.hash ?? ""], { folder: site });
+    const [again] = await waitingIn(home, site);
+    await home.succeed(["trust", "--accept", again.hash], { folder: site });
     expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./default\n");
   });
 
@@ -250,7 +231,7 @@ describe("a new version of an accepted scope that makes a variable of a text", (
       JSON.stringify({ type: "object", properties: fields }),
     );
     await writeFile(join(site, ".repoconf.json"), '{ "config": { "keys": { "token": "s3cret" } } }');
-    expect(JSON.stringify(await offeredIn(home, site))).not.toContain("s3cret");
-    expect(JSON.stringify(await offeredIn(home, site, ["--reveal"]))).toContain("s3cret");
+    expect(JSON.stringify(await waitingIn(home, site))).not.toContain("s3cret");
+    expect(JSON.stringify(await waitingIn(home, site, ["--reveal"]))).toContain("s3cret");
   });
 });

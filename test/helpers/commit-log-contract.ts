@@ -1,30 +1,23 @@
-import { describe, expect, test } from "vitest";
-import { AppendError, type Commit, type CommitLog, type OpenedLog } from "../../main/store/log/commit-log.ts";
+import { expect, test } from "vitest";
+import { AppendError, type Commit, type OpenedLog } from "../../main/store/log/commit-log.ts";
 import type { LogNumber } from "../../main/store/types.ts";
 import { until } from "./daemon.ts";
 
-/** A log whose commits each set a timeout, which identifies them. */
-export interface TestLog {
-  readonly log: CommitLog;
-  /** The timeouts of the commits that a start would have to process. */
-  readonly found: readonly number[];
-  readonly lost: number;
-  readonly problems: readonly string[];
-  /** The numbers and timeouts of the reported commits, in order. */
-  readonly committed: [LogNumber, number][];
-  /** Sends one request with these commits. */
-  append(...timeouts: number[]): Promise<void>;
-}
+export type TestLog = ReturnType<typeof testLog>;
 
-export function testLog({ log, entries, lost }: OpenedLog, problems: readonly string[]): TestLog {
+/** A log whose commits each set a timeout, which identifies them. */
+export function testLog({ log, entries, lost }: OpenedLog, problems: readonly string[]) {
+  /** The numbers and timeouts of the reported commits, in order. */
   const committed: [LogNumber, number][] = [];
   return {
     log,
-    found: entries.map(({ entry }) => (entry.kind === "commit" ? timeoutOf(entry) : Number.NaN)),
+    /** The timeouts of the commits that a start would have to process. */
+    found: entries.map(({ entry }) => (entry.kind === "commit" ? timeoutOf(entry) : Number.NaN)) as readonly number[],
     lost,
     problems,
     committed,
-    append: (...timeouts) =>
+    /** Sends one request with these commits. */
+    append: (...timeouts: number[]) =>
       log.append({
         entries: timeouts.map(commitOf),
         after: log.newest,
@@ -50,17 +43,8 @@ export function timeoutOf({ documents }: Commit): number {
   return Number(documents[0]?.edits[0]?.value);
 }
 
-/** A place for one log, which can be reopened after it was closed. */
-export interface LogPlace extends AsyncDisposable {
-  open(): Promise<TestLog>;
-}
-
-/** What every implementation of `CommitLog` must fulfil. */
-export function describeCommitLog(name: string, makePlace: () => Promise<LogPlace>): void {
-  describe(`${name}, like every log`, () => commitLogTests(makePlace));
-}
-
-function commitLogTests(makePlace: () => Promise<LogPlace>): void {
+/** What every implementation of `CommitLog` must fulfil; each place is for one log, which can be reopened after it was closed. */
+export function commitLogTests(makePlace: () => Promise<AsyncDisposable & { open(): Promise<TestLog> }>): void {
   test("is empty at first, and returns what was appended, in order, after each start", async () => {
     await using place = await makePlace();
     const first = await place.open();
@@ -160,25 +144,5 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
     const second = await place.open();
     expect(second.found).toEqual([1]);
     await second.log.close();
-  });
-}
-
-/** What a log without other writers must fulfil in addition. */
-export function describeOwnLog(name: string, makePlace: () => Promise<LogPlace>): void {
-  describe(`${name}, like every log of one home`, () => {
-    test("has a new id once it is renewed, and no start sees earlier entries", async () => {
-      await using place = await makePlace();
-      const first = await place.open();
-      await first.append(1, 2);
-      const { id } = first.log;
-      await first.log.renew();
-      expect(first.log.id).not.toBe(id);
-      await first.append(3);
-      expect(first.committed.at(-1)).toEqual([3, 3]);
-      await first.log.close();
-      const second = await place.open();
-      expect([second.found, second.log.newest, second.log.id]).toEqual([[3], 3, first.log.id]);
-      await second.log.close();
-    });
   });
 }

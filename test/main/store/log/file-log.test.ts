@@ -1,24 +1,40 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { AppendError } from "../../../../main/store/log/commit-log.ts";
-import { describeCommitLog, describeOwnLog, type TestLog } from "../../../helpers/commit-log-contract.ts";
+import { commitLogTests } from "../../../helpers/commit-log-contract.ts";
 import { logFiles, openLog } from "../../../helpers/file-log.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
-/** Ends it without cleaning up, as a kill does. */
-async function abandon({ log }: TestLog): Promise<void> {
+/** What a start finds, and how much it reports as lost. */
+async function start(folder: string) {
+  const { found, lost, log } = await openLog(folder);
   await log.close();
+  return [found, lost];
 }
 
-const makePlace = async () => {
-  const folder = await temporaryFolder();
-  return { open: () => openLog(folder.path), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
-};
-describeCommitLog("a log of files", makePlace);
-describeOwnLog("a log of files", makePlace);
-
 describe("a log of files", () => {
+  describe("like every log", () =>
+    commitLogTests(async () => {
+      const { path, [Symbol.asyncDispose]: dispose } = await temporaryFolder();
+      return { open: () => openLog(path), [Symbol.asyncDispose]: dispose };
+    }));
+
+  test("has a new id once it is renewed, and no start sees earlier entries", async () => {
+    await using folder = await temporaryFolder();
+    const { log, append, committed } = await openLog(folder.path);
+    await append(1, 2);
+    const { id } = log;
+    await log.renew();
+    expect(log.id).not.toBe(id);
+    await append(3);
+    expect(committed.at(-1)).toEqual([3, 3]);
+    await log.close();
+    const again = await openLog(folder.path);
+    expect([again.found, again.log.newest, again.log.id]).toEqual([[3], 3, log.id]);
+    await again.log.close();
+  });
+
   test("reports no commit before its sync has ended", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
@@ -30,7 +46,7 @@ describe("a log of files", () => {
     await opened.append(1);
     await opened.append(2);
     expect(committedBefore).toEqual([0, 1]);
-    await abandon(opened);
+    await opened.log.close();
   });
 
   test("does not accumulate files over many starts", async () => {
@@ -51,10 +67,8 @@ describe("a log of files", () => {
       opened.append(...Array.from({ length: 30_000 }, (_, index) => index + 2)),
       opened.append(30_002),
     ]);
-    await abandon(opened);
-    const again = await openLog(folder.path);
-    expect(again.found).toEqual(Array.from({ length: 30_002 }, (_, index) => index + 1));
-    await abandon(again);
+    await opened.log.close();
+    expect(await start(folder.path)).toEqual([Array.from({ length: 30_002 }, (_, index) => index + 1), 0]);
   });
 });
 
@@ -67,7 +81,7 @@ describe("a log after a crash", () => {
     const kept = (await readFile(path)).length;
     await Promise.all([opened.append(2), opened.append(3, 4)]);
     const whole = await readFile(path);
-    await abandon(opened);
+    await opened.log.close();
     for (let length = kept; length <= whole.length; length += 7) {
       await using copy = await temporaryFolder();
       await writeFile(path.replace(folder.path, copy.path), whole.subarray(0, length));
@@ -76,10 +90,8 @@ describe("a log after a crash", () => {
       expect(again.lost).toBe(0);
       // The place of the lost rest is free for another entry.
       await again.append(9);
-      await abandon(again);
-      const third = await openLog(copy.path);
-      expect(third.found).toEqual([...again.found, 9]);
-      await abandon(third);
+      await again.log.close();
+      expect(await start(copy.path)).toEqual([[...again.found, 9], 0]);
     }
   });
 
@@ -88,14 +100,12 @@ describe("a log after a crash", () => {
     const opened = await openLog(folder.path);
     await opened.append(1);
     await Promise.all([opened.append(2), opened.append(3)]);
-    await abandon(opened);
+    await opened.log.close();
     const [path = ""] = await logFiles(folder.path);
     const lines = (await readFile(path, "utf8")).split("\n");
     const torn = lines.map(line => (line.includes(`"value":2`) ? line.replace(`"value":2`, `"value":7`) : line));
     await writeFile(path, torn.join("\n"));
-    const again = await openLog(folder.path);
-    expect([again.found, again.lost]).toEqual([[1], 0]);
-    await abandon(again);
+    expect(await start(folder.path)).toEqual([[1], 0]);
   });
 
   test.each([
@@ -106,7 +116,7 @@ describe("a log after a crash", () => {
     await using folder = await temporaryFolder();
     const opened = await openLog(folder.path);
     for (const timeout of [1, 2, 3]) await opened.append(timeout);
-    await abandon(opened);
+    await opened.log.close();
     const [path = ""] = await logFiles(folder.path);
     const lines = (await readFile(path, "utf8")).split("\n");
     const changed = lines.flatMap(line => (line.includes(`"value":2`) ? (change(line) ?? []) : [line]));
@@ -119,21 +129,19 @@ describe("a log after a crash", () => {
     expect(again.log.id).not.toBe(opened.log.id);
     await again.append(9);
     expect(again.committed).toEqual([[4, 9]]);
-    await abandon(again);
+    await again.log.close();
   });
 
   test("continues after the previous file if the last one was created but not used", async () => {
     await using folder = await temporaryFolder();
     const opened = await openLog(folder.path);
     await opened.append(1);
-    await abandon(opened);
+    await opened.log.close();
     for (const content of ["", "noise", "1234abcd half a hea"]) {
       const files = await logFiles(folder.path);
       const next = `${files.length + 90}`.padStart(10, "0");
       await writeFile(`${folder.path}/${next}.log`, content);
-      const again = await openLog(folder.path);
-      expect([again.found, again.lost]).toEqual([[1], 0]);
-      await abandon(again);
+      expect(await start(folder.path)).toEqual([[1], 0]);
     }
   });
 });
@@ -160,10 +168,8 @@ describe("a log on a failing disk", () => {
         await opened.append(3);
         const taken = failed === undefined ? [1, 2, 3] : [1, 3];
         expect(opened.committed.map(([, timeout]) => timeout)).toEqual(taken);
-        await abandon(opened);
-        const again = await openLog(folder.path);
-        expect([again.found, again.lost], `call ${failing}`).toEqual([taken, 0]);
-        await abandon(again);
+        await opened.log.close();
+        expect(await start(folder.path), `call ${failing}`).toEqual([taken, 0]);
         if (failed !== undefined) expect(failed).toBeInstanceOf(AppendError);
         if (isDone) break;
       }
@@ -187,7 +193,7 @@ describe("a log on a failing disk", () => {
     const synced = fileSystem.calls.filter(({ operation }) => operation === "datasync").map(({ path }) => path);
     expect(synced).not.toContain(poisoned);
     expect(synced).toHaveLength(1);
-    await abandon(opened);
+    await opened.log.close();
   });
 
   test("reports an unknown outcome when it cannot continue in any file, rejects later entries, and continues once it can", async () => {
@@ -202,10 +208,8 @@ describe("a log on a failing disk", () => {
     await expect(opened.append(3)).rejects.toMatchObject({ isOutcomeUnknown: false });
     fileSystem.before = () => {};
     await opened.append(4);
-    await abandon(opened);
-    const again = await openLog(folder.path);
-    expect(again.found).toEqual([1, 4]);
-    await abandon(again);
+    await opened.log.close();
+    expect(await start(folder.path)).toEqual([[1, 4], 0]);
   });
 
   test("continues in a new file when its own was deleted", async () => {
@@ -215,9 +219,7 @@ describe("a log on a failing disk", () => {
     await rm(folder.path, { recursive: true });
     await opened.append(2);
     expect(opened.problems).toEqual([expect.stringContaining("deleted")]);
-    await abandon(opened);
-    const again = await openLog(folder.path);
-    expect(again.found).toEqual([2]);
-    await abandon(again);
+    await opened.log.close();
+    expect(await start(folder.path)).toEqual([[2], 0]);
   });
 });

@@ -2,12 +2,12 @@ import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AppendError, ConflictError } from "../../../../main/store/log/commit-log.ts";
 import { parseStreamAddress } from "../../../../main/store/shared/stream/stream-address.ts";
 import { StreamSession } from "../../../../main/store/shared/stream/stream-session.ts";
 import { type Clock, systemClock } from "../../../../main/time/clock.ts";
-import { describeCommitLog, type TestLog } from "../../../helpers/commit-log-contract.ts";
+import { commitLogTests, type TestLog } from "../../../helpers/commit-log-contract.ts";
 import { until } from "../../../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../../../helpers/nats-server.ts";
 import { openServerLine } from "../../../helpers/server-line.ts";
@@ -57,7 +57,7 @@ async function isReachable({ log }: TestLog): Promise<void> {
 const previous = "PREVIOUS";
 
 describeWithNats("a log on a stream", () => {
-  describeCommitLog("a log on a stream", makePlace);
+  describe("like every log", () => commitLogTests(makePlace));
 
   test("reports a conflict immediately, because the entry that came first may be waiting for that", async () => {
     await using place = await makePlace();
