@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 import { atMost, type Compared, commandTimeOf, compare } from "./compare.ts";
 import { makeHome, repositoryId } from "./homes.ts";
-import { isInstalled } from "./machine.ts";
 import type { Section } from "./section.ts";
 
 /** Commands as scripts use them: one process for every value. */
@@ -19,13 +18,13 @@ export const cli: Section = {
     const bare = { contender: contender("node -e 0", node, ["-e", "0"]), goal: { ...atMost(3), text: "under 3" } };
     const get = ["get", "svc.timeout", "--repo", repositoryId(0), "--home", home];
     const others: Compared[] = [bare];
-    if (isInstalled("git")) {
+    if (machine.has("git")) {
       const folder = await machine.newFolder("git");
       await mkdir(folder, { recursive: true });
       await machine.time("git", ["init", "--quiet", folder]);
       await machine.time("git", ["config", "svc.timeout", "30"], folder);
       others.push({ contender: contender("git config --get", "git", ["config", "--get", "svc.timeout"], folder) });
-    } else machine.progress("left out: git is not installed");
+    }
     const version = contender("repoconf --version", node, [repoconfCommand, "--version"]);
     const client = contender("only the typed client", node, [
       "--input-type=module",

@@ -2,7 +2,7 @@ import { atLeast, atMost, type Compared, compare, cpuTimeOf } from "./compare.ts
 import { etcdCommand, startEtcd } from "./etcd.ts";
 import { type Call, rateOf } from "./figures.ts";
 import { makeHome, repositoryId, twentyFields } from "./homes.ts";
-import { isInstalled, type Machine } from "./machine.ts";
+import type { Machine } from "./machine.ts";
 import { redisCommand, startRedis } from "./redis.ts";
 import type { Row, Section } from "./section.ts";
 import { ask, calls, prepare, startPair } from "./sockets.ts";
@@ -49,7 +49,7 @@ async function startAlternatives(
 ): Promise<{ name: string; call: Call }[]> {
   const found: { name: string; call: Call }[] = [];
   const fields = Object.entries(twentyFields).map(([field, value]) => [field, JSON.stringify(value)] as const);
-  if (isInstalled(redisCommand)) {
+  if (machine.has(redisCommand)) {
     const redis = alternatives.use(await startRedis(machine));
     await new Promise<void>((resolve, reject) =>
       redis.request(["HSET", "svc", ...fields.flat()], error => (error === undefined ? resolve() : reject(error))),
@@ -64,8 +64,8 @@ async function startAlternatives(
           done(Object.keys(config).length === fields.length ? undefined : new Error("Redis lost a field"));
         }),
     });
-  } else machine.progress(`left out: ${redisCommand} is not installed`);
-  if (isInstalled(etcdCommand)) {
+  }
+  if (machine.has(etcdCommand)) {
     const etcd = alternatives.use(await startEtcd(machine));
     for (const [field, value] of fields)
       await new Promise<void>((resolve, reject) =>
@@ -81,6 +81,6 @@ async function startAlternatives(
           done(Object.keys(config).length === fields.length ? undefined : new Error("etcd lost a field"));
         }),
     });
-  } else machine.progress(`left out: ${etcdCommand} is not installed`);
+  }
   return found;
 }

@@ -47,6 +47,8 @@ export interface Machine extends AsyncDisposable {
   readonly cores: { readonly [side in Side]: string } | undefined;
   newFolder(name: string): Promise<string>;
   progress(text: string): void;
+  /** Whether the command is installed; says so if it is not, because what needs it is left out. */
+  has(command: string): boolean;
   start(command: string, args: readonly string[], options: StartOptions): Promise<Started>;
   /** Runs a command and returns its duration in milliseconds. Throws if its exit code is not 0. */
   time(command: string, args: readonly string[], folder?: string): Promise<number>;
@@ -54,12 +56,7 @@ export interface Machine extends AsyncDisposable {
   floor(): Promise<Server>;
 }
 
-export interface MachineOptions {
-  readonly short: boolean;
-  progress(text: string): void;
-}
-
-export async function prepareMachine({ short, progress }: MachineOptions): Promise<Machine> {
+export async function prepareMachine({ short, progress }: Pick<Machine, "short" | "progress">): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), "repoconf-bench-"));
   const cores = findCores();
   // This process is the client. Servers are pinned when they are started.
@@ -112,6 +109,15 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
     short,
     cores,
     progress,
+    has: command => {
+      try {
+        execFileSync(command, ["--version"], { stdio: "ignore" });
+        return true;
+      } catch {
+        progress(`left out: ${command} is not installed`);
+        return false;
+      }
+    },
     newFolder: name => mkdtemp(join(folder, `${name}-`)),
     start,
     time: (command, args, inFolder = folder) =>
@@ -174,14 +180,4 @@ export async function cpuTime({ process: { pid } }: Started): Promise<number> {
   // The second field, the name in parentheses, may contain blanks, so parse from its end. The next field is the third, the state.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-/** Whether the command is installed. */
-export function isInstalled(command: string): boolean {
-  try {
-    execFileSync(command, ["--version"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
 }

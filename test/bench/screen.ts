@@ -9,12 +9,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { pino } from "pino";
 import type { Locator, Page } from "playwright-core";
-import { createDaemon } from "../../main/daemon/daemon.ts";
 import { launchBrowser, openContext } from "../helpers/browser.ts";
-import { until } from "../helpers/daemon.ts";
-import { connect } from "../helpers/patient-client.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const count = Number(process.argv[2] ?? 10_000);
@@ -46,22 +43,10 @@ for (let index = 0; index < count; index += 1) {
   const config = index % 3 === 0 ? { svc: { timeout: index, domain: `n${index}.test` } } : {};
   await writeFile(join(home.path, "repos", `r${index}.json`), JSON.stringify({ name, config }));
 }
-const daemon = await createDaemon({
-  home: home.path,
-  version: "bench",
-  port: 0,
-  logger: pino({ level: "silent" }),
-  screenFolder,
-});
-{
-  // Wait until the daemon has read all files, which only happens when a home has no index.
-  using client = await connect({ home: home.path });
-  for (let answered = false; !answered; )
-    answered = await client.run("repo/list", { limit: 1 }).then(
-      () => true,
-      () => false,
-    );
-}
+await using t = await startTestDaemon({ home: home.path, screenFolder });
+// Answered once the daemon has read all files, which only happens when a home has no index.
+await t.owner.call("repo/list", { limit: 1 });
+t.owner.socket.close();
 const browser = await launchBrowser();
 if (browser === undefined) throw new Error("there is no browser");
 try {
@@ -71,7 +56,7 @@ try {
   page.on("pageerror", ({ message }) => failures.push(message));
   await page.addInitScript(observer);
   await untilIdle();
-  await page.goto(daemon.createLink(60_000));
+  await page.goto(t.daemon.createLink(60_000));
   await page.getByRole("treeitem").first().waitFor();
   // Poll, because the page's Content Security Policy forbids the eval that Playwright's waitForFunction needs.
   while (!(await page.evaluate<boolean>("window.firstRows !== undefined"))) await delay(20);
@@ -146,7 +131,6 @@ try {
   if (failures.length > 0) throw new Error(`errors in the page: ${failures.join("; ")}`);
 } finally {
   await browser.close();
-  await daemon.close();
 }
 
 /** Waits until this process is idle: the startup of daemon and browser must not be measured, because people have them running. */

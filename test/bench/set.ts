@@ -5,7 +5,7 @@ import { atLeast, atMost, type Compared, compare, timeOf } from "./compare.ts";
 import { type Etcd, etcdCommand, startEtcd } from "./etcd.ts";
 import { type Call, rateOf } from "./figures.ts";
 import { makeHome, repositoryFile, repositoryId, twentyFields } from "./homes.ts";
-import { isInstalled, type Machine } from "./machine.ts";
+import type { Machine } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 import { ask, calls, prepare, sets, startPair } from "./sockets.ts";
 
@@ -110,8 +110,7 @@ async function withServers(
   const home = await makeHome(machine, repositories);
   await using pair = await startPair(machine, home);
   const { ours, bare } = pair;
-  await using etcd = isInstalled(etcdCommand) ? await startEtcd(machine) : undefined;
-  if (etcd === undefined) machine.progress(`left out: ${etcdCommand} is not installed`);
+  await using etcd = machine.has(etcdCommand) ? await startEtcd(machine) : undefined;
   const reply = await ask(ours, "config/set", { repo: repositoryId(0), "svc.timeout": 31 });
   const { text } = await repositoryFile(home, repositoryId(0));
   const folder = await machine.newFolder("floor");

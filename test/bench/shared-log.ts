@@ -8,7 +8,7 @@ import { freePort } from "../helpers/free-port.ts";
 import { compare, timeOf } from "./compare.ts";
 import { type Call, quantile, rateOf } from "./figures.ts";
 import { makeHome, repositoryId } from "./homes.ts";
-import { isInstalled, type Machine, type Server } from "./machine.ts";
+import type { Machine, Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 import { ask, calls, sets } from "./sockets.ts";
 
@@ -21,10 +21,7 @@ export const sharedLog: Section = {
   name: "shared-log",
   title: "A log shared by several machines: one server, two daemons",
   run: async machine => {
-    if (!isInstalled(command)) {
-      machine.progress(`left out: ${command} is not installed`);
-      return [];
-    }
+    if (!machine.has(command)) return [];
     await using resources = new AsyncDisposableStack();
     const port = await freePort();
     const place = ["-js", "-sd", await machine.newFolder("nats"), "-a", "127.0.0.1", "-p", String(port)];

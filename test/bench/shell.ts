@@ -4,7 +4,7 @@ import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 import { commandTimeOf, compare } from "./compare.ts";
 import type { Contender } from "./figures.ts";
 import { makeHome, repositoryId } from "./homes.ts";
-import { isInstalled, type Machine } from "./machine.ts";
+import type { Machine } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 
 const node = process.execPath;
@@ -16,19 +16,19 @@ export const shell: Section = {
   run: async machine => {
     const home = await makeHome(machine, 1);
     await using _daemon = await machine.daemon(home);
-    const direnv = isInstalled("direnv") ? await makeDirenv(machine) : undefined;
-    if (direnv === undefined) machine.progress("left out: direnv is not installed");
+    const direnv = machine.has("direnv") ? await makeDirenv(machine) : undefined;
     return [...(await commands(machine, home, direnv)), ...(await prompts(machine, home, direnv))];
   },
 };
 
-interface Direnv {
-  /** Has an `.envrc` that sets one variable and that direnv allows. */
+/** Where a shell is. */
+interface Place {
   readonly folder: string;
   readonly environment: { readonly [name: string]: string };
 }
 
-async function makeDirenv(machine: Machine): Promise<Direnv> {
+/** A folder with an `.envrc` that sets one variable and that direnv allows. */
+async function makeDirenv(machine: Machine): Promise<Place> {
   const folder = await machine.newFolder("direnv");
   const environment = {
     XDG_DATA_HOME: join(folder, "data"),
@@ -40,7 +40,7 @@ async function makeDirenv(machine: Machine): Promise<Direnv> {
   return { folder, environment };
 }
 
-async function commands(machine: Machine, home: string, direnv: Direnv | undefined): Promise<Row[]> {
+async function commands(machine: Machine, home: string, direnv: Place | undefined): Promise<Row[]> {
   const contender = (name: string, command: string, args: readonly string[]) =>
     commandTimeOf(machine, name, command, args);
   const others = [
@@ -62,11 +62,8 @@ async function commands(machine: Machine, home: string, direnv: Direnv | undefin
 }
 
 /** How long the hook delays a prompt of bash, in microseconds. */
-async function prompts(machine: Machine, home: string, direnv: Direnv | undefined): Promise<Row[]> {
-  if (!isInstalled("bash")) {
-    machine.progress("left out: bash is not installed");
-    return [];
-  }
+async function prompts(machine: Machine, home: string, direnv: Place | undefined): Promise<Row[]> {
+  if (!machine.has("bash")) return [];
   const bin = await machine.newFolder("bin");
   await writeFile(join(bin, "repoconf"), `#!/bin/sh\nexec '${node}' '${repoconfCommand}' "$@"\n`);
   await chmod(join(bin, "repoconf"), 0o755);
@@ -77,12 +74,8 @@ async function prompts(machine: Machine, home: string, direnv: Direnv | undefine
   const list = '[{"name":"LOG_LEVEL","value":"debug"}]';
   await runProcess(join(bin, "repoconf"), ["set", "--repo", "shell", `svc.envvars=${list}`], { environment });
 
-  const prompt = (
-    name: string,
-    tool: "repoconf" | "direnv",
-    enters: boolean,
-    where: Pick<Direnv, "folder" | "environment">,
-  ) => promptOf(machine, { name, tool, enters, where });
+  const prompt = (name: string, tool: "repoconf" | "direnv", enters: boolean, where: Place) =>
+    promptOf(machine, { name, tool, enters, where });
   const ours = { folder, environment };
   const others = (enters: boolean) =>
     direnv === undefined
@@ -101,7 +94,7 @@ interface Prompt {
   readonly tool: "repoconf" | "direnv";
   /** Whether the folder was just entered. */
   readonly enters: boolean;
-  readonly where: Pick<Direnv, "folder" | "environment">;
+  readonly where: Place;
 }
 
 function promptOf(machine: Machine, { name, tool, enters, where }: Prompt): Contender {

@@ -1,10 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { until } from "../../helpers/daemon.ts";
 import { type FileCall, watchFileSystem } from "../../helpers/file-system.ts";
+import { collectGarbage } from "../../helpers/kept-memory.ts";
 import { addLoadScope } from "../../helpers/load-scope.ts";
 import { saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
@@ -112,8 +111,6 @@ test("sets among 2,000 fields whose history is not written yet keep only their c
 
 /** Bytes of JavaScript values that are still referenced. */
 function keptBytes(): number {
-  setFlagsFromString("--expose-gc");
-  const collectGarbage: unknown = runInNewContext("gc");
-  if (typeof collectGarbage === "function") collectGarbage();
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 }

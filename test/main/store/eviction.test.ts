@@ -1,16 +1,12 @@
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
+import { collectGarbage } from "../../helpers/kept-memory.ts";
 import { randomNumbers } from "../../helpers/random.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-
-setFlagsFromString("--expose-gc");
-const collectGarbage: () => void = runInNewContext("gc");
 
 /** The time after the last write by which an idle repository can be evicted. */
 const idleTime = 11_000;

@@ -122,8 +122,7 @@ test("a commit that one history could not store is still in the log at the next 
   await t[Symbol.asyncDispose]();
   fileSystem.before = () => {};
   await using again = await startTestDaemon(options);
-  const list = await again.owner.call("config/list", { repo: "one", field: "svc.timeout" });
-  expect(list.result).toEqual({ svc: { timeout: 31 } });
+  expect(await timeoutOf(again, "one")).toBe(31);
   const history = await again.owner.call("history/list", { repo: "one", limit: 1 });
   expect(history.result).toMatchObject([{ revision: 2, source: "set", actor: "owner" }]);
 });
@@ -150,6 +149,5 @@ test("values of an unfinished atomic set appear in no past revision and cannot b
   expect((await setting).errors).toMatchObject([{ code: 1108 }]);
   await restoring;
   expect(past.result).toEqual({ svc: { timeout: 10 } });
-  const now = await t.owner.call("config/list", { repo: "aa", field: "svc.timeout" });
-  expect(now.result).toEqual({ svc: { timeout: 10 } });
+  expect(await timeoutOf(t, "aa")).toBe(10);
 });

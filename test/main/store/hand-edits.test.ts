@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { until } from "../../helpers/daemon.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { placeIn, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 
 test("an edit of comments only is applied without a change", async () => {
@@ -96,6 +97,5 @@ test("a new file named by a valid id becomes a repository, and one with any othe
     ["cellar", "the cellar"],
     ["shop", "shop"],
   ]);
-  const list = await shop.t.owner.call("config/list", { repo: "cellar", field: "svc.timeout" });
-  expect(list.result).toEqual({ svc: { timeout: 30 } });
+  expect(await timeoutOf(shop.t, "cellar")).toBe(30);
 });

@@ -93,12 +93,9 @@ test.each([
 test("a work tree's folder that is deleted and created again is watched as before", async () => {
   await using tree = await startWorkTree(treeText, { rescanInterval: 50 });
   await rm(tree.folder, { recursive: true });
-  const health = async () => (await tree.t.owner.call("repo/list")).result[0]?.health ?? [];
-  await until(async () => (await health()).some(({ code }) => code === 1106), "health to report it");
+  await untilHealth(tree.t, "site", health => health.some(({ code }) => code === 1106));
   expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
-  expect((await tree.t.owner.call("config/list", { repo: "site", field: "svc.timeout" })).result).toEqual({
-    svc: { timeout: 30 },
-  });
+  expect(await tree.value("timeout")).toBe(30);
   await mkdir(tree.folder);
   await writeFile(tree.file, treeText.replace("30", "32"));
   expect(await tree.t.owner.nextChange()).toMatchObject({

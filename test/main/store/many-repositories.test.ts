@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDaemon } from "../../../main/daemon/daemon.ts";
 import { noRescans, startTestDaemon } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
 import { titleWith } from "../../helpers/skips.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -52,8 +53,7 @@ test("neither a start with a matching index nor a list of all repositories opens
   expect(result.at(-1)).toMatchObject({ id: idOf(1_499), revision: 1, modified: 1 });
   // The rescan that the list waited for has compared them all.
   expect(opened().slice(before)).toEqual([]);
-  const list = await t.owner.call("config/list", { repo: idOf(711), field: "svc.timeout" });
-  expect(list.result).toEqual({ svc: { timeout: 711 } });
+  expect(await timeoutOf(t, idOf(711))).toBe(711);
   const id = idOf(711);
   expect(opened().slice(before)).toEqual([
     join(home.path, "repos", `${id}.json`),

@@ -6,7 +6,8 @@ import { type Clock, systemClock } from "../../../main/time/clock.ts";
 import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { type FileCall, systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { freezeHome } from "../../helpers/frozen-home.ts";
-import { saveByRename, shopText, startShop } from "../../helpers/shop.ts";
+import { timeoutOf } from "../../helpers/shared-world.ts";
+import { healthOf, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 test("a crash after an edit by hand does not revert an earlier set that the file did not contain yet", async () => {
@@ -95,11 +96,10 @@ test("a set in a file that was just found survives a kill", async () => {
 /** The newest three revisions, the active timeout, and the one in the file. */
 async function stateOf(t: TestDaemon) {
   const { result } = await t.owner.call("history/list", { repo: "shop", limit: 3 });
-  const list = await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" });
   const text = await t.readRepository("shop");
   return {
     history: result.map(({ revision, source }) => `${revision} ${source}`),
-    timeout: list.result["svc"]?.["timeout"],
+    timeout: await timeoutOf(t, "shop"),
     inFile: Number(/"timeout": (\d+)/.exec(text)?.[1]),
   };
 }
@@ -179,8 +179,7 @@ test("a write that changes only the file survives a restart, even if the log has
   await t.writeRepository("shop", shopText);
   await until(async () => (await t.owner.call("config/list", { repo: "shop" })).errors.length === 0, "the repository");
   await saveByRename(file, shopText.replace("30,", `"soon",`));
-  const health = async () => (await t.owner.call("repo/list")).result[0]?.health ?? [];
-  await until(async () => (await health()).length > 0, "the invalid value");
+  await until(async () => (await healthOf(t, "shop")).length > 0, "the invalid value");
   const { revision } = await t.owner.call("config/list", { repo: "shop" });
 
   const refuse = ({ operation, path }: { readonly operation: string; readonly path: string }) => {
@@ -237,8 +236,5 @@ test("a start discards nothing that a repository not opened yet still needs: a k
   await (await opening)[Symbol.asyncDispose]();
 
   await using again = await startTestDaemon({ ...noRescans, home: killedAgain.path });
-  for (const repo of ids) {
-    const { result } = await again.owner.call("config/list", { repo, field: "svc.timeout" });
-    expect(result, repo).toEqual({ svc: { timeout: 31 } });
-  }
+  for (const repo of ids) expect(await timeoutOf(again, repo), repo).toBe(31);
 });
