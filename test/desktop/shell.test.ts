@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import type { AppDouble, ElectronDouble } from "../helpers/electron-double.ts";
@@ -68,8 +68,7 @@ test("a daemon that restarts on another port is found again: the window reconnec
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   await using app = await startApp(t.homeFolder, { args: [link] });
-  const page = await pageOf(app);
-  await page.getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  const page = await showsShop(app);
   await page.getByRole("textbox", { name: "Provider" }).fill("here");
   const before = t.url;
   await t.restart();
@@ -77,10 +76,7 @@ test("a daemon that restarts on another port is found again: the window reconnec
   await until(async () => (await t.owner.call("key/list")).result.length === 1, "the window's new session");
   await page.getByText("Connected", { exact: true }).waitFor();
   await t.owner.call("config/set", { repo: "shop", "svc.timeout": 77 });
-  await until(
-    async () => (await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()) === "77",
-    "what was set since",
-  );
+  await has(page.getByRole("spinbutton", { name: "Timeout" }), "77");
   expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("here");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await until(
@@ -93,17 +89,13 @@ test("a window whose session has ended gets a new one and continues", async () =
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   await using app = await startApp(t.homeFolder, { args: [link] });
-  const page = await pageOf(app);
-  await page.getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  const page = await showsShop(app);
   const sessions = async () => (await t.owner.call("key/list")).result.map(({ id }) => id);
   const [first = ""] = await sessions();
   await t.owner.call("key/revoke", { id: first });
   await until(async () => (await sessions()).length === 1, "another session");
   await t.owner.call("config/set", { repo: "shop", "svc.timeout": 77 });
-  await until(
-    async () => (await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()) === "77",
-    "what was set since",
-  );
+  await has(page.getByRole("spinbutton", { name: "Timeout" }), "77");
 });
 
 test("a second instance exits immediately and starts nothing", async () => {
@@ -138,7 +130,7 @@ test("a file that breaks is notified once, and a click opens it", async () => {
   await until(() => app.notifications.length === 1, "the notification");
   expect(app.notifications[0]?.title).toBe("shop: its file is invalid");
   app.notifications[0]?.emit("click");
-  await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  await showsShop(app);
 });
 
 test("the window comes back at its position, and start at login is an entry that the app creates and reads again", async () => {
@@ -176,7 +168,7 @@ test.each([
   await withRepository(folder.path);
   // A start at login opens no window, but anyone who opens a link wants one.
   await using app = await startApp(folder.path, { whileStarting, args: ["--hidden"] });
-  await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  await showsShop(app);
 });
 
 test("a link that arrives while the page loads is opened too, in the same window", async () => {
@@ -186,7 +178,7 @@ test("a link that arrives while the page loads is opened too, in the same window
   app.app.emit("second-instance", {}, ["electron"]);
   app.app.emit("second-instance", {}, ["electron", link]);
   await until(() => app.windows.length > 0, "the window");
-  await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  await showsShop(app);
   expect(app.windows).toHaveLength(1);
 });
 
@@ -241,7 +233,7 @@ test("quitting does not ask about edits that the next start restores", async () 
   }
   await using app = await startApp(folder.path, { args: [link] });
   const field = (await pageOf(app)).getByRole("textbox", { name: "Provider" });
-  await until(async () => (await field.inputValue()) === "here", "the edit");
+  await has(field, "here");
 });
 
 test("quitting asks about a single connected tool, even if no window was ever opened", async () => {
@@ -263,6 +255,17 @@ test("an owner's tool that stops the daemon quits the app, and causes no questio
   expect(await app.app.exited).toBe(0);
   expect(app.dialogs).toEqual([]);
 });
+
+/** Waits until the window shows the repository. */
+async function showsShop(app: ElectronDouble): Promise<Page> {
+  const page = await pageOf(app);
+  await page.getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  return page;
+}
+
+function has(control: Locator, value: string): Promise<void> {
+  return until(async () => (await control.inputValue()) === value, `the value ${value}`);
+}
 
 async function pageOf({ windows: [window] }: ElectronDouble): Promise<Page> {
   if (window === undefined) throw new Error("there is no window");

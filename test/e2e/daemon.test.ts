@@ -1,9 +1,12 @@
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type * as BrowserClient from "../../main/client/browser.ts";
 import { connectClient } from "../helpers/daemon.ts";
 import { python } from "../helpers/python.ts";
-import { runProcess, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { sendBytes } from "../helpers/raw-http.ts";
+import { projectFolder, runProcess, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("repoconf daemon, as a user runs it", () => {
   test("prints the URL, the home and what to try; a second start exits with code 1 and names pid and URL of the first", async () => {
@@ -46,6 +49,28 @@ describe("repoconf daemon, as a user runs it", () => {
     },
   );
 
+  test("requests that arrive during startup are answered and do not end the daemon, as one at the wrong moment once did", async () => {
+    await using home = await temporaryFolder();
+    const first = await spawnDaemon(["--port", "0"], home.path);
+    const { host, port } = new URL(first.url);
+    await first.end("SIGTERM");
+    let isOver = false;
+    let answered = 0;
+    const ask = async () => {
+      // The daemon may not be listening yet, or no longer.
+      const request = `GET /livez HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      while (!isOver) if ((await sendBytes(first.url, request)).includes("alive")) answered++;
+    };
+    const asking = Array.from({ length: 8 }, ask);
+    for (let start = 0; start < 5; start++) {
+      await using daemon = await spawnDaemon(["--port", port], home.path);
+      expect(await daemon.end("SIGTERM")).toBe(0);
+    }
+    isOver = true;
+    await Promise.all(asking);
+    expect(answered).toBeGreaterThan(0);
+  });
+
   test("an unknown option exits with code 2", async () => {
     const { code, errorOutput } = await runRepoconf(["daemon", "--prot", "1"]);
     expect(code).toBe(2);
@@ -58,6 +83,21 @@ describe("repoconf daemon, as a user runs it", () => {
     expect(code).toBe(1);
     expect(errorOutput).toBe("repoconf needs Node 24 or newer, but this is Node 20.20.2.\n");
   });
+});
+
+test("the client built for web pages needs nothing from Node, and connects with URL and key", async () => {
+  await using daemon = await spawnDaemon();
+  const owner = await connectClient(daemon.url, daemon.ownerKey);
+  await owner.call("repo/add", { name: "shop", id: "shop" });
+  owner.socket.close();
+  const built: string = join(projectFolder, "dist/browser/client.js");
+  const { connect, RepoconfError }: typeof BrowserClient = await import(built);
+  using client = await connect({ url: daemon.url, apiKey: daemon.ownerKey });
+  await client.set("shop", { "svc.timeout": 12 });
+  expect(await client.get("shop", "svc.timeout")).toBe(12);
+  const refused = await connect({ url: daemon.url, apiKey: "wrong" }).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(RepoconfError);
+  expect(refused).toMatchObject({ code: 1100 });
 });
 
 describe("the examples", () => {
@@ -92,3 +132,38 @@ describe("the examples", () => {
     },
   );
 });
+
+/** Sends 64 requests before it waits for a reply; prints the transport, and how many were answered. */
+const program = `
+import sys, threading
+import socketio
+
+url, key, transports = sys.argv[1:]
+client = socketio.Client(reconnection=False)
+client.connect(url, auth={"apiKey": key}, transports=transports.split(","), wait_timeout=60)
+replies = threading.Semaphore(0)
+for _ in range(64):
+    client.emit("svc", ("scope", "list", {}), callback=lambda reply: replies.release())
+answered = 0
+while answered < 64 and replies.acquire(timeout=60):
+    answered += 1
+print(client.transport(), answered)
+client.disconnect()
+`;
+
+test.skipIf(python === undefined).each([
+  ["polling", "polling"],
+  ["websocket", "websocket"],
+  ["polling,websocket", "websocket"],
+])(
+  python === undefined
+    ? "skipped: no python3-socketio: %s"
+    : "64 requests at once of the usual Python client with the transports %s are all answered, over %s",
+  async (transports, used) => {
+    await using daemon = await spawnDaemon();
+    const args = ["-c", program, daemon.url, daemon.ownerKey, transports];
+    const { output, errorOutput } = await runProcess(python ?? "", args);
+    expect(errorOutput).toBe("");
+    expect(output).toBe(`${used} 64\n`);
+  },
+);

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
+import { makeSharedWorld } from "../helpers/shared-world.ts";
 
 /** Writes the log's address into the settings, as a person does, so that every command finds it. */
 async function follow({ homeFolder }: CommandHome, address: string, machine: string): Promise<void> {
@@ -46,5 +47,26 @@ describeWithNats("commands on machines that share a log", () => {
     expect([nobody.code, nobody.errorOutput]).toEqual([1, expect.stringContaining("cannot be used")]);
     const neither = await home.run(["log", "copy"]);
     expect([neither.code, neither.errorOutput]).toEqual([2, expect.stringContaining("--to")]);
+  });
+
+  test("say that the shared log already has a clone that is added, and commands in the folder find it", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await makeCommandHome();
+    await follow(desk, world.address, "desk");
+    const there = join(world.home("laptop"), "shop");
+    const here = join(desk.workFolder, "my-shop");
+    for (const folder of [there, here]) {
+      await mkdir(join(folder, ".git"), { recursive: true });
+      const url = "https://somebody:s3cr3t@example.org/acme/shop.git";
+      await writeFile(join(folder, ".git/config"), `[remote "origin"]\n\turl = ${url}\n`);
+    }
+    await laptop.owner.call("repo/add", { name: "shop", id: "shop", path: there });
+    await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+    await until(async () => (await desk.succeed(["repo", "list", "--json"])).includes('"shop"'), "the repository");
+    expect(await desk.succeed(["repo", "add"], { folder: here })).toBe(
+      `${here} is a clone of shop (shop), which the shared log already has. It is now that repository's folder on this machine.\n`,
+    );
+    await until(async () => (await desk.succeed(["get", "svc.timeout"], { folder: here })) === "41\n", "the value");
   });
 });

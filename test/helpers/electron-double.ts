@@ -87,6 +87,17 @@ interface MenuItem {
   click?(item: { checked: boolean }): void;
 }
 
+/** An event that its listeners may prevent. */
+export function preventable() {
+  const event = {
+    isPrevented: false,
+    preventDefault: () => {
+      event.isPrevented = true;
+    },
+  };
+  return event;
+}
+
 let current: ElectronDouble | undefined;
 let browser: Browser | undefined;
 
@@ -159,13 +170,9 @@ export class AppDouble extends EventEmitter {
   /** As in Electron, any listener may prevent it. */
   quit(): void {
     electron().calls.push("quit");
-    let prevented = false;
-    this.emit("before-quit", {
-      preventDefault: () => {
-        prevented = true;
-      },
-    });
-    if (!prevented) this.#exit(0);
+    const event = preventable();
+    this.emit("before-quit", event);
+    if (!event.isPrevented) this.#exit(0);
   }
 
   exit(code: number): void {
@@ -249,33 +256,21 @@ export class WindowDouble extends EventEmitter {
       const request = route.request();
       if (!request.isNavigationRequest()) return this.#load(route);
       const isMainFrame = request.frame() === page.mainFrame();
-      let prevented = false;
-      const event = {
-        url: meant(request.url()),
-        isMainFrame,
-        preventDefault: () => {
-          prevented = true;
-        },
-      };
+      const event = Object.assign(preventable(), { url: meant(request.url()), isMainFrame });
       // Electron asks before a page or a frame navigates by itself, but not when the shell loads a page.
       if (!this.#loading) {
         this.webContents.emit(isMainFrame ? "will-navigate" : "will-frame-navigate", event);
       }
-      if (prevented) return route.abort("aborted");
+      if (event.isPrevented) return route.abort("aborted");
       return this.#load(route);
     });
     context.on("page", other => {
       if (this.webContents.openHandler({ url: other.url() }).action === "deny") void other.close();
     });
     page.on("dialog", dialog => {
-      let leaves = false;
-      if (dialog.type() === "beforeunload")
-        this.webContents.emit("will-prevent-unload", {
-          preventDefault: () => {
-            leaves = true;
-          },
-        });
-      void (leaves ? dialog.accept() : dialog.dismiss()).catch(() => {});
+      const event = preventable();
+      if (dialog.type() === "beforeunload") this.webContents.emit("will-prevent-unload", event);
+      void (event.isPrevented ? dialog.accept() : dialog.dismiss()).catch(() => {});
     });
     page.once("close", () => {
       this.emit("closed");
@@ -335,13 +330,9 @@ export class WindowDouble extends EventEmitter {
 
   /** Closes the window as a person does. */
   close(): void {
-    let prevented = false;
-    this.emit("close", {
-      preventDefault: () => {
-        prevented = true;
-      },
-    });
-    if (!prevented) void this.page.then(page => page.close({ runBeforeUnload: true }));
+    const event = preventable();
+    this.emit("close", event);
+    if (!event.isPrevented) void this.page.then(page => page.close({ runBeforeUnload: true }));
   }
 
   /** Closes the window without asking the page. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, describe, test, vi } from "vitest";
 import { launchBrowser } from "../helpers/browser.ts";
-import { prepareElectron, standInSwitches } from "../helpers/electron-double.ts";
+import { prepareElectron, preventable, standInSwitches } from "../helpers/electron-double.ts";
 import { judge } from "../helpers/promise.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
@@ -39,8 +39,6 @@ const fuses: readonly (readonly [name: string, value: boolean])[] = [
   ["onlyLoadAppFromAsar", true],
   ["grantFileProtocolExtraPrivileges", false],
 ];
-
-type Event = { url: string; isMainFrame: boolean; preventDefault(): void };
 
 const title = titleWith(browser !== undefined, "Chromium", "the desktop shell, with the double of Electron");
 
@@ -86,11 +84,7 @@ describe.skipIf(browser === undefined)(title, () => {
       check("5 the partitions", partitions.join() === "the default session,screen");
       for (const { partition, permissions } of double.sessions) {
         check("5 every session denies", Object.keys(permissions).length === 3);
-        const request = permissions.request as (
-          contents: unknown,
-          kind: string,
-          answer: (yes: boolean) => void,
-        ) => void;
+        const request = permissions.request as (...given: [unknown, string, (yes: boolean) => void]) => void;
         const has = permissions.check as (contents: unknown, kind: string) => unknown;
         for (const kind of kinds) {
           const answers: boolean[] = [];
@@ -104,13 +98,9 @@ describe.skipIf(browser === undefined)(title, () => {
       }
 
       const asks = (event: string, url: string, isMainFrame: boolean) => {
-        let prevented = false;
-        const preventDefault = () => {
-          prevented = true;
-        };
-        const details: Event = { url, isMainFrame, preventDefault };
+        const details = Object.assign(preventable(), { url, isMainFrame });
         window.webContents.emit(event, details);
-        return prevented;
+        return details.isPrevented;
       };
       const elsewhere = [
         "https://evil.example/",
@@ -143,12 +133,11 @@ describe.skipIf(browser === undefined)(title, () => {
       const strangers = [null, { url: own }, { url: "https://evil.example/" }, undefined];
       for (const [name, handler] of double.handlers) {
         for (const senderFrame of strangers) {
-          let refused = false;
-          try {
-            await handler({ senderFrame });
-          } catch {
-            refused = true;
-          }
+          const ask = async () => handler({ senderFrame });
+          const refused = await ask().then(
+            () => false,
+            () => true,
+          );
           check(`17 ${name} for ${JSON.stringify(senderFrame)}`, refused);
         }
       }
