@@ -18,23 +18,15 @@ export interface RunOptions {
   readonly kills: number;
 }
 
-export interface RecordedRun {
-  readonly history: RecordedHistory;
-  readonly compared: number;
-  readonly refused: number;
-  /** Sets without a reply. */
-  readonly unanswered: number;
-  /** How often a watcher resumed on another connection. */
-  readonly resumed: number;
-}
-
 export const repo = "shop";
 export const fields = ["a", "b", "c", "d", "e", "f"];
+
+export type RecordedRun = Awaited<ReturnType<typeof recordRun>>;
 
 /**
  * Lets clients set, compare and set, read and watch one repository, whose daemon is killed now and then, and records everything.
  */
-export async function recordRun(options: RunOptions): Promise<RecordedRun> {
+export async function recordRun(options: RunOptions) {
   await using programFolder = await temporaryFolder();
   const program = await bundle("dying-daemon.ts", programFolder.path);
   await using home = await temporaryFolder();
@@ -78,7 +70,9 @@ export async function recordRun(options: RunOptions): Promise<RecordedRun> {
     history: recorded,
     compared: run.sets.filter(({ expected }) => expected !== undefined).length,
     refused: run.sets.filter(({ reply }) => reply !== undefined && "conflict" in reply).length,
+    /** Sets without a reply. */
     unanswered: run.sets.filter(({ reply }) => reply === undefined).length,
+    /** How often a watcher resumed on another connection. */
     resumed: recorded.watchers.reduce((sum, { sessions }) => sum + sessions.length - 1, 0),
   };
 }

@@ -23,21 +23,6 @@ export interface SharedRunOptions {
   readonly leastEdits: number;
 }
 
-export interface RecordedSharedRun {
-  readonly violations: readonly Violation[];
-  readonly sets: number;
-  readonly acknowledged: number;
-  readonly reads: number;
-  readonly events: number;
-  /** Edits by hand that became revisions. */
-  readonly edits: number;
-  /** The mishaps of servers and daemons, with their counts. */
-  readonly mishaps: ReadonlyMap<string, number>;
-  /** The final history and file values of each machine, as text. */
-  readonly histories: readonly string[];
-  readonly files: readonly string[];
-}
-
 const stream = "shared";
 const machines = ["one", "two", "three"];
 /** Two people on different machines, each editing a separate field. */
@@ -49,7 +34,7 @@ const scopeFields = [...fields, ...people.map(person => `hand${person}`)];
  * everything is recorded and checked. The sets of all machines together are linearizable, and so are, for each machine, its
  * clients' sets and reads.
  */
-export async function recordSharedRun(options: SharedRunOptions): Promise<RecordedSharedRun> {
+export async function recordSharedRun(options: SharedRunOptions) {
   await using programFolder = await temporaryFolder();
   const program = await bundle("dying-daemon.ts", programFolder.path);
   await using cluster = await startCluster();
@@ -135,7 +120,9 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
   const everywhere = run.sets.map(({ reply, ...set }) =>
     reply !== undefined && "revision" in reply ? { ...set, reply } : set,
   );
-  const violations = [...checkHistory({ start, sets: [...everywhere, ...edits], reads: [], watchers: [], revisions })];
+  const violations: Violation[] = [
+    ...checkHistory({ start, sets: [...everywhere, ...edits], reads: [], watchers: [], revisions }),
+  ];
   for (const [machine, watcher] of watched.entries()) {
     const isHere = ({ client }: { readonly client: string }) => machineOf(client) === machine;
     const elsewhere = run.sets.filter(set => !isHere(set)).map(({ reply: _, ...set }) => ({ ...set, began: 0 }));
@@ -153,8 +140,11 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
     acknowledged: acknowledged(),
     reads: run.reads.length,
     events: watched.reduce((sum, watcher) => sum + eventsOf(watcher), 0),
+    /** Edits by hand that became revisions. */
     edits: revisions.filter(({ changes }) => Object.keys(changes).some(field => field.startsWith("hand"))).length,
+    /** The mishaps of servers and daemons, with their counts. */
     mishaps,
+    /** The final history and file values of each machine, as text. */
     histories: histories.map(history => JSON.stringify(history)),
     files: files.map(values => JSON.stringify(Object.entries(values).sort())),
   };

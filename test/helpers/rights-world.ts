@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Grant, Grants } from "../../shared/grants.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import { startTestDaemon, type TestClient, type TestDaemon } from "./daemon.ts";
+import { startTestDaemon, type TestClient } from "./daemon.ts";
 
 /** Repositories whose values change. The file of `sick` has problems; the file of `broken` was broken from the start. */
 export const changing = ["alpha", "beta", "gamma"] as const;
@@ -95,16 +95,10 @@ function sickText(round: number): string {
   return JSON.stringify({ config });
 }
 
-/** A daemon with changes in each round, so that there is something to withhold from keys. */
-export interface RightsWorld extends AsyncDisposable {
-  readonly t: TestDaemon;
-  /** All fields. */
-  readonly paths: readonly string[];
-  /** In each repository: erases a field's past, sets all fields together, and one on its own. The owner watches. */
-  happen(round: number): Promise<void>;
-}
+export type RightsWorld = Awaited<ReturnType<typeof startRightsWorld>>;
 
-export async function startRightsWorld(): Promise<RightsWorld> {
+/** A daemon with changes in each round, so that there is something to withhold from keys. */
+export async function startRightsWorld() {
   const repos = { "repos/sick.json": sickText(0), "repos/broken.json": brokenText };
   const t = await startTestDaemon({ files: { "scopes/team.schema.json": team, ...repos } });
   const { owner } = t;
@@ -114,8 +108,10 @@ export async function startRightsWorld(): Promise<RightsWorld> {
   const scopes = (await owner.call("scope/list")).result;
   return {
     t,
+    /** All fields. */
     paths: scopes.flatMap(({ scope, schema }) => Object.keys(schema.properties).map(field => `${scope}.${field}`)),
-    happen: round => happen(owner, rival, round),
+    /** In each repository: erases a field's past, sets all fields together, and one on its own. The owner watches. */
+    happen: (round: number) => happen(owner, rival, round),
     [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
   };
 }

@@ -39,8 +39,7 @@ export async function makePair(...repositories: readonly string[]) {
   const laptop = stack.use(await world.start("laptop"));
   const desk = stack.use(await world.start("desk"));
   for (const id of repositories) await laptop.addRepository(id);
-  const arrived = async () => (await desk.owner.call("repo/list")).result.length === repositories.length;
-  await until(arrived, "the repositories");
+  await hasRepositories(desk, repositories.length);
   return { ...world, laptop, desk, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
@@ -52,6 +51,11 @@ export async function timeoutOf({ owner }: TestDaemon, repo: string): Promise<un
 /** Empty while it cannot be listed. */
 export async function historyOf({ owner }: TestDaemon, repo = "shop") {
   return (await owner.call("history/list", { repo, limit: 1_000 })).result ?? [];
+}
+
+/** Waits until a daemon has this many repositories. */
+export async function hasRepositories({ owner }: TestDaemon, count: number): Promise<void> {
+  await until(async () => (await owner.call("repo/list")).result.length === count, `${count} repositories`);
 }
 
 /** Waits until a daemon serves this timeout. */

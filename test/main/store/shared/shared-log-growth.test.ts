@@ -12,6 +12,7 @@ import { addLoadScope } from "../../../helpers/load-scope.ts";
 import { configured, describeWithNats } from "../../../helpers/nats-server.ts";
 import { openServerLine } from "../../../helpers/server-line.ts";
 import {
+  hasRepositories,
   historyOf,
   makePair,
   makeSharedWorld,
@@ -153,8 +154,7 @@ describeWithNats("a shared log that grows", () => {
     const [laptop] = daemons;
     if (laptop === undefined) throw new Error("no daemon");
     for (const id of [...machines, "common"]) await laptop.addRepository(id);
-    for (const daemon of daemons)
-      await until(async () => (await daemon.owner.call("repo/list")).result.length === 4, "the repositories");
+    for (const daemon of daemons) await hasRepositories(daemon, 4);
     const rounds = 100;
     await Promise.all(
       daemons.map(async (daemon, index) => {
@@ -195,7 +195,7 @@ describeWithNats("a shared log that grows", () => {
     await shorten(laptop, "shop");
     await line.open();
     await sees(desk, "shop", timeout);
-    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the removal");
+    await hasRepositories(desk, 1);
     let received = 0;
     while (received !== timeout) received = Number((await desk.owner.nextChange()).changes["svc"]?.["timeout"]?.value);
     expect(await changesOf(desk)).toEqual(await changesOf(laptop));

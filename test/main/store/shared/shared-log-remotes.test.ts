@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copyToShared } from "../../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../../main/home/home.ts";
-import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
 import {
+  hasRepositories,
   makePair,
   makeSharedWorld,
   type SharedWorld,
@@ -27,10 +28,6 @@ async function clone(world: SharedWorld, machine: string, name: string, url?: st
 
 async function add({ owner }: TestDaemon, path: string, more: object = {}) {
   return owner.call("repo/add", { name: "a name of its own", path, ...more });
-}
-
-async function hasRepositories({ owner }: TestDaemon, count: number): Promise<void> {
-  await until(async () => (await owner.call("repo/list")).result.length === count, `${count} repositories`);
 }
 
 describeWithNats("clones on machines that share a log", () => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { watchFileSystem } from "../../../helpers/file-system.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
-import { makeSharedWorld, type SharedWorld } from "../../../helpers/shared-world.ts";
+import { hasRepositories, makeSharedWorld, type SharedWorld } from "../../../helpers/shared-world.ts";
 
 /** Two machines with the repositories `shop` and `site`; the laptop applies nothing between `hold` and `release`. */
 async function makeRace(world: SharedWorld) {
@@ -14,7 +14,7 @@ async function makeRace(world: SharedWorld) {
   const desk = stack.use(await world.start("desk"));
   for (const id of ["shop", "site"]) await laptop.addRepository(id);
   await laptop.owner.call("config/set", { repo: ["shop", "site"], "svc.timeout": 41, flush: true });
-  await until(async () => (await desk.owner.call("repo/list")).result.length === 2, "the repositories");
+  await hasRepositories(desk, 2);
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
   stack.defer(release);
   const connection = await connect({ servers: world.server.url });
@@ -76,7 +76,7 @@ describeWithNats("a repository that another machine removes and adds again at th
     await askOften(laptop);
     race.release();
     expect((await asked).errors.map(({ code }) => code)).toEqual([row.code]);
-    await until(async () => (await laptop.owner.call("repo/list")).result.length === 3, "the new one");
+    await hasRepositories(laptop, 3);
     for (const daemon of [laptop, desk]) {
       const { result } = await daemon.owner.call("repo/list");
       expect(result.map(({ id, name }) => [id, name]).sort()).toEqual([

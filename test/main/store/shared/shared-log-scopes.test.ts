@@ -6,7 +6,15 @@ import { homeAt } from "../../../../main/home/home.ts";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { configured, describeWithNats } from "../../../helpers/nats-server.ts";
-import { makePair, makeSharedWorld, type SharedWorld, sees, set, shorten } from "../../../helpers/shared-world.ts";
+import {
+  hasRepositories,
+  makePair,
+  makeSharedWorld,
+  type SharedWorld,
+  sees,
+  set,
+  shorten,
+} from "../../../helpers/shared-world.ts";
 import { messagesOf } from "../../../helpers/stream-messages.ts";
 
 /** A scope with one field of numbers up to `maximum`, as a person writes it. */
@@ -304,7 +312,7 @@ describeWithNats("scopes of daemons that share a log", () => {
       await until(() => desk.log.some(line => line.includes("cannot write the scopes")), "the failure");
       // Later changes are in its files.
       await laptop.addRepository("shop");
-      await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+      await hasRepositories(desk, 1);
       await desk.readRepository("shop");
     }
     await using desk = await world.start("desk");

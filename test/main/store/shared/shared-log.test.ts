@@ -7,6 +7,7 @@ import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { addLoadScope } from "../../../helpers/load-scope.ts";
 import { configured, describeWithNats } from "../../../helpers/nats-server.ts";
 import {
+  hasRepositories,
   historyOf,
   makePair,
   makeSharedWorld,
@@ -254,7 +255,7 @@ describeWithNats("daemons that share a log", () => {
     await reaches(desk, "shop", 3);
     // After it in the log: once this is there, so is the edit.
     await desk.addRepository("later");
-    await until(async () => (await laptop.owner.call("repo/list")).result.length === 2, "what came");
+    await hasRepositories(laptop, 2);
     await edit(laptop.repositoryFile("shop"), "timeout", 51);
     fileSystem.before = () => {};
     for (const daemon of [laptop, desk]) {
