@@ -338,33 +338,31 @@ describe.concurrent("repoconf doctor", () => {
   });
 });
 
-describe.concurrent("repoconf doctor --rewrite", () => {
-  test("writes a deleted file again from the daemon's values, never replaces one, and without a daemon says where else to look", async () => {
-    await using home = await makeStoppedHome();
-    await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
-    await rm(repositoryFile(home));
-    const [finding] = (await examine(home)).findings.filter(({ result }) => result === "problem");
-    expect(finding?.action).toContain("repoconf doctor --rewrite shop");
-    // The command must use the owner's key and not this one, which could not read all values.
-    const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
-    await home.succeed(["doctor", "--rewrite", "shop"], { environment });
-    expect(JSON.parse(await readFile(repositoryFile(home), "utf8"))).toEqual({
-      $schema: "../repository.schema.json",
-      name: "shop",
-      path: join(template.workFolder, "shop"),
-      config: { svc: { timeout: 30 } },
-    });
-    const problems = (await examine(home)).findings.filter(({ result }) => result === "problem");
-    expect(problems).toEqual([]);
-    await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
-    await writeFile(repositoryFile(home), "{ broken");
-    await home.refuse(1, ["doctor", "--rewrite", "shop"], "Nothing was written");
-    expect(await readFile(repositoryFile(home), "utf8")).toBe("{ broken");
-    await home.succeed(["stop"]);
-    await rm(repositoryFile(home));
-    await home.refuse(4, ["doctor", "--rewrite", "shop"], join(home.homeFolder, "removed"));
-    expect(await readdir(join(home.homeFolder, "repos"))).toEqual([]);
+test.concurrent("repoconf doctor --rewrite writes a deleted file again from the daemon's values, never replaces one, and without a daemon says where else to look", async () => {
+  await using home = await makeStoppedHome();
+  await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
+  await rm(repositoryFile(home));
+  const [finding] = (await examine(home)).findings.filter(({ result }) => result === "problem");
+  expect(finding?.action).toContain("repoconf doctor --rewrite shop");
+  // The command must use the owner's key and not this one, which could not read all values.
+  const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
+  await home.succeed(["doctor", "--rewrite", "shop"], { environment });
+  expect(JSON.parse(await readFile(repositoryFile(home), "utf8"))).toEqual({
+    $schema: "../repository.schema.json",
+    name: "shop",
+    path: join(template.workFolder, "shop"),
+    config: { svc: { timeout: 30 } },
   });
+  const problems = (await examine(home)).findings.filter(({ result }) => result === "problem");
+  expect(problems).toEqual([]);
+  await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
+  await writeFile(repositoryFile(home), "{ broken");
+  await home.refuse(1, ["doctor", "--rewrite", "shop"], "Nothing was written");
+  expect(await readFile(repositoryFile(home), "utf8")).toBe("{ broken");
+  await home.succeed(["stop"]);
+  await rm(repositoryFile(home));
+  await home.refuse(4, ["doctor", "--rewrite", "shop"], join(home.homeFolder, "removed"));
+  expect(await readdir(join(home.homeFolder, "repos"))).toEqual([]);
 });
 
 describe("the limits on watching", () => {

@@ -166,25 +166,23 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
   });
 });
 
-describe("sessions on the command line", () => {
-  test("are listed with the keys and revoked by id; an ambiguous name is refused", async () => {
-    await using home = await makeCommandHome();
-    const open = async () => follow((await home.succeed(["ui", "--print"])).trim());
-    const sessions = [await open(), await open()];
-    const list = await home.succeed(["key", "list"]);
-    expect(list.match(/owner \(browser\).*after 12 hours without use/g)).toHaveLength(2);
-    const byName = await home.run(["key", "revoke", "owner (browser)"]);
-    expect(byName.code).not.toBe(0);
-    expect(byName.errorOutput).toContain("names 2 keys or sessions");
-    const { url } = await home.endpoint();
-    const clients = await Promise.all(sessions.map(session => connectClient(url, session)));
-    const ids = await Promise.all(clients.map(async client => (await client.call("key/self")).result.id));
-    await home.succeed(["key", "revoke", ids[0] ?? ""]);
-    await until(() => clients[0]?.socket.connected === false, "the end of the first session");
-    expect((await clients[1]?.call("key/self"))?.errors).toEqual([]);
-    await home.succeed(["key", "revoke", "owner (browser)"]);
-    await until(() => clients[1]?.socket.connected === false, "the end of the second session");
-  });
+test("sessions on the command line are listed with the keys and revoked by id; an ambiguous name is refused", async () => {
+  await using home = await makeCommandHome();
+  const open = async () => follow((await home.succeed(["ui", "--print"])).trim());
+  const sessions = [await open(), await open()];
+  const list = await home.succeed(["key", "list"]);
+  expect(list.match(/owner \(browser\).*after 12 hours without use/g)).toHaveLength(2);
+  const byName = await home.run(["key", "revoke", "owner (browser)"]);
+  expect(byName.code).not.toBe(0);
+  expect(byName.errorOutput).toContain("names 2 keys or sessions");
+  const { url } = await home.endpoint();
+  const clients = await Promise.all(sessions.map(session => connectClient(url, session)));
+  const ids = await Promise.all(clients.map(async client => (await client.call("key/self")).result.id));
+  await home.succeed(["key", "revoke", ids[0] ?? ""]);
+  await until(() => clients[0]?.socket.connected === false, "the end of the first session");
+  expect((await clients[1]?.call("key/self"))?.errors).toEqual([]);
+  await home.succeed(["key", "revoke", "owner (browser)"]);
+  await until(() => clients[1]?.socket.connected === false, "the end of the second session");
 });
 
 describe("the link that repoconf daemon prints", () => {
@@ -223,30 +221,28 @@ describe("the link that repoconf daemon prints", () => {
   });
 });
 
-describe("the screen as it was built", () => {
-  test("is served by the built daemon: every file that the page loads, byte for byte, and nothing inline", async () => {
-    await using daemon = await spawnDaemon(undefined, undefined, onTerminal);
-    const host = `Host: ${new URL(linkIn(daemon.output())).host}`;
-    const { headers, body } = await rawRequest(daemon.url, "/", { headers: [host] });
-    const [, nonce] = /'nonce-([^']+)'/.exec(headers.get("content-security-policy") ?? "") ?? [];
-    expect(body).toContain(`nonce="${nonce}"`);
-    const named = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? "");
-    expect(named.length).toBeGreaterThan(1);
-    for (const path of named) {
-      expect(path).toMatch(/^\/[^/]/);
-      expect((await rawRequest(daemon.url, path, { headers: [host] })).status).toBe(200);
-    }
-    // The Content Security Policy allows no inline scripts and styles.
-    expect(body).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
-    // Byte for byte, every file of it.
-    const { output } = await runRepoconf(["ui", "--print", "--by-address", "--home", daemon.homeFolder]);
-    const { origin } = new URL(output);
-    const entries = await readdir(builtScreen, { recursive: true, withFileTypes: true });
-    for (const entry of entries.filter(one => one.isFile() && one.name !== "index.html")) {
-      const path = join(entry.parentPath, entry.name);
-      const answer = await fetch(`${origin}/${relative(builtScreen, path).replaceAll("\\", "/")}`);
-      expect(answer.status).toBe(200);
-      expect(Buffer.from(await answer.arrayBuffer()).equals(await readFile(path))).toBe(true);
-    }
-  });
+test("the screen as it was built is served by the built daemon: every file that the page loads, byte for byte, and nothing inline", async () => {
+  await using daemon = await spawnDaemon(undefined, undefined, onTerminal);
+  const host = `Host: ${new URL(linkIn(daemon.output())).host}`;
+  const { headers, body } = await rawRequest(daemon.url, "/", { headers: [host] });
+  const [, nonce] = /'nonce-([^']+)'/.exec(headers.get("content-security-policy") ?? "") ?? [];
+  expect(body).toContain(`nonce="${nonce}"`);
+  const named = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? "");
+  expect(named.length).toBeGreaterThan(1);
+  for (const path of named) {
+    expect(path).toMatch(/^\/[^/]/);
+    expect((await rawRequest(daemon.url, path, { headers: [host] })).status).toBe(200);
+  }
+  // The Content Security Policy allows no inline scripts and styles.
+  expect(body).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
+  // Byte for byte, every file of it.
+  const { output } = await runRepoconf(["ui", "--print", "--by-address", "--home", daemon.homeFolder]);
+  const { origin } = new URL(output);
+  const entries = await readdir(builtScreen, { recursive: true, withFileTypes: true });
+  for (const entry of entries.filter(one => one.isFile() && one.name !== "index.html")) {
+    const path = join(entry.parentPath, entry.name);
+    const answer = await fetch(`${origin}/${relative(builtScreen, path).replaceAll("\\", "/")}`);
+    expect(answer.status).toBe(200);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(await readFile(path))).toBe(true);
+  }
 });

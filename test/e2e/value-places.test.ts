@@ -117,14 +117,12 @@ describe("several repositories at once", () => {
   });
 });
 
-describe("-C", () => {
-  test("runs a command as if in that folder, with any other options", async () => {
-    await shop("set", "svc.timeout=9");
-    expect(await home.succeed(["-C", "shop", "get", "svc.timeout"])).toBe("9\n");
-    expect(await home.succeed(["--json", "-C", "shop", "get", "svc.timeout"])).toBe("9\n");
-    await writeFile(join(home.workFolder, "shop", "value.txt"), "here\n");
-    expect(await home.succeed(["-C", "shop", "set", "svc.provider=@value.txt"])).toBe("Set svc.provider = here\n");
-    await shop("unset", "svc.provider");
-    await home.refuse(2, ["-C", "nowhere", "get", "svc.timeout"], "given with -C");
-  });
+test("-C runs a command as if in that folder, with any other options", async () => {
+  await shop("set", "svc.timeout=9");
+  expect(await home.succeed(["-C", "shop", "get", "svc.timeout"])).toBe("9\n");
+  expect(await home.succeed(["--json", "-C", "shop", "get", "svc.timeout"])).toBe("9\n");
+  await writeFile(join(home.workFolder, "shop", "value.txt"), "here\n");
+  expect(await home.succeed(["-C", "shop", "set", "svc.provider=@value.txt"])).toBe("Set svc.provider = here\n");
+  await shop("unset", "svc.provider");
+  await home.refuse(2, ["-C", "nowhere", "get", "svc.timeout"], "given with -C");
 });

@@ -9,21 +9,7 @@ import type { ConfigChanged, EventMessage, OperationName, OperationResults, Repl
 import { openSocket, type TestKey } from "./open-socket.ts";
 import { patience } from "./patience.ts";
 
-export type TestDaemonOptions = Partial<
-  Pick<
-    DaemonOptions,
-    | "idleTimeout"
-    | "log"
-    | "fileSystem"
-    | "clock"
-    | "rescanInterval"
-    | "mostOpen"
-    | "port"
-    | "onStop"
-    | "screenFolder"
-    | "version"
-  >
-> & {
+export interface TestDaemonOptions extends Partial<Omit<DaemonOptions, "home" | "logger">> {
   /** An existing home; it is not deleted at the end. */
   readonly home?: string;
   /** Files that are in the home before the first start, by path; objects are written as JSON. */
@@ -32,7 +18,7 @@ export type TestDaemonOptions = Partial<
   readonly repositories?: readonly string[];
   /** The port preferred in the settings; then no port is required. */
   readonly settingsPort?: number;
-};
+}
 
 /** Only watches notice what changes on the disk. */
 export const noRescans: TestDaemonOptions = { rescanInterval: 3_600_000 };

@@ -8,53 +8,51 @@ import { timeoutOf } from "../../helpers/shared-world.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
-describe("temporary names are never shared", () => {
-  test("with repositories named like the home's own files, concurrent sets, new keys and saves of the index all succeed, and every file is complete", async () => {
-    await using t = await startTestDaemon(noRescans);
-    const ids = ["keys", "index", "daemon"];
-    const rounds = 30;
-    for (const id of ids) await t.addRepository(id);
-    const failures: unknown[] = [];
-    const made: string[] = [];
-    const inTurn = async (act: (round: number) => Promise<{ readonly errors: readonly unknown[] }>) => {
-      for (let round = 1; round <= rounds; round++) failures.push(...(await act(round)).errors);
-    };
-    let done = false;
-    const readAll = async () => {
-      while (!done) {
-        for (const id of ids) expect(JSON.parse(await t.readRepository(id))).toMatchObject({ name: id });
-        const keys = await readFile(join(t.homeFolder, "keys.json"), "utf8").catch(() => "");
-        if (keys !== "") expect(JSON.parse(keys)).toHaveProperty("keys");
-        await delay(1);
-      }
-    };
-    const reading = readAll();
-    await Promise.all([
-      ...ids.map(repo => inTurn(round => t.owner.call("config/set", { repo, "svc.timeout": round }))),
-      inTurn(async round => {
-        const reply = await t.owner.call("key/create", { name: `tool ${round}`, grants: [] });
-        if (reply.errors.length === 0) made.push(reply.result.key);
-        return reply;
-      }),
-      // Each removal saves the index.
-      inTurn(async round => {
-        const added = await t.owner.call("repo/add", { id: `short-${round}`, name: "short" });
-        const removed = await t.owner.call("repo/remove", { repo: `short-${round}` });
-        return { errors: [...added.errors, ...removed.errors] };
-      }),
-    ]).finally(() => {
-      done = true;
-    });
-    await reading;
-    expect(failures).toEqual([]);
-    await t.restart();
-    for (const repo of ids) expect(await timeoutOf(t, repo)).toBe(rounds);
-    expect((await t.owner.call("repo/list")).result.map(({ id, health }) => [id, health])).toEqual(
-      [...ids].sort().map(id => [id, []]),
-    );
-    expect(made).toHaveLength(rounds);
-    for (const key of made) (await t.connect(key)).socket.close();
+test("temporary names are never shared with repositories named like the home's own files, concurrent sets, new keys and saves of the index all succeed, and every file is complete", async () => {
+  await using t = await startTestDaemon(noRescans);
+  const ids = ["keys", "index", "daemon"];
+  const rounds = 30;
+  for (const id of ids) await t.addRepository(id);
+  const failures: unknown[] = [];
+  const made: string[] = [];
+  const inTurn = async (act: (round: number) => Promise<{ readonly errors: readonly unknown[] }>) => {
+    for (let round = 1; round <= rounds; round++) failures.push(...(await act(round)).errors);
+  };
+  let done = false;
+  const readAll = async () => {
+    while (!done) {
+      for (const id of ids) expect(JSON.parse(await t.readRepository(id))).toMatchObject({ name: id });
+      const keys = await readFile(join(t.homeFolder, "keys.json"), "utf8").catch(() => "");
+      if (keys !== "") expect(JSON.parse(keys)).toHaveProperty("keys");
+      await delay(1);
+    }
+  };
+  const reading = readAll();
+  await Promise.all([
+    ...ids.map(repo => inTurn(round => t.owner.call("config/set", { repo, "svc.timeout": round }))),
+    inTurn(async round => {
+      const reply = await t.owner.call("key/create", { name: `tool ${round}`, grants: [] });
+      if (reply.errors.length === 0) made.push(reply.result.key);
+      return reply;
+    }),
+    // Each removal saves the index.
+    inTurn(async round => {
+      const added = await t.owner.call("repo/add", { id: `short-${round}`, name: "short" });
+      const removed = await t.owner.call("repo/remove", { repo: `short-${round}` });
+      return { errors: [...added.errors, ...removed.errors] };
+    }),
+  ]).finally(() => {
+    done = true;
   });
+  await reading;
+  expect(failures).toEqual([]);
+  await t.restart();
+  for (const repo of ids) expect(await timeoutOf(t, repo)).toBe(rounds);
+  expect((await t.owner.call("repo/list")).result.map(({ id, health }) => [id, health])).toEqual(
+    [...ids].sort().map(id => [id, []]),
+  );
+  expect(made).toHaveLength(rounds);
+  for (const key of made) (await t.connect(key)).socket.close();
 });
 
 describe("the index has one writer", () => {

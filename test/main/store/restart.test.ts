@@ -44,28 +44,26 @@ async function set(t: TestDaemon, timeout: number): Promise<{ revision: number }
 
 const changed = shopText.replace("30", "31");
 
-describe("values and revision are restored from the journal", () => {
-  test("when the index is older than acknowledged sets and a hand edit", async () => {
-    await using home = await stoppedHome();
-    const index = await readFile(home.index, "utf8");
-    for (const timeouts of [
-      [100, 101, 102],
-      [103, 104],
-    ]) {
-      const given = await home.run(async t => {
-        for (const timeout of timeouts) await set(t, timeout);
-        return list(t);
-      });
-      await writeFile(home.index, index);
-      await home.run(async t => expect(await list(t)).toEqual(given));
-    }
-    await home.run(async t => expect((await set(t, 105)).revision).toBe(9));
-    await saveByRename(home.file, changed.replace("31", "120"));
-    for (const _ of ["read from the file", "known from the journal"]) {
-      await writeFile(home.index, index);
-      await home.run(async t => expect(await list(t)).toEqual({ timeout: 120, revision: 10 }));
-    }
-  });
+test("values and revision are restored from the journal when the index is older than acknowledged sets and a hand edit", async () => {
+  await using home = await stoppedHome();
+  const index = await readFile(home.index, "utf8");
+  for (const timeouts of [
+    [100, 101, 102],
+    [103, 104],
+  ]) {
+    const given = await home.run(async t => {
+      for (const timeout of timeouts) await set(t, timeout);
+      return list(t);
+    });
+    await writeFile(home.index, index);
+    await home.run(async t => expect(await list(t)).toEqual(given));
+  }
+  await home.run(async t => expect((await set(t, 105)).revision).toBe(9));
+  await saveByRename(home.file, changed.replace("31", "120"));
+  for (const _ of ["read from the file", "known from the journal"]) {
+    await writeFile(home.index, index);
+    await home.run(async t => expect(await list(t)).toEqual({ timeout: 120, revision: 10 }));
+  }
 });
 
 describe("index.json is rebuilt, and revisions stay the same, when it", () => {

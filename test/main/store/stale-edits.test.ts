@@ -21,27 +21,25 @@ async function changeAfter(shop: Shop, revision: number) {
 
 const staleText = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by hand\n      "domain": "hand.test"`);
 
-describe("(a) an edit found just before a write", () => {
-  test("becomes a revision of source file before the set, which wins on the same field", async () => {
-    await using shop = await startShop();
-    const text = shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_day": 3`);
-    // Synchronous, so that the watcher has no time to report it.
-    renameOver(shop.file, text);
-    await shop.set({ "svc.timeout": 31 });
-    const { result } = await shop.t.owner.call("history/list", { repo: "shop" });
-    expect(result).toMatchObject([
-      { revision: 3, actor: "owner", source: "set", changes: { svc: { timeout: { value: 31, previous: 45 } } } },
-      {
-        revision: 2,
-        actor: "file",
-        source: "file",
-        changes: { svc: { timeout: { value: 45, previous: 30 }, refresh_day: { value: 3, previous: 2 } } },
-      },
-      { revision: 1, source: "file" },
-    ]);
-    expect(Object.keys(result[0]?.changes["svc"] ?? {})).toEqual(["timeout"]);
-    expect(await shop.read()).toBe(shopText.replace("30", "31").replace(`"refresh_day": 2`, `"refresh_day": 3`));
-  });
+test("(a) an edit found just before a write becomes a revision of source file before the set, which wins on the same field", async () => {
+  await using shop = await startShop();
+  const text = shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_day": 3`);
+  // Synchronous, so that the watcher has no time to report it.
+  renameOver(shop.file, text);
+  await shop.set({ "svc.timeout": 31 });
+  const { result } = await shop.t.owner.call("history/list", { repo: "shop" });
+  expect(result).toMatchObject([
+    { revision: 3, actor: "owner", source: "set", changes: { svc: { timeout: { value: 31, previous: 45 } } } },
+    {
+      revision: 2,
+      actor: "file",
+      source: "file",
+      changes: { svc: { timeout: { value: 45, previous: 30 }, refresh_day: { value: 3, previous: 2 } } },
+    },
+    { revision: 1, source: "file" },
+  ]);
+  expect(Object.keys(result[0]?.changes["svc"] ?? {})).toEqual(["timeout"]);
+  expect(await shop.read()).toBe(shopText.replace("30", "31").replace(`"refresh_day": 2`, `"refresh_day": 3`));
 });
 
 describe("(b) an edit after a write is taken as it is", () => {

@@ -98,14 +98,12 @@ describe("history/list", () => {
   });
 });
 
-describe("a key with limited rights", () => {
-  test("pages only through what it may read", async () => {
-    const tool = await shop.t.connect(toolKey);
-    const first = await tool.call("history/list", { repo: "shop", limit: 3 });
-    expect([revisions(first.result), first.next]).toEqual([[5, 4, 2], "2"]);
-    const last = await tool.call("history/list", { repo: "shop", limit: 3, after: first.next });
-    expect([revisions(last.result), last.next]).toEqual([[1], undefined]);
-  });
+test("a key with limited rights pages only through what it may read", async () => {
+  const tool = await shop.t.connect(toolKey);
+  const first = await tool.call("history/list", { repo: "shop", limit: 3 });
+  expect([revisions(first.result), first.next]).toEqual([[5, 4, 2], "2"]);
+  const last = await tool.call("history/list", { repo: "shop", limit: 3, after: first.next });
+  expect([revisions(last.result), last.next]).toEqual([[1], undefined]);
 });
 
 test("the setting `history` changes how much is kept, also while the daemon runs", async () => {
