@@ -17,6 +17,13 @@ test("an edit of comments only is applied without a change", async () => {
   expect(await shop.read()).toBe(edited.replace("30", "46"));
 });
 
+test("a set of a value that is already stored does not touch the file, however the value is written there", async () => {
+  const odd = shopText.replace("30", "3e1");
+  await using shop = await startShop(odd);
+  expect(await shop.set({ "svc.timeout": 30 })).toMatchObject({ result: [{ revision: 1 }], errors: [] });
+  expect(await shop.read()).toBe(odd);
+});
+
 describe("a value that its schema rejects", () => {
   const bad = shopText.replace("30", `"soon"`).replace("2\n", "6\n");
 

@@ -106,6 +106,22 @@ test("a key with limited rights pages only through what it may read", async () =
   expect([revisions(last.result), last.next]).toEqual([[1], undefined]);
 });
 
+test("config/list of each revision returns the values at that time, stored or effective", async () => {
+  const then = [{}, { domain: "" }, { domain: "a.test" }, { domain: "b.test" }, { domain: "b.test" }];
+  for (const [revision, { domain }] of then.entries()) {
+    if (domain === undefined) continue;
+    const args = { repo: "shop", revision };
+    const reply = await shop.t.owner.call("config/list", { ...args, field: "svc.domain" });
+    expect(reply).toEqual({ result: { svc: { domain } }, errors: [], revision });
+    const { result } = await shop.t.owner.call("config/list", { ...args, stored: true });
+    expect(result["svc"]).toEqual({
+      timeout: [0, 30, 31, 31, 45][revision],
+      refresh_day: 2,
+      ...(domain !== "" && { domain }),
+    });
+  }
+});
+
 test("the setting `history` changes how much is kept, also while the daemon runs", async () => {
   await using small = await startShop(shopText);
   for (let timeout = 1; timeout <= 30; timeout++) await small.set({ "svc.timeout": timeout });
