@@ -2,12 +2,13 @@ import { killedBy } from "./mutant.ts";
 
 /** Starts that conclude from evidence that another story leaves too: R19. */
 export const mutants = [
-  ...killedBy("R19", "test/promises/r19-starts.test.ts", [
+  ...killedBy("R19", "test/main/store/recovery.test.ts", [
     {
       removed: "comparing the stamp of the text that a write replaced",
       file: "main/store/mirror/mirror.ts",
       find: "return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);",
       replace: "return record.replacedHash === this.textHash();",
+      name: "put back after a kill",
     },
   ]),
   ...killedBy("R19", "test/main/store/absent-work-tree.test.ts", [

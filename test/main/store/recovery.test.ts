@@ -9,6 +9,7 @@ import { freezeHome } from "../../helpers/frozen-home.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { healthOf, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
 
 test("a crash after an edit by hand does not revert an earlier set that the file did not contain yet", async () => {
   const fileSystem = watchFileSystem();
@@ -156,6 +157,19 @@ test("the text that the last write replaced, put back after a clean stop, is an 
   await saveByRename(join(frozen.path, "repos/shop.json"), text);
   const history = ["6 file", "5 set", "4 set"];
   expect(await started(frozen.path)).toEqual({ history, timeout: 33, inFile: 33, text });
+});
+
+test("in a work tree, the text that the last write replaced is git's if it was put back after a kill, and stays", async () => {
+  await using tree = await startWorkTree();
+  expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
+  await using frozen = await freezeHome(tree.home);
+  await tree.t[Symbol.asyncDispose]();
+  await saveByRename(tree.file, treeText);
+  await using t = await startTestDaemon({ ...noRescans, home: frozen.path });
+  const { result } = await t.owner.call("config/list", { repo: "site", field: "svc.timeout" });
+  expect(result).toEqual({ svc: { timeout: 30 } });
+  await t.owner.call("file/read", { repo: "site" });
+  expect(await readFile(tree.file, "utf8")).toBe(treeText);
 });
 
 test("a file of the home that was only touched is no edit", async () => {
