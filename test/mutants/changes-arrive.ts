@@ -7,7 +7,7 @@ export const mutants = [
       removed: "comparing a set's revision with the result of the previous set in the batch",
       file: "main/daemon/config/change-check.ts",
       find: "wanted !== undefined && wanted !== state.revision)",
-      replace: "wanted !== undefined && wanted !== this.#store.revision(state.id))",
+      replace: "wanted !== undefined && wanted !== this.#store.repositories.brief(state.id)?.revision)",
       name: "R7 compare-and-set",
     },
   ]),

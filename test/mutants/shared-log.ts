@@ -76,7 +76,7 @@ export const mutants = [
       removed: "erasing values on other machines too",
       file: "main/store/history/erasures.ts",
       find: "    this.#shortener()?.watchForgetting();\n    await this.carryOut();",
-      replace: "    this.#unfollowed.delete(number);",
+      replace: "    this.#pending.delete(number);",
       name: "removes a value from every message",
     },
     {

@@ -106,7 +106,7 @@ export const mutants = [
       file: "main/store/mirror/mirror-writer.ts",
       find: "while ((await this.write()) === beingChanged",
       replace:
-        "while ((await Promise.race([this.follow(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
+        "while ((await Promise.race([this.write(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
       name: "the file durably before the reply",
     },
   ]),
