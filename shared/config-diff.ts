@@ -32,6 +32,16 @@ export function diffConfigs(before: Config, after: Config): StoredDifference[] {
   return runToEnd(diffingConfigs(before, after));
 }
 
+/** Whether two configurations have no differences: a scope without fields is none. Stops at the first difference. */
+export function sameConfig(one: Config, other: Config): boolean {
+  if (one === other) return true;
+  const scopesOf = (config: Config) => Object.keys(config).filter(scope => Object.keys(config[scope] ?? {}).length > 0);
+  const [scopes, others] = [scopesOf(one), new Set(scopesOf(other))];
+  return (
+    scopes.length === others.size && scopes.every(scope => others.has(scope) && sameJson(one[scope], other[scope]))
+  );
+}
+
 /** Like `diffConfigs`, but yields now and then. */
 export function* diffingConfigs(before: Config, after: Config): Generator<void, StoredDifference[]> {
   if (before === after) return [];

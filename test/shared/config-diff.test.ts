@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Config } from "../../shared/config.ts";
-import { diffConfigs, diffingConfigs, type StoredDifference } from "../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs, type StoredDifference, sameConfig } from "../../shared/config-diff.ts";
 import { inParts } from "../helpers/parts.ts";
 
 const parse = (text: string): Config => JSON.parse(text);
@@ -68,6 +68,7 @@ test.each<[title: string, before: Config, after: Config, expected: readonly Stor
   ],
 ])("%s", (_title, before, after, expected) => {
   expect(diffConfigs(before, after)).toEqual(expected);
+  expect(sameConfig({ ...before, empty: {} }, after)).toBe(expected.length === 0);
   expect(diffConfigs(before, before)).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs, diffingConfigs } from "../../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs, sameConfig } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
@@ -470,8 +470,4 @@ function mostCharacters(value: JsonValue | undefined, depth: number): number {
       count += line + JSON.stringify(name).length + mostCharacters(value[name], depth + 1);
   else for (const item of value) count += line + mostCharacters(item, depth + 1);
   return count;
-}
-
-export function sameConfig(one: Config, other: Config): boolean {
-  return one === other || diffConfigs(one, other).length === 0;
 }

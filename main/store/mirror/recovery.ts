@@ -1,4 +1,5 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { sameConfig } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
@@ -12,7 +13,7 @@ import { activeEditsOf } from "../log/document-commits.ts";
 import { applyCommit, type CommittedState, sharing } from "../repository/apply-commit.ts";
 import { interpretingConfig } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
-import { type Mirror, type MirroredCommit, type StartingPoint, sameConfig } from "./mirror.ts";
+import type { Mirror, MirroredCommit, StartingPoint } from "./mirror.ts";
 
 export interface RecoveryOptions {
   readonly repo: string;

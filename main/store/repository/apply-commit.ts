@@ -1,5 +1,5 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { sameJson } from "../../../shared/json.ts";
+import { sameConfig } from "../../../shared/config-diff.ts";
 import { applyChanges, type ChangeRecord } from "../history/record.ts";
 import type { Commit, Committed, DocumentCommit } from "../log/commit-log.ts";
 import { activeEditsOf, expandSnapshot } from "../log/document-commits.ts";
@@ -78,7 +78,7 @@ export function positioned({ state, record, edits }: AppliedCommit, position: Po
 
 /** As one object if both are equal: then the next set need not be checked with all other values. */
 export function sharing(target: Config, valid: Config): Pick<CommittedState, "target" | "valid"> {
-  return { target, valid: sameJson(valid, target) ? target : valid };
+  return { target, valid: sameConfig(valid, target) ? target : valid };
 }
 
 /** A commit as a record of the history. `valid` are the values before it. */

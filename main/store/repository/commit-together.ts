@@ -3,7 +3,7 @@ import { storageFailure } from "../storage-failure.ts";
 import type { Applied, ChangeRequest } from "../types.ts";
 import type { Repositories } from "./repositories.ts";
 import type { Repository } from "./repository.ts";
-import type { PreparedChanges } from "./repository-changes.ts";
+import { isOutcomeUnknown, type PreparedChanges } from "./repository-changes.ts";
 
 /**
  * As `Repository.change` on several repositories, as one entry of the log, so that all of it becomes active or nothing. If any `decide`
@@ -71,6 +71,7 @@ async function decideAndCommit<Answer>(
       },
     });
   } catch (error) {
+    if (!isOutcomeUnknown(error)) for (const prepared of changes) prepared.distrust();
     if (error instanceof ConflictError) {
       await Promise.race(repositories.map(repository => repository.conflictApplied(error)));
       return decideAndCommit(repositories, requests, log);

@@ -1,14 +1,16 @@
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
-import { type Commit, ConflictError } from "../log/commit-log.ts";
+import { AppendError, type Commit, ConflictError } from "../log/commit-log.ts";
 import { whyOf } from "../log/document-commits.ts";
 import { foreignEditTime, type MirrorWriter } from "../mirror/mirror-writer.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { Applied, ChangeRequest, LogNumber } from "../types.ts";
 import { placedAs } from "../values/interpret.ts";
+import type { TrustedValue } from "../values/trusted-values.ts";
 import { type Decided, decidingBatch, type WaitingChange } from "./decide-batch.ts";
 import type { RepositoryContext } from "./repository-context.ts";
 
@@ -25,9 +27,11 @@ export interface PreparedChanges {
   readonly commits: readonly Commit[];
   /**
    * Trusts the commands among the edits, durably, so that a set that is acknowledged is trusted after a crash, too. As what they are
-   * now: a new schema may make a command of a text later. Call it before the append. Throws the system's error.
+   * now: a new schema may make a command of a text later. Call it before the append, and `distrust` if nothing is appended. Throws
+   * RepoconfError 1108.
    */
   trust(): Promise<void>;
+  distrust(): void;
   /**
    * Makes them visible and publishes them; `numbers` are those of their log entries, in order. `isPart`: other repositories
    * have more of the same entry.
@@ -110,13 +114,15 @@ export class RepositoryChanges {
           committed: first => prepared.commit(entries.map((_, index) => first + index)),
         });
     } catch (error) {
+      if (!isOutcomeUnknown(error)) prepared.distrust();
       if (error instanceof ConflictError) {
         await this.#reader.conflictApplied(error);
         return this.change(batch);
       }
       const failure = storageFailure(this.#context.id, error);
-      // Each change alone may fit into one log entry.
-      if (failure.code === 1107 && batch.length > 1) for (const waiting of batch) await this.change([waiting]);
+      // Each change alone may fit into one log entry, or need no trust.
+      if ((failure.code === 1107 || error instanceof RepoconfError) && batch.length > 1)
+        for (const waiting of batch) await this.change([waiting]);
       else for (const { settle } of batch) settle({ error: failure });
       return;
     }
@@ -140,7 +146,14 @@ export class RepositoryChanges {
     );
     const edits = made.flatMap(({ applied }) => applied.edits);
     const commands = this.#context.commandsAmong(edits);
-    const trust = () => store.trust.add(this.#context.id, commands);
+    const { id } = this.#context;
+    let trusted: readonly TrustedValue[] = [];
+    const trust = async () => {
+      trusted = await store.trust.addDurably(id, commands).catch(error => {
+        throw storageFailure(id, error);
+      });
+    };
+    const distrust = () => store.trust.remove(id, trusted);
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
       const commits = made.map((one, index) => ({ ...one, number: numbers[index] ?? 0 }));
       // The text is unchanged so far; the places are updated when it is rewritten.
@@ -151,6 +164,7 @@ export class RepositoryChanges {
       decided,
       edits,
       trust,
+      distrust,
       config: decision.committed.target,
       after,
       commits: made.map(({ entry }) => entry),
@@ -185,4 +199,9 @@ export class RepositoryChanges {
   #fits({ edits, config }: PreparedChanges): Promise<boolean> {
     return this.#context.mirror.fits(edits, config);
   }
+}
+
+/** Whether the commits may be in the log, although the append failed. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof AppendError && error.isOutcomeUnknown;
 }

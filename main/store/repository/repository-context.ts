@@ -166,8 +166,7 @@ export class RepositoryContext {
    * plain texts, before their schema made commands of them.
    */
   trustBuiltIn(config: Config): void {
-    const commands = this.commandsAmong([...configEntries({ svc: config["svc"] ?? {} })]);
-    this.store.trust.add(this.id, commands).catch(error => this.reportProblem("cannot write trust.json", error));
+    this.store.trust.add(this.id, this.commandsAmong([...configEntries({ svc: config["svc"] ?? {} })]));
   }
 
   /** The configuration without the values of unknown scopes and fields. */
@@ -206,7 +205,9 @@ export class RepositoryContext {
     const before = this.current;
     const { log } = this.store;
     const applied = commits.map(one => positioned(one.applied, positionOf(one, log.id)));
-    this.committed = applied.at(-1)?.state ?? this.committed;
+    // A commit that is no revision leaves the position of the one before it.
+    const newest = applied.findLast(({ record }) => record !== undefined) ?? { state: this.committed };
+    this.committed = { ...last.applied.state, position: newest.state.position };
     this.mirror.commit(
       applied.map(({ record, edits }, index) => ({ number: commits[index]?.number ?? 0, record, edits })),
     );

@@ -203,7 +203,8 @@ export class Repository {
       return;
     this.#reader.takenAt = number;
     const { valid } = applied.state;
-    const isKnown = applied.edits.every(({ scope, field }) => store.scopes.field(scope, field) !== undefined);
+    const changed = [...applied.edits, ...(applied.record?.changes ?? [])];
+    const isKnown = changed.every(({ scope, field }) => store.scopes.field(scope, field) !== undefined);
     const stored = before.stored === committed.valid && isKnown ? valid : this.#context.known(valid);
     const health = this.#context.problems;
     this.#context.commit([{ number, entry, applied, state: { ...before, stored } }], health, { isPart });

@@ -99,18 +99,36 @@ export class TrustedValues {
     return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));
   }
 
-  /** Trusts values that a person set or accepted, once that is on the disk. Throws the system's error; then they are not trusted. */
-  async add(repo: string, values: readonly TrustedValue[]): Promise<void> {
-    const added = values.filter(({ path, hash }) => !this.#at(repo, path).includes(hash));
-    if (added.length === 0) return;
-    const before = added.map(({ path }) => ({ path, hashes: this.#at(repo, path) }));
-    for (const { path, hash } of added) this.#put(repo, path, [...this.#at(repo, path), hash].slice(-mostValues));
+  /** Trusts values immediately, and returns those that were not trusted before; `saved` waits for the disk. */
+  add(repo: string, values: readonly TrustedValue[]): readonly TrustedValue[] {
+    return values.filter(({ path, hash }) => {
+      const known = this.#at(repo, path);
+      if (known.includes(hash)) return false;
+      this.#put(repo, path, [...known, hash].slice(-mostValues));
+      return true;
+    });
+  }
+
+  /** As `add`, once it is on the disk. Throws the system's error; then none of them is newly trusted. */
+  async addDurably(repo: string, values: readonly TrustedValue[]): Promise<readonly TrustedValue[]> {
+    const added = this.add(repo, values);
     try {
-      await this.#save();
+      if (values.length > 0) await this.#save();
     } catch (error) {
-      for (const { path, hashes } of before) this.#put(repo, path, hashes);
+      this.remove(repo, added);
       throw error;
     }
+    return added;
+  }
+
+  /** Stops trusting these values. */
+  remove(repo: string, values: readonly TrustedValue[]): void {
+    for (const { path, hash } of values)
+      this.#put(
+        repo,
+        path,
+        this.#at(repo, path).filter(one => one !== hash),
+      );
   }
 
   /** Stops trusting every other value of a field. */

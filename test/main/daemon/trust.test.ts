@@ -271,6 +271,33 @@ describe("trust/*", () => {
     expect(await tree.served()).toEqual(evil);
   });
 
+  test("a set that the log refuses leaves no trust: its value waits when a pull brings it", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree({ timeout: 30 }, { fileSystem });
+    let failing = 1;
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "write" && path.includes("/log/") && failing-- > 0) throw systemError("ENOSPC");
+    };
+    expect(await tree.set({ "svc.services": evil })).toMatchObject([{ code: 1108 }]);
+    await tree.pull({ services: evil });
+    expect(await tree.waiting()).toMatchObject([{ field: "svc.services" }]);
+    expect(await tree.served()).toEqual({});
+  });
+
+  test("what is active stays active if trust.json is lost and cannot be written", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree({}, { fileSystem });
+    await tree.set({ "svc.services": good });
+    await tree.t.daemon.close();
+    await unlink(join(tree.home, "trust.json"));
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "open" && path.includes("/tmp/trust")) throw systemError("ENOSPC");
+    };
+    await tree.t.restart();
+    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
+    expect(await tree.served()).toEqual(good);
+  });
+
   test("trust.json is private to its user, and a damaged one trusts only what is active", async () => {
     await using tree = await startTree({});
     await tree.set({ "svc.services": evil });

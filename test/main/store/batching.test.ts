@@ -1,5 +1,5 @@
-import { writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../../helpers/daemon.ts";
 import { type FileCall, watchFileSystem } from "../../helpers/file-system.ts";
@@ -114,3 +114,21 @@ function keptBytes(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
+
+test("a batch that ends with a commit without a revision keeps the position of its last revision", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(shopText.replace("30", `30, "refresh_hour": "bad"`), { fileSystem });
+  const gate = Promise.withResolvers<void>();
+  fileSystem.before = call => (call.operation === "datasync" && isOfLog(call) ? gate.promise : undefined);
+  const first = shop.set({ "svc.timeout": 1 });
+  const batch = [
+    shop.set({ "svc.timeout": 2 }),
+    shop.t.owner.call("config/unset", { repo: "shop", fields: ["svc.refresh_hour"] }),
+  ];
+  await shop.t.owner.call("config/list", { repo: "shop" });
+  gate.resolve();
+  await Promise.all([first, ...batch]);
+  await shop.t.daemon.close();
+  const { shop: entry } = JSON.parse(await readFile(join(shop.t.homeFolder, "index.json"), "utf8")).repositories;
+  expect(entry).toMatchObject({ revision: 3, position: expect.stringMatching(/^[0-9a-f]+\.\d+$/) });
+});
