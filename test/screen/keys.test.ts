@@ -40,13 +40,15 @@ async function createKey(window: ScreenPage): Promise<string> {
 
 /** The fields that the preview lists, by repository. */
 async function previewedFields(window: ScreenPage): Promise<{ [repo: string]: string[] }> {
-  const groups = await preview(window).locator("details").all();
-  const entries = await Promise.all(
-    groups.map(async group => {
-      const summary = await group.locator("summary").innerText();
-      return [summary.split(" ")[0] ?? "", (await group.locator("li code").allTextContents()).sort()] as const;
-    }),
-  );
+  // All at once: the preview may change meanwhile.
+  const entries = await preview(window)
+    .locator("details")
+    .evaluateAll(groups =>
+      groups.map(group => {
+        const [name = ""] = group.querySelector("summary")?.innerText.split(" ") ?? [];
+        return [name, [...group.querySelectorAll("li code")].map(({ textContent }) => textContent).sort()] as const;
+      }),
+    );
   return Object.fromEntries(entries);
 }
 
