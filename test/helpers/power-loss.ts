@@ -151,20 +151,28 @@ export class PowerLoss {
   }
 
   /** Creates a home in this state. */
-  async make({ files, contents }: LossState): Promise<AsyncDisposable & { readonly path: string }> {
+  async make(state: LossState): Promise<AsyncDisposable & { readonly path: string }> {
     const home = await temporaryFolder();
     for (const folder of ["repos", "journal", "log", "tmp", "removed", "scopes"])
       await mkdir(join(home.path, folder), { mode: 0o700 });
+    await this.place(state, home.path);
+    return home;
+  }
+
+  /**
+   * Puts the files of this state into a folder that has their folders: the recorded files, inode for inode. Log and journal are
+   * appended to in the meantime, so their content is written back.
+   */
+  async place({ files, contents }: LossState, folder: string): Promise<void> {
     for (const [name, inode] of files) {
       const content = contents.get(inode) ?? Buffer.alloc(0);
-      const target = join(home.path, name);
+      const target = join(folder, name);
       const kept = this.#kept.get(inode);
-      // Log and journal are appended to, so they have to be copies; a repository's file is recognized by its inode.
-      if (kept !== undefined && !/^(journal|log)\b/.test(name) && kept.content.equals(content))
-        await link(kept.path, target);
-      else await writeFile(target, content, { mode: 0o600 });
+      const isAppendedTo = /(^|\/)(journal|log)\//.test(name);
+      const isKept = kept !== undefined && (isAppendedTo || kept.content.equals(content));
+      if (isKept) await link(kept.path, target);
+      if (!isKept || isAppendedTo) await writeFile(target, content, { mode: 0o600 });
     }
-    return home;
   }
 
   async #move(from: string, to: string, real: () => Promise<void>): Promise<void> {

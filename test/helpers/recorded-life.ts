@@ -1,0 +1,260 @@
+import { link, mkdir, readdir, readFile, rename, rm, unlink, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { noRescans, startTestDaemon } from "./daemon.ts";
+import { type LossState, PowerLoss } from "./power-loss.ts";
+import type { Random } from "./random.ts";
+import { saveByRename } from "./shop.ts";
+import { runProcess } from "./spawned-daemon.ts";
+import type { Facts, Values } from "./start-oracle.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+import { TestClock } from "./test-clock.ts";
+import { cutHistory, cutLog, damageHistory, fieldsOf } from "./witnesses.ts";
+
+/**
+ * What may happen to the file while no daemon runs. `age`: how many revisions its text of ours is behind. `late`: a program kept writing
+ * into the file that the last write replaced.
+ */
+const changes = {
+  "as it was": { age: 0, isVery: true },
+  "earlier text of ours with its stamp": { age: 1, isVery: true },
+  "earlier text of ours with another stamp": { age: 1 },
+  "of git or a person": { values: { timeout: 60 } },
+  "one field edited": { values: { refresh_day: 5 } },
+  "only touched": { age: 0 },
+  broken: { state: "broken", values: {} },
+  missing: { state: "missing", values: {} },
+  unmounted: { state: "unmounted", values: {} },
+  late: { age: 0, isVery: true },
+} satisfies { readonly [file: string]: Partial<Facts["file"]> & { readonly age?: number } };
+
+/** What may happen to each witness. `older`, `old`: a copy from revision 4. */
+export const dimensions = {
+  file: Object.keys(changes) as (keyof typeof changes)[],
+  log: ["whole", "cut", "missing", "older"],
+  history: ["whole", "cut", "damaged", "missing"],
+  index: ["current", "old", "missing"],
+} as const;
+export type Damage = { readonly [Name in keyof typeof dimensions]: (typeof dimensions)[Name][number] };
+
+/** A state in which the daemon may leave its files, with what they say. */
+export interface End {
+  readonly kind: "clean" | "kill" | "power loss";
+  readonly label: string;
+  /** Whether the set had been answered. */
+  readonly isAcknowledged: boolean;
+  /** The revision whose text the file has: 5, or 6 once it is replaced. */
+  readonly fileRevision: number;
+  readonly log: ReadonlyMap<string, string>;
+  readonly history: string;
+  readonly index: string;
+  readonly loss: PowerLoss;
+  readonly state: LossState;
+}
+
+/** The values after each revision of the life, and their sources. */
+const valuesAt: readonly Values[] = [
+  {},
+  { timeout: 30, refresh_day: 2 },
+  { timeout: 31, refresh_day: 2, domain: "a.test" },
+  { timeout: 31, refresh_day: 3, domain: "a.test" },
+  { timeout: 32, refresh_day: 3, domain: "a.test" },
+  { timeout: 32, refresh_day: 3, domain: "b.test" },
+  { timeout: 33, refresh_day: 3, domain: "b.test" },
+];
+export const revisions = { valuesAt, sourceAt: ["none", "file", "set", "file", "set", "set", "set"] };
+
+const firstText = `{\n  // ours\n  "config": { "svc": { "timeout": 30, "refresh_day": 2 } }\n}\n`;
+const foreignText = `{\n  // of somebody else\n  "config": { "svc": { "timeout": 60 } }\n}\n`;
+const editDay = (text: string, day = 5) => text.replace(/("refresh_day": )\d/, `$1${day}`);
+
+/** What a start finds in the file after a change. */
+export function fileAfter({ fileRevision }: End, change: Damage["file"]): Facts["file"] {
+  const { age, isVery = false, state = "text", values }: Partial<Facts["file"]> & { age?: number } = changes[change];
+  const text = age === undefined ? undefined : fileRevision - age;
+  const edited = change === "one field edited" ? valuesAt[fileRevision] : {};
+  const late = change === "late" ? { refresh_day: 5 } : {};
+  return { state, text, isVery, late, values: values ? { ...edited, ...values } : (valuesAt[text ?? 0] ?? {}) };
+}
+
+/** The life of one repository, in the home or in a work tree, up to a set during which its daemon ends. */
+export class RecordedLife implements AsyncDisposable {
+  readonly place: Facts["place"];
+  readonly home: string;
+  readonly file: string;
+  /** Where a watcher is that has seen revision 5. */
+  position = "";
+  readonly ends: End[] = [];
+  readonly #folders = new AsyncDisposableStack();
+  readonly #above: string;
+  /** Has the very files of revisions 4 to 6 under their numbers. */
+  readonly #vault: string;
+  readonly #tree: string;
+  readonly #history: string;
+  readonly #older = { log: new Map<string, string>(), index: "" };
+  #undo = async () => {};
+
+  private constructor(place: Facts["place"], above: string, vault: string) {
+    this.place = place;
+    this.#above = above;
+    this.#vault = vault;
+    this.home = join(above, "home");
+    this.#tree = join(above, "site");
+    this.#history = join(this.home, "journal/site.0-0.jsonl");
+    this.file = place === "home" ? join(this.home, "repos/site.json") : join(this.#tree, ".repoconf.json");
+  }
+
+  static async record(place: Facts["place"], random: Random): Promise<RecordedLife> {
+    const [above, vault] = [await temporaryFolder(), await temporaryFolder()];
+    const life = new RecordedLife(place, above.path, vault.path);
+    life.#folders.use(above);
+    life.#folders.use(vault);
+    await mkdir(life.#tree);
+    await mkdir(dirname(life.file), { recursive: true });
+    await life.#git("init", "--quiet", "--template=");
+    for (const text of [foreignText, firstText]) {
+      await writeFile(life.file, text);
+      await life.#git("add", ".");
+      await life.#git("commit", "--quiet", "--allow-empty", "--message", "values");
+    }
+    await life.#live(random);
+    return life;
+  }
+
+  async #live(random: Random): Promise<void> {
+    const loss = new PowerLoss(this.#above);
+    // By this clock nothing happens later by itself, so each record has the same steps.
+    const options = { home: this.home, fileSystem: loss.fileSystem, clock: new TestClock(), ...noRescans };
+    await using t = await startTestDaemon(options);
+    const call: typeof t.owner.call = (name, args) => t.owner.call(name, args);
+    if (this.place === "tree") await call("repo/add", { id: "site", name: "site", path: this.#tree, inTree: true });
+    const set = (fields: object) => call("config/set", { repo: "site", ...fields });
+    const reach = async (revision: number) => {
+      await call("file/read", { repo: "site" });
+      const list = await call("config/list", { repo: "site", stored: true });
+      const found = JSON.stringify([list.revision, fieldsOf(list.result["svc"])]);
+      if (found !== JSON.stringify([revision, fieldsOf(valuesAt[revision])])) throw new Error(`the life has ${found}`);
+      if (revision >= 4) await link(this.file, join(this.#vault, String(revision)));
+    };
+    await reach(1);
+    await set({ "svc.timeout": 31, "svc.domain": "a.test" });
+    await reach(2);
+    await saveByRename(this.file, editDay(await readFile(this.file, "utf8"), 3));
+    await reach(3);
+    await set({ "svc.timeout": 32 });
+    await reach(4);
+    for (const name of await readdir(join(this.home, "log")))
+      this.#older.log.set(name, await readFile(join(this.home, "log", name), "utf8"));
+    await t.restart();
+    this.#older.index = await readFile(join(this.home, "index.json"), "utf8");
+    await set({ "svc.domain": "b.test" });
+    await reach(5);
+    await t.restart();
+    await call("file/read", { repo: "site" });
+    this.position = (await call("config/watch", {})).result.position ?? "";
+    this.#folders.use(await loss.begin());
+    await set({ "svc.timeout": 33 });
+    loss.acknowledge();
+    await reach(6);
+    loss.end();
+    await t[Symbol.asyncDispose]();
+    const stopped = new PowerLoss(this.#above);
+    this.#folders.use(await stopped.begin());
+    this.#addEnds(stopped, random, "clean");
+    this.#addEnds(loss, random);
+  }
+
+  /** Adds the states that differ in what the witnesses say. */
+  #addEnds(loss: PowerLoss, random: Random, only?: "clean"): void {
+    const known = new Set<string>();
+    for (const state of loss.states(random)) {
+      const read = (path: string) =>
+        state.contents.get(state.files.get(path.slice(this.#above.length + 1)) ?? 0)?.toString() ?? "";
+      const log = [...state.files.keys()].filter(name => name.startsWith("home/log/"));
+      const said = {
+        kind: only ?? (/, (without|half of) /.test(state.label) ? ("power loss" as const) : ("kill" as const)),
+        isAcknowledged: only === "clean" || loss.isAcknowledged(state),
+        fileRevision: read(this.file).includes("33") ? 6 : 5,
+        history: read(this.#history),
+        index: read(join(this.home, "index.json")),
+      };
+      const texts = log.map(name => [name.slice("home/log/".length), read(join(this.#above, name))] as const);
+      const key = JSON.stringify([said, texts]);
+      if (!known.has(key)) this.ends.push({ ...said, label: state.label, log: new Map(texts), loss, state });
+      known.add(key);
+    }
+  }
+
+  /** What log, history and index of an end say with this damage; undefined if missing. */
+  witnesses(end: End, damage: Omit<Damage, "file">) {
+    const { log, history } = end;
+    const histories = { whole: history, cut: cutHistory(history), damaged: damageHistory(history), missing: undefined };
+    return {
+      log: { whole: log, cut: cutLog(log), missing: new Map<string, string>(), older: this.#older.log }[damage.log],
+      history: histories[damage.history],
+      index: { current: end.index, old: this.#older.index, missing: undefined }[damage.index],
+    };
+  }
+
+  /** Puts the files of an end in place, with this damage. */
+  async make(end: End, damage: Damage): Promise<void> {
+    await this.#undo();
+    this.#undo = async () => {};
+    // Folders stay, because they are known by their inodes.
+    for (const folder of [this.home, this.#tree])
+      for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+        if (!entry.isDirectory()) await unlink(join(entry.parentPath, entry.name));
+    await end.loss.place(end.state, this.#above);
+    const { log, history, index } = this.witnesses(end, damage);
+    // What is cut or damaged is the same file. What is older is a copy.
+    const put = async (path: string, text: string | undefined, isOther: boolean) => {
+      if (isOther) await rm(path, { force: true });
+      if (text !== undefined) await writeFile(path, text, { mode: 0o600 });
+    };
+    const isOtherLog = damage.log === "missing" || damage.log === "older";
+    for (const name of new Set([...end.log.keys(), ...log.keys()]))
+      await put(join(this.home, "log", name), log.get(name), isOtherLog);
+    await put(this.#history, history, damage.history === "missing");
+    if (damage.index !== "current") await put(join(this.home, "index.json"), index, true);
+    await this.#change(end, damage.file);
+  }
+
+  async #change({ fileRevision }: End, change: Damage["file"]): Promise<void> {
+    const { file } = this;
+    const earlier = join(this.#vault, String(fileRevision - 1));
+    const [text, earlierText] = [await readFile(file, "utf8"), await readFile(earlier, "utf8")];
+    if (change === "earlier text of ours with its stamp") {
+      await unlink(file);
+      await link(earlier, file);
+    } else if (change === "earlier text of ours with another stamp") await saveByRename(file, earlierText);
+    else if (change === "of git or a person" && this.place === "home") await saveByRename(file, foreignText);
+    else if (change === "of git or a person") await this.#git("checkout", "--quiet", "HEAD~1", "--", ".");
+    else if (change === "one field edited") await saveByRename(file, editDay(text));
+    else if (change === "only touched") await utimes(file, 1, 1);
+    else if (change === "broken") await saveByRename(file, text.slice(0, text.length / 2));
+    else if (change === "missing") await unlink(file);
+    else if (change === "unmounted") {
+      await rename(this.#tree, `${this.#tree}.away`);
+      await mkdir(this.#tree);
+      this.#undo = async () => {
+        await rm(this.#tree, { recursive: true });
+        await rename(`${this.#tree}.away`, this.#tree);
+      };
+    } else if (change === "late") {
+      // The second name that the daemon gives to a file before it replaces it.
+      await link(earlier, join(this.home, "tmp/site.json.0123456789ab.tmp"));
+      await writeFile(earlier, editDay(earlierText));
+      this.#undo = () => writeFile(earlier, earlierText);
+    }
+  }
+
+  async #git(...args: readonly string[]): Promise<void> {
+    const environment = { GIT_CONFIG_GLOBAL: join(this.#vault, "gitconfig"), GIT_CONFIG_NOSYSTEM: "1" };
+    const who = ["-c", "user.name=A", "-c", "user.email=a@example.test"];
+    const { code, errorOutput } = await runProcess("git", [...who, ...args], { folder: this.#tree, environment });
+    if (code !== 0) throw new Error(errorOutput);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#folders.disposeAsync();
+  }
+}

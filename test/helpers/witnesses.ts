@@ -1,0 +1,57 @@
+import type { Facts, Values } from "./start-oracle.ts";
+
+/** The three fields of the recorded life, in one order. */
+export function fieldsOf(values: { readonly [field: string]: unknown } = {}): Values {
+  const fields = ["timeout", "domain", "refresh_day"].filter(field => values[field] !== undefined);
+  return Object.fromEntries(fields.map(field => [field, values[field]])) as Values;
+}
+
+/** The values in a text of a file. */
+export function valuesIn(text: string | null): Values {
+  const found = (text ?? "").matchAll(/"(timeout|domain|refresh_day)": ("[^"]*"|\d+)/g);
+  return fieldsOf(Object.fromEntries([...found].map(([, field = "", value = ""]) => [field, JSON.parse(value)])));
+}
+
+/** The contents of the complete lines of a log or a history, each after so many words. */
+function contentsOf(text: string, words: number): readonly { readonly [name: string]: unknown }[] {
+  const lines = text.split("\n").slice(0, -1);
+  return lines.map(line => JSON.parse(line.split(" ").slice(words).join(" ")));
+}
+
+/** The revisions of the entries of a log, by its files. */
+export function entriesIn(log: ReadonlyMap<string, string>): number[] {
+  const contents = [...log.values()].flatMap(text => contentsOf(text, 4));
+  const documents = contents.flatMap(({ documents = [] }) => documents as readonly { readonly revision: number }[]);
+  return documents.map(({ revision }) => revision);
+}
+
+/** The newest revision of a history, and its newest record of a text. */
+export function recordsIn(text: string): { readonly newest: number; readonly recorded: Facts["recorded"] } {
+  const records = contentsOf(text, 2);
+  const record = records.findLast(({ kind }) => kind === "text");
+  return {
+    newest: Number(records.findLast(({ kind }) => kind === "change")?.["revision"] ?? 0),
+    recorded: record && { revision: Number(record["fileRevision"]), replaced: Number(record["replacedRevision"]) },
+  };
+}
+
+/** Without the last line that has these words, and what follows it. */
+function cut(text: string, words: string): string {
+  const at = text.lastIndexOf(words);
+  return at === -1 ? text : text.slice(0, text.lastIndexOf("\n", at) + 1);
+}
+
+/** Without its newest entry. */
+export function cutLog(log: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...log].map(([name, text]) => [name, cut(text, `"kind":"commit"`)]));
+}
+
+/** Without its newest revision. */
+export function cutHistory(text: string): string {
+  return cut(text, `"kind":"change"`);
+}
+
+/** With another value in the record of revision 4, which no longer fits its hash. */
+export function damageHistory(text: string): string {
+  return text.replace(`"after":32`, `"after":92`);
+}

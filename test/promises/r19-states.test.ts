@@ -1,0 +1,195 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { noRescans, startTestDaemon } from "../helpers/daemon.ts";
+import { judge, seed, torture } from "../helpers/promise.ts";
+import { type Random, randomNumbers } from "../helpers/random.ts";
+import { type Damage, dimensions, type End, fileAfter, RecordedLife, revisions } from "../helpers/recorded-life.ts";
+import { answerTo, type Claim, type Facts, same, type Values } from "../helpers/start-oracle.ts";
+import { entriesIn, fieldsOf, recordsIn, valuesIn } from "../helpers/witnesses.ts";
+
+/** Rules that are not built yet: a claim of each must differ. Who builds a rule takes it out. */
+const notBuilt = new Set([5, 7, 8, 9, 11, 12]);
+
+interface Row {
+  readonly life: RecordedLife;
+  readonly end: End;
+  readonly damage: Damage;
+  readonly facts: Facts;
+  readonly claims: readonly Claim[];
+}
+type Cases = { readonly [what: string]: (row: Omit<Row, "claims">) => boolean };
+
+/** Ways in which a rule that is built fails. They must differ too. */
+const defects: Cases = {
+  "only the index says that a write is complete": ({ damage, facts: { place, isClean, file, recorded, log } }) =>
+    damage.index !== "current" &&
+    damage.file.startsWith("earlier") &&
+    file.text === recorded?.replaced &&
+    (isClean || recorded?.revision === 5) &&
+    (place === "home" ? log.state !== "older" : file.isVery),
+};
+
+/** States that cannot occur. */
+const impossible: Cases = {
+  "no home is in a folder that is mounted": ({ damage, facts }) =>
+    damage.file === "unmounted" && facts.place === "home",
+  "the log has no entry to cut off": ({ damage, end }) => damage.log === "cut" && entriesIn(end.log).length === 0,
+  "no replaced file is kept and recorded, or a tree's file counts as a whole": ({
+    damage: { file, history },
+    end,
+    facts,
+  }) =>
+    file === "late" &&
+    (end.fileRevision === 5 || facts.isClean || facts.place === "tree" || /cut|missing/.test(history)),
+};
+
+function caseOf(cases: Cases, row: Omit<Row, "claims">): string | undefined {
+  return Object.entries(cases).find(([, is]) => is(row))?.[0];
+}
+
+function factsOf(life: RecordedLife, end: End, damage: Damage): Facts {
+  const { log, history = "", index } = life.witnesses(end, damage);
+  const { newest, recorded } = recordsIn(history);
+  return {
+    place: life.place,
+    isClean: end.kind === "clean",
+    ...revisions,
+    file: fileAfter(end, damage.file),
+    recorded,
+    log: { state: damage.log, entries: entriesIn(log) },
+    history: { newest, isDamaged: damage.history === "damaged" },
+    index: index === undefined ? 0 : JSON.parse(index).repositories.site.revision,
+  };
+}
+
+/** The table; why there is no answer to the other combinations is counted in `skipped`. */
+function* rowsOf(life: RecordedLife, skipped: Map<string, number>): Generator<Row> {
+  for (const end of life.ends)
+    for (const file of dimensions.file)
+      for (const log of dimensions.log)
+        for (const history of dimensions.history)
+          for (const index of dimensions.index) {
+            const damage = { file, log, history, index };
+            const facts = factsOf(life, end, damage);
+            const claims = caseOf(impossible, { life, end, damage, facts }) ?? answerTo(facts);
+            if (typeof claims === "string") skipped.set(claims, (skipped.get(claims) ?? 0) + 1);
+            else yield { life, end, damage, facts, claims };
+          }
+}
+
+/** The pairs of a value of `file` with one of another dimension, each end, defect and kind of claim. */
+function pairsOf(row: Row): string[] {
+  const { file, ...others } = row.damage;
+  const { place } = row.life;
+  const pairs = Object.entries({ place, kind: row.end.kind, ...others }).map(pair => [file, ...pair].join());
+  const claims = row.claims.map(({ rule, about }) => `${rule} ${about}`);
+  return [...pairs, ...claims, `${place} ${row.end.kind} ${row.end.label}`, caseOf(defects, row) ?? "no defect"];
+}
+
+/** So many rows, or a few more, which have every pair. */
+function choose(rows: readonly Row[], count: number, random: Random): readonly Row[] {
+  const shuffled = rows.map(row => ({ row, pairs: pairsOf(row), at: random(2 ** 30) }));
+  shuffled.sort((one, other) => one.at - other.at);
+  const wanted = new Set(shuffled.flatMap(({ pairs }) => pairs));
+  const chosen = new Set<Row>();
+  while (wanted.size > 0) {
+    const counted = shuffled.map(one => ({ ...one, news: one.pairs.filter(pair => wanted.has(pair)).length }));
+    const best = counted.reduce((one, other) => (other.news > one.news ? other : one));
+    chosen.add(best.row);
+    for (const pair of best.pairs) wanted.delete(pair);
+  }
+  for (const { row } of shuffled) if (chosen.size < count) chosen.add(row);
+  return [...chosen];
+}
+
+/** What a daemon that starts on these files answers, and what it tells. */
+async function startOn({ home, file, position }: RecordedLife) {
+  const textOf = () => readFile(file, "utf8").catch(() => null);
+  const before = await textOf();
+  await using t = await startTestDaemon({ home, ...noRescans });
+  const { call } = t.owner;
+  await call("file/read", { repo: "site" });
+  const list = await call("config/list", { repo: "site", stored: true });
+  const [newest] = (await call("history/list", { repo: "site", limit: 1 })).result;
+  const health = (await call("repo/list", { repo: "site" })).result[0]?.health ?? [];
+  const { problems = [] } = (await call("daemon/status")).result;
+  const watch = await call("config/watch", { position });
+  const text = await textOf();
+  // Revisions that merge an edit with sets are edits too.
+  const source = newest?.source === "merge" ? "file" : (newest?.source ?? "none");
+  const told = [...health.map(({ code, message }) => `${code} ${message}`), ...problems];
+  return {
+    values: fieldsOf(list.result["svc"]),
+    revision: list.revision ?? 0,
+    source,
+    file: text === before ? "unchanged" : text,
+    watch: watch.errors[0]?.code ?? "continues",
+    told: told.filter(line => !line.startsWith("1104")),
+  };
+}
+
+/** What was found instead of what a claim expects; undefined if it holds. */
+function differenceTo({ about, expected }: Claim, values: Values, found: Awaited<ReturnType<typeof startOn>>): unknown {
+  const { revision, source, told } = found;
+  if (about === "values") return same(found.values, values) ? undefined : found.values;
+  if (about === "revision") {
+    const isLeap = source === "recovery" && revision > Number(/^a leap after (.*)/.exec(String(expected))?.[1]);
+    return isLeap || expected === `${revision} ${source}` ? undefined : `${revision} ${source}`;
+  }
+  if (about === "file" || about === "watch") {
+    const isWritten = about === "file" && found.file !== "unchanged" && same(valuesIn(found.file), values);
+    return found[about] === expected || (expected === "written" && isWritten) ? undefined : found[about];
+  }
+  const words = about.slice("told ".length);
+  return (words === "nothing" ? told.length === 0 : told.some(line => line.includes(words))) ? undefined : told;
+}
+
+test("R19: a start concludes from log, history, file and index what its rules say", async ({ annotate }) => {
+  const random = randomNumbers(seed);
+  await using home = await RecordedLife.record("home", random);
+  await using tree = await RecordedLife.record("tree", random);
+  const lives = [home, tree];
+  const skipped = new Map<string, number>();
+  const rows = lives.flatMap(life => [...rowsOf(life, skipped)]);
+  const chosen = torture ? rows : choose(rows, 60, random);
+  const counts = new Map<number, { rows: number; equal: number; different: number }>();
+  const failures: string[] = [];
+  const failed = new Set<string>();
+  const count = (rule: number, what: "rows" | "equal" | "different") => {
+    const known = counts.get(rule) ?? { rows: 0, equal: 0, different: 0 };
+    counts.set(rule, { ...known, [what]: known[what] + 1 });
+  };
+  const tryRow = async (row: Row) => {
+    const { life, end, damage, claims } = row;
+    await life.make(end, damage);
+    const found = await startOn(life).catch(String);
+    const values = fieldsOf(Object(claims.find(({ about }) => about === "values")?.expected));
+    for (const rule of new Set(claims.map(claim => claim.rule))) count(rule, "rows");
+    for (const claim of claims) {
+      const difference = typeof found === "string" ? found : differenceTo(claim, values, found);
+      count(claim.rule, difference === undefined ? "equal" : "different");
+      if (difference === undefined || notBuilt.has(claim.rule)) continue;
+      const defect = caseOf(defects, row);
+      if (defect !== undefined) failed.add(defect);
+      else failures.push(JSON.stringify([life.place, end.kind, end.label, damage, claim, difference]));
+    }
+  };
+  // Last those that change the stamps of recorded files.
+  const order = ["late", "only touched"];
+  const sorted = chosen.toSorted((one, other) => order.indexOf(one.damage.file) - order.indexOf(other.damage.file));
+  await Promise.all(
+    lives.map(async life => {
+      for (const { fileRevision, history, isAcknowledged, label } of life.ends) {
+        const isRecorded = fileRevision === 5 || recordsIn(history).recorded?.revision === 6;
+        const isSynced = fileRevision === 6 || !isAcknowledged || life.place === "home";
+        if (!isRecorded || !isSynced) failures.push(`rules 1 and 4, ${life.place}, ${label}`);
+      }
+      for (const row of sorted) if (row.life === life) await tryRow(row);
+    }),
+  );
+  const byRule = [...counts].sort(([one], [other]) => one - other).map(([rule, numbers]) => ({ rule, ...numbers }));
+  await annotate(JSON.stringify({ rows: chosen.length, of: rows.length, byRule, skipped: [...skipped] }));
+  judge("R19", chosen.length, failures, "states before a start");
+  for (const rule of notBuilt) expect(counts.get(rule)?.different, `rule ${rule} is built`).toBeGreaterThan(0);
+  expect([...failed], "a defect is gone").toEqual(Object.keys(defects));
+});
