@@ -8,7 +8,7 @@ import { runProcess } from "./spawned-daemon.ts";
 import type { Facts, Values } from "./start-oracle.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { TestClock } from "./test-clock.ts";
-import { cutHistory, cutLog, damageHistory, fieldsOf } from "./witnesses.ts";
+import { cutHistory, cutLog, damageHistory, entriesIn, recordsIn } from "./witnesses.ts";
 
 /**
  * What may happen to the file while no daemon runs. `age`: how many revisions its text of ours is behind. `late`: a program kept writing
@@ -25,7 +25,8 @@ const changes = {
   missing: { state: "missing", values: {} },
   unmounted: { state: "unmounted", values: {} },
   late: { age: 0, isVery: true },
-} satisfies { readonly [file: string]: Partial<Facts["file"]> & { readonly age?: number } };
+} satisfies { readonly [file: string]: FileChange };
+type FileChange = Partial<Facts["file"]> & { readonly age?: number };
 
 /** What may happen to each witness. `older`, `old`: a copy from revision 4. */
 export const dimensions = {
@@ -61,20 +62,11 @@ const valuesAt: readonly Values[] = [
   { timeout: 32, refresh_day: 3, domain: "b.test" },
   { timeout: 33, refresh_day: 3, domain: "b.test" },
 ];
-export const revisions = { valuesAt, sourceAt: ["none", "file", "set", "file", "set", "set", "set"] };
+const sourceAt = ["none", "file", "set", "file", "set", "set", "set"];
 
 const firstText = `{\n  // ours\n  "config": { "svc": { "timeout": 30, "refresh_day": 2 } }\n}\n`;
 const foreignText = `{\n  // of somebody else\n  "config": { "svc": { "timeout": 60 } }\n}\n`;
 const editDay = (text: string, day = 5) => text.replace(/("refresh_day": )\d/, `$1${day}`);
-
-/** What a start finds in the file after a change. */
-export function fileAfter({ fileRevision }: End, change: Damage["file"]): Facts["file"] {
-  const { age, isVery = false, state = "text", values }: Partial<Facts["file"]> & { age?: number } = changes[change];
-  const text = age === undefined ? undefined : fileRevision - age;
-  const edited = change === "one field edited" ? valuesAt[fileRevision] : {};
-  const late = change === "late" ? { refresh_day: 5 } : {};
-  return { state, text, isVery, late, values: values ? { ...edited, ...values } : (valuesAt[text ?? 0] ?? {}) };
-}
 
 /** The life of one repository, in the home or in a work tree, up to a set during which its daemon ends. */
 export class RecordedLife implements AsyncDisposable {
@@ -84,7 +76,7 @@ export class RecordedLife implements AsyncDisposable {
   /** Where a watcher is that has seen revision 5. */
   position = "";
   readonly ends: End[] = [];
-  readonly #folders = new AsyncDisposableStack();
+  readonly #disposed = new AsyncDisposableStack();
   readonly #above: string;
   /** Has the very files of revisions 4 to 6 under their numbers. */
   readonly #vault: string;
@@ -93,23 +85,21 @@ export class RecordedLife implements AsyncDisposable {
   readonly #older = { log: new Map<string, string>(), index: "" };
   #undo = async () => {};
 
-  private constructor(place: Facts["place"], above: string, vault: string) {
+  private constructor(place: Facts["place"], folder: string) {
     this.place = place;
-    this.#above = above;
-    this.#vault = vault;
-    this.home = join(above, "home");
-    this.#tree = join(above, "site");
+    this.#vault = join(folder, "vault");
+    this.#above = join(folder, "above");
+    this.home = join(this.#above, "home");
+    this.#tree = join(this.#above, "site");
     this.#history = join(this.home, "journal/site.0-0.jsonl");
     this.file = place === "home" ? join(this.home, "repos/site.json") : join(this.#tree, ".repoconf.json");
   }
 
   static async record(place: Facts["place"], random: Random): Promise<RecordedLife> {
-    const [above, vault] = [await temporaryFolder(), await temporaryFolder()];
-    const life = new RecordedLife(place, above.path, vault.path);
-    life.#folders.use(above);
-    life.#folders.use(vault);
-    await mkdir(life.#tree);
-    await mkdir(dirname(life.file), { recursive: true });
+    const folder = await temporaryFolder();
+    const life = new RecordedLife(place, folder.path);
+    life.#disposed.use(folder);
+    for (const path of [life.#vault, life.#tree, dirname(life.file)]) await mkdir(path, { recursive: true });
     await life.#git("init", "--quiet", "--template=");
     for (const text of [foreignText, firstText]) {
       await writeFile(life.file, text);
@@ -130,9 +120,8 @@ export class RecordedLife implements AsyncDisposable {
     const set = (fields: object) => call("config/set", { repo: "site", ...fields });
     const reach = async (revision: number) => {
       await call("file/read", { repo: "site" });
-      const list = await call("config/list", { repo: "site", stored: true });
-      const found = JSON.stringify([list.revision, fieldsOf(list.result["svc"])]);
-      if (found !== JSON.stringify([revision, fieldsOf(valuesAt[revision])])) throw new Error(`the life has ${found}`);
+      const list = await call("config/list", { repo: "site" });
+      if (list.revision !== revision) throw new Error(`the life has revision ${list.revision} instead of ${revision}`);
       if (revision >= 4) await link(this.file, join(this.#vault, String(revision)));
     };
     await reach(1);
@@ -151,14 +140,14 @@ export class RecordedLife implements AsyncDisposable {
     await t.restart();
     await call("file/read", { repo: "site" });
     this.position = (await call("config/watch", {})).result.position ?? "";
-    this.#folders.use(await loss.begin());
+    this.#disposed.use(await loss.begin());
     await set({ "svc.timeout": 33 });
     loss.acknowledge();
     await reach(6);
     loss.end();
     await t[Symbol.asyncDispose]();
     const stopped = new PowerLoss(this.#above);
-    this.#folders.use(await stopped.begin());
+    this.#disposed.use(await stopped.begin());
     this.#addEnds(stopped, random, "clean");
     this.#addEnds(loss, random);
   }
@@ -184,8 +173,28 @@ export class RecordedLife implements AsyncDisposable {
     }
   }
 
-  /** What log, history and index of an end say with this damage; undefined if missing. */
-  witnesses(end: End, damage: Omit<Damage, "file">) {
+  /** What all witnesses of an end say with this damage. */
+  factsOf(end: End, damage: Damage): Facts {
+    const { log, history = "", index } = this.#witnesses(end, damage);
+    const { newest, recorded } = recordsIn(history);
+    const { age, isVery = false, state = "text", values }: FileChange = changes[damage.file];
+    const text = age === undefined ? undefined : end.fileRevision - age;
+    const edited = { ...(damage.file === "one field edited" && valuesAt[end.fileRevision]), ...values };
+    const late: Values = damage.file === "late" ? { refresh_day: 5 } : {};
+    return {
+      place: this.place,
+      isClean: end.kind === "clean",
+      valuesAt,
+      sourceAt,
+      file: { state, text, isVery, late, values: (text !== undefined && valuesAt[text]) || edited },
+      recorded,
+      log: { state: damage.log, entries: entriesIn(log) },
+      history: { newest, isDamaged: damage.history === "damaged" },
+      index: index === undefined ? 0 : JSON.parse(index).repositories.site.revision,
+    };
+  }
+
+  #witnesses(end: End, damage: Damage) {
     const { log, history } = end;
     const histories = { whole: history, cut: cutHistory(history), damaged: damageHistory(history), missing: undefined };
     return {
@@ -204,7 +213,7 @@ export class RecordedLife implements AsyncDisposable {
       for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
         if (!entry.isDirectory()) await unlink(join(entry.parentPath, entry.name));
     await end.loss.place(end.state, this.#above);
-    const { log, history, index } = this.witnesses(end, damage);
+    const { log, history, index } = this.#witnesses(end, damage);
     // What is cut or damaged is the same file. What is older is a copy.
     const put = async (path: string, text: string | undefined, isOther: boolean) => {
       if (isOther) await rm(path, { force: true });
@@ -255,6 +264,6 @@ export class RecordedLife implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#folders.disposeAsync();
+    return this.#disposed.disposeAsync();
   }
 }
