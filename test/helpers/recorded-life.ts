@@ -8,7 +8,7 @@ import { runProcess } from "./spawned-daemon.ts";
 import type { Facts, Values } from "./start-oracle.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { TestClock } from "./test-clock.ts";
-import { cutHistory, cutLog, damageHistory, entriesIn, recordsIn } from "./witnesses.ts";
+import { cut, entriesIn, recordsIn } from "./witnesses.ts";
 
 /**
  * What may happen to the file while no daemon runs. `age`: how many revisions its text of ours is behind. `late`: a program kept writing
@@ -194,13 +194,15 @@ export class RecordedLife implements AsyncDisposable {
     };
   }
 
-  #witnesses(end: End, damage: Damage) {
-    const { log, history } = end;
-    const histories = { whole: history, cut: cutHistory(history), damaged: damageHistory(history), missing: undefined };
+  #witnesses({ log, history, index }: End, damage: Damage) {
+    const cutLog = new Map([...log].map(([name, text]) => [name, cut(text, `"kind":"commit"`)]));
+    const cutHistory = cut(history, `"kind":"change"`);
+    // In the record of revision 4.
+    const damaged = history.replace(`"after":32`, `"after":92`);
     return {
-      log: { whole: log, cut: cutLog(log), missing: new Map<string, string>(), older: this.#older.log }[damage.log],
-      history: histories[damage.history],
-      index: { current: end.index, old: this.#older.index, missing: undefined }[damage.index],
+      log: { whole: log, cut: cutLog, missing: new Map<string, string>(), older: this.#older.log }[damage.log],
+      history: { whole: history, cut: cutHistory, damaged, missing: undefined }[damage.history],
+      index: { current: index, old: this.#older.index, missing: undefined }[damage.index],
     };
   }
 

@@ -36,22 +36,7 @@ export function recordsIn(text: string): { readonly newest: number; readonly rec
 }
 
 /** Without the last line that has these words, and what follows it. */
-function cut(text: string, words: string): string {
+export function cut(text: string, words: string): string {
   const at = text.lastIndexOf(words);
   return at === -1 ? text : text.slice(0, text.lastIndexOf("\n", at) + 1);
-}
-
-/** Without its newest entry. */
-export function cutLog(log: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  return new Map([...log].map(([name, text]) => [name, cut(text, `"kind":"commit"`)]));
-}
-
-/** Without its newest revision. */
-export function cutHistory(text: string): string {
-  return cut(text, `"kind":"change"`);
-}
-
-/** With another value in the record of revision 4, which no longer fits its hash. */
-export function damageHistory(text: string): string {
-  return text.replace(`"after":32`, `"after":92`);
 }

@@ -32,17 +32,11 @@ const defects: Cases = {
 
 /** States that cannot occur. */
 const impossible: Cases = {
-  "no home is in a folder that is mounted": ({ damage, facts }) =>
-    damage.file === "unmounted" && facts.place === "home",
+  "no home is mounted": ({ damage, facts }) => damage.file === "unmounted" && facts.place === "home",
   "the log has no entry to cut off": ({ damage, end }) =>
     damage.log === "cut" && !/"commit".*\n/.test([...end.log.values()].join()),
-  "no replaced file is kept and recorded, or a tree's file counts as a whole": ({
-    damage: { file, history },
-    end,
-    facts,
-  }) =>
-    file === "late" &&
-    (end.fileRevision === 5 || facts.isClean || facts.place === "tree" || /cut|missing/.test(history)),
+  "there is no replaced file to edit late": ({ damage: { file, history }, end, facts: { isClean, place } }) =>
+    file === "late" && (end.fileRevision === 5 || isClean || place === "tree" || /cut|missing/.test(history)),
 };
 
 function caseOf(cases: Cases, row: Omit<Row, "claims">): string | undefined {
