@@ -19,7 +19,7 @@ export interface Limits {
 export const limits: Limits = {
   filesInCircles: 0,
   // Goal: 47,000.
-  testLines: 48_500,
+  testLines: 49_100,
   promisesLines: 160,
   mutants: 230,
   filesSideBySide: 12,
