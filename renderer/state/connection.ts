@@ -202,6 +202,11 @@ async function take(message: WatchMessage): Promise<void> {
           event === "removed"
             ? state.repositories?.filter(({ id }) => id !== entry.id)
             : inOrder([...(state.repositories ?? []).filter(({ id }) => id !== entry.id), entry]),
+        // Also those that the daemon does not have yet: it drops its own.
+        ...(event === "removed" && {
+          pending: new Map([...state.pending].filter(([, { repo }]) => repo !== entry.id)),
+          drafts: new Map([...state.drafts].filter(([repo]) => repo !== entry.id)),
+        }),
       }));
       // Other values may be active now.
       if (event === "health" && screenStore.getState().opened.has(entry.id)) await openRepository(entry.id, true);

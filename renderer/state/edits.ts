@@ -2,7 +2,15 @@ import { type Config, configValue } from "../../shared/config.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { mergeValues } from "../../shared/merge-values.ts";
 import { notify } from "./notices.ts";
-import { editKey, findField, orDefault, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
+import {
+  editKey,
+  findField,
+  findRepository,
+  orDefault,
+  type PendingEdit,
+  type ScreenState,
+  screenStore,
+} from "./store.ts";
 import { unreadPlaces } from "./unread-text.ts";
 
 /** The value that the person wants a field to have; undefined: its default. */
@@ -25,6 +33,8 @@ export function editAll(wanted: readonly WantedValue[]): void {
   screenStore.setState(state => {
     const pending = new Map(state.pending);
     for (const { repo, scope, field, value } of wanted) {
+      // A control commits its text when it loses the focus, perhaps because its repository has been removed.
+      if (findRepository(state, repo) === undefined) continue;
       const key = editKey(repo, scope, field);
       const before = pending.get(key);
       const stored = configValue(state.opened.get(repo)?.stored ?? {}, scope, field);

@@ -102,7 +102,10 @@ describeScreen("fields of the scope svc", () => {
     await cards.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("cache");
     await press(page, "Enter");
     await cards.getByRole("textbox", { name: "Services: cache: Image" }).fill("redis:8");
-    await window.field("Default service").getByRole("button", { name: /^(?!Details).*Default service$/ }).click();
+    await window
+      .field("Default service")
+      .getByRole("button", { name: /^(?!Details).*Default service$/ })
+      .click();
     await poll(() => page.getByRole("option").allInnerTexts()).toEqual(["none", "database2", "cache"]);
     await page.getByRole("option", { name: "cache" }).click();
     await window.save();
