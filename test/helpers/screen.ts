@@ -166,7 +166,6 @@ export function shareScreen({
     // By its address, because a click on its row keeps the view of the test before.
     await shared.goTo(`#/repo/${repo}`);
     await shared.page.getByRole("heading", { level: 1, name: repo, exact: true }).waitFor();
-    await shared.edits.waitFor({ state: "detached" });
     return { ...shared, repo, stored: path => screen.stored(repo, path), set: fields => screen.set(repo, fields) };
   };
 }
