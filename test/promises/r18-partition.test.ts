@@ -23,7 +23,17 @@ async function makeWorld(cutsLeader: boolean) {
     await mkdir(home);
     const address = `nats://${urls.map(url => url.slice("nats://".length)).join(",")}/team`;
     await writeFile(join(home, "settings.json"), JSON.stringify({ log: { address, machine, replicas: 3 } }));
-    return stack.use(await startTestDaemon({ home }));
+    let started: TestDaemon | undefined;
+    // The servers may elect a leader just now. A person starts it again, too.
+    await until(async () => {
+      started = await startTestDaemon({ home }).catch(error => {
+        if (!String(error).includes("cannot be used: timeout")) throw error;
+        return undefined;
+      });
+      return started !== undefined;
+    }, "the shared log");
+    if (started === undefined) throw new Error("no daemon");
+    return stack.use(started);
   };
   const everywhere = cluster.servers.map(({ url }) => url);
   const first = await start("first", everywhere);
