@@ -1,12 +1,12 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { differencesAt, diffingConfigs } from "../../../shared/config-diff.ts";
+import { differencesAt, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import type { Commit } from "../log/commit-log.ts";
 import { documentCommit } from "../log/document-commits.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "../types.ts";
-import { areServed, interpretingConfig, type Rules } from "../values/interpret.ts";
+import { areServed, type Interpretation, interpretingConfig, type Rules } from "../values/interpret.ts";
 import { writingNewNames } from "../values/renamed-fields.ts";
 import { type AppliedCommit, applyCommit, type CommitHead, type CommittedState } from "./apply-commit.ts";
 
@@ -83,20 +83,29 @@ function* proposing(
   entry: CommitHead,
   rules: Rules,
 ): Generator<void, Proposed & { readonly state: RepositoryState }> {
-  const place = { repo: before.id, lineage: committed.lineage };
-  const next = before.revision + 1;
   const began = performance.now();
   const target = applyConfigEdits(committed.target, edits);
   if (performance.now() - began > longCopy) yield;
+  const { stored, health, changes } = yield* checkingOutcome(edits, target, before, committed, rules);
+  const isRevision = before.stored === undefined || changes.length > 0;
+  const revision = isRevision ? before.revision + 1 : before.revision;
+  const document = documentCommit({ repo: before.id, lineage: committed.lineage, revision }, edits, changes);
+  const applied = applyCommit(committed, entry, document, { target });
+  const state = { ...before, health, ...(isRevision && { stored, revision }) };
+  return { entry: { ...entry, documents: [document] }, applied, state };
+}
+
+/** The active values once the file has `target`, which includes the edits, and how they differ from those before. */
+function* checkingOutcome(
+  edits: readonly ConfigEdit[],
+  target: Config,
+  before: RepositoryState,
+  committed: CommittedState,
+  rules: Rules,
+): Generator<void, Interpretation & { readonly changes: readonly StoredDifference[] }> {
   // Without the edits it was active as a whole, so only they are checked.
-  if (before.stored === committed.target && areServed(edits, target, rules.scopes)) {
-    const changes = differencesAt(edits, before.stored, target);
-    const revision = changes.length > 0 ? next : before.revision;
-    const document = documentCommit({ ...place, revision }, edits, changes);
-    const applied = applyCommit(committed, entry, document, { target });
-    const state = { ...before, health: [], stored: target, revision };
-    return { entry: { ...entry, documents: [document] }, applied, state };
-  }
+  if (before.stored === committed.target && areServed(edits, target, rules.scopes))
+    return { stored: target, health: [], changes: differencesAt(edits, before.stored, target) };
   // Set values were checked when they were decided, and setting a value through the daemon also trusts it.
   const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
   const isChecked = ({ scope, field }: ConfigPath, value: JsonValue) =>
@@ -104,13 +113,7 @@ function* proposing(
   // Problems get their places once the new text exists. A check that took too many steps at a refresh gets no spare steps now.
   const checks = { isChecked, spare: new SpareSteps(0) };
   const { stored, health } = yield* interpretingConfig(target, before.stored, rules, checks);
-  const changes = yield* diffingConfigs(before.stored ?? {}, stored);
-  const isRevision = before.stored === undefined || changes.length > 0;
-  const revision = isRevision ? next : before.revision;
-  const document = documentCommit({ ...place, revision }, edits, changes);
-  const applied = applyCommit(committed, entry, document, { target });
-  const state = { ...before, health, ...(isRevision && { stored, revision }) };
-  return { entry: { ...entry, documents: [document] }, applied, state };
+  return { stored, health, changes: yield* diffingConfigs(before.stored ?? {}, stored) };
 }
 
 function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean {

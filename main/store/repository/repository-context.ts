@@ -203,20 +203,20 @@ export class RepositoryContext {
     const last = commits.at(-1);
     if (last === undefined) return;
     const before = this.current;
-    const { log } = this.store;
-    const applied = commits.map(one => positioned(one.applied, positionOf(one, log.id)));
+    const placed = commits.map(one => {
+      const applied = positioned(one.applied, positionOf(one, this.store.log.id));
+      return { ...applied, number: one.number, shown: one.state };
+    });
     // A commit that is no revision leaves the position of the one before it.
-    const newest = applied.findLast(({ record }) => record !== undefined) ?? { state: this.committed };
-    this.committed = { ...last.applied.state, position: newest.state.position };
-    this.mirror.commit(
-      applied.map(({ record, edits }, index) => ({ number: commits[index]?.number ?? 0, record, edits })),
-    );
+    const { position } = (placed.findLast(({ record }) => record !== undefined) ?? { state: this.committed }).state;
+    this.committed = { ...last.applied.state, position };
+    // Without the states after each: the mirror keeps its commits until the history has them.
+    this.mirror.commit(placed.map(({ number, record, edits }) => ({ number, record, edits })));
     if (fileHas !== undefined) this.mirror.accept(fileHas);
-    const { revision, position } = this.committed;
-    this.setState({ ...last.state, revision, position }, health);
-    for (const [index, { record }] of applied.entries()) {
+    this.setState({ ...last.state, revision: this.committed.revision, position }, health);
+    for (const { record, shown } of placed) {
       if (record === undefined || isSilent) continue;
-      const state = index === applied.length - 1 ? this.current : (commits[index]?.state ?? this.current);
+      const state = shown === last.state ? this.current : shown;
       this.reports.publish({ kind: "changed", state, change: record, isPart });
     }
     this.publishDifferences(before, this.current, isFirst);
