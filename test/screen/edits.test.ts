@@ -117,6 +117,9 @@ describeScreen("edits", () => {
     await window.provider.click();
     await page.keyboard.type("here");
     await poll(screen.drafts).toMatchObject([{ value: "here" }]);
+    // The page learns of it with the daemon's answer.
+    const mayLeave = `dispatchEvent(new Event("beforeunload", { cancelable: true }))`;
+    await poll(() => page.evaluate(mayLeave)).toBe(true);
     await page.reload();
     await window.choose("shop");
     expect(asked).toEqual([]);
