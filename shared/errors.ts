@@ -22,6 +22,7 @@ export const errorNames = {
   1113: "Shutting Down",
   1114: "Untrusted Value",
   1115: "Outdated Field",
+  1116: "Finding",
   1500: "Internal Error",
   // The client's own: these never cross the wire.
   1200: "No Daemon",

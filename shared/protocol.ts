@@ -179,13 +179,28 @@ export interface HealthProblem {
   /**
    * 1104: a hand edit was merged with a simultaneous set. 1108: the file cannot be written; the values are active anyway. 1114:
    * the value runs as a command and came with a work tree's file, so it waits until a person trusts it. 1115: the file uses a
-   * field's old name, which still works.
+   * field's old name, which still works. 1116: something was found that a person should know until they dismiss it.
    */
-  readonly code: 1011 | 1103 | 1104 | 1106 | 1108 | 1114 | 1115;
+  readonly code: 1011 | 1103 | 1104 | 1106 | 1108 | 1114 | 1115 | 1116;
   readonly message: string;
   readonly field?: string;
   readonly line?: number;
   readonly column?: number;
+  /** With 1116, the id to dismiss it by. */
+  readonly finding?: string;
+}
+
+/** Something that was found, such as damage, and that is told until a person dismisses it. */
+export interface Finding {
+  readonly id: string;
+  /** RFC 3339, UTC. */
+  readonly time: string;
+  /** Absent if it is about the home. */
+  readonly repo?: string;
+  /** What was found and concluded, where the damaged or replaced file is kept, and the next step. */
+  readonly message: string;
+  /** The path of the file that is kept. */
+  readonly kept?: string;
 }
 
 export interface RepositoryEntry {

@@ -17,6 +17,8 @@ export interface Home {
   readonly draftsFile: string;
   readonly settingsFile: string;
   readonly indexFile: string;
+  /** What a person should know until they dismiss it. */
+  readonly findingsFile: string;
   readonly logFile: string;
   /** Records refused requests and changes of keys. */
   readonly auditFile: string;
@@ -83,6 +85,7 @@ export function homeAt(folder: string): Home {
     draftsFile: at("drafts.json"),
     settingsFile: at("settings.json"),
     indexFile: at("index.json"),
+    findingsFile: at("findings.json"),
     logFile: at("daemon.log"),
     auditFile: at("audit.log"),
     restoreFile: at("restore.json"),

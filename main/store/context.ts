@@ -1,8 +1,8 @@
 import type { FileSystem } from "../files/file-system.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import type { Clock } from "../time/clock.ts";
+import type { Findings } from "./findings.ts";
 import type { CommitLog } from "./log/commit-log.ts";
-import type { RemovedFiles } from "./repository/removed-files.ts";
 import type { StorePaths } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
 
@@ -12,7 +12,8 @@ export interface StoreContext {
   readonly scopes: Scopes;
   readonly trust: TrustedValues;
   readonly paths: StorePaths;
-  readonly removedFiles: RemovedFiles;
+  /** What a person should know until they dismiss it. */
+  readonly findings: Findings;
   readonly fileSystem: FileSystem;
   readonly clock: Clock;
   /** Called for problems that belong into the daemon's log and that no caller learns of. */

@@ -11,6 +11,7 @@ import type { StoreEvents } from "./events.ts";
 import { readWidth } from "./hand-edits/hand-edit-watcher.ts";
 import { appendHeld } from "./log/append-with-retry.ts";
 import type { Removal } from "./log/commit-log.ts";
+import { moveAside } from "./repository/removed-files.ts";
 import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { homeFileOf, RepositoryFiles } from "./repository/repository-files.ts";
@@ -71,9 +72,10 @@ export class Roster {
         repo: id,
       });
     }
-    const { paths, trust } = this.#context;
-    // Trust for an earlier repository with this id.
+    const { paths, trust, findings } = this.#context;
+    // Those of an earlier repository with this id.
     trust.drop(id);
+    await findings.drop(id);
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     try {
       await files.home.write(homeFileOf({ name, ...place, inTree }, {}, paths));
@@ -141,7 +143,7 @@ export class Roster {
 
   async #removeLocked(repository: Repository): Promise<string | undefined> {
     const { id } = repository;
-    const { log, clock, removedFiles } = this.#context;
+    const { log, clock } = this.#context;
     try {
       await repository.mirror.dropReplaced();
       // No commit may be in the log only: entries before the removal are never written to files again.
@@ -151,7 +153,7 @@ export class Roster {
     } catch (error) {
       throw storageFailure(id, error);
     }
-    const movedTo = await removedFiles.putAside(id, repository.files.home.path);
+    const movedTo = await moveAside(this.#context, id, repository.files.home.path);
     const { repositories, events } = this.#options;
     repositories.drop(repository);
     // Otherwise the next start after a crash would assume that its file was deleted by hand.

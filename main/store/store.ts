@@ -4,6 +4,7 @@ import type { Scopes } from "../scopes/scopes.ts";
 import type { Clock } from "../time/clock.ts";
 import type { StoreContext } from "./context.ts";
 import { StoreEvents } from "./events.ts";
+import { Findings } from "./findings.ts";
 import { HandEditWatcher, listRepositoryFiles } from "./hand-edits/hand-edit-watcher.ts";
 import { Erasures } from "./history/erasures.ts";
 import type { Retention } from "./history/journal.ts";
@@ -14,7 +15,6 @@ import { FileLog } from "./log/file-log.ts";
 import { KeptEntries } from "./log/kept-entries.ts";
 import { MirrorSchedule } from "./mirror/mirror-schedule.ts";
 import { type MissedEntries, missedEntries, recoverHistories, removedIds } from "./mirror/missed-entries.ts";
-import { RemovedFiles } from "./repository/removed-files.ts";
 import { type OpenedRepository, Repositories } from "./repository/repositories.ts";
 import { Repository } from "./repository/repository.ts";
 import { RepositoryFiles } from "./repository/repository-files.ts";
@@ -114,8 +114,8 @@ export class Store {
     const { paths, scopes, trust, clock, onProblem, assertHeld, shared, fileSystem = realFileSystem } = options;
     const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem };
     const opened = await (shared?.openLog(logOptions) ?? FileLog.open(logOptions));
-    const removedFiles = new RemovedFiles(paths.removed, fileSystem, clock);
-    const context = { log: opened.log, scopes, trust, paths, removedFiles, fileSystem, clock, onProblem };
+    const findings = await Findings.open({ paths, fileSystem, clock, onProblem });
+    const context = { log: opened.log, scopes, trust, paths, findings, fileSystem, clock, onProblem };
     const journals = await Journals.list(context, () => options.retention());
     const store = new Store(context, options, journals);
     await store.#start(missedEntries(opened));
@@ -202,6 +202,7 @@ export class Store {
     await this.#options.shared?.scopes.idle();
     await repositories.saveIndex();
     await trust.saved();
+    await this.#context.findings.saved();
   }
 
   #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository): Repository {
@@ -233,6 +234,7 @@ export class Store {
   #drop(repository: Repository): void {
     const { id, journal, state } = repository;
     this.trust.drop(id);
+    void this.#context.findings.drop(id);
     this.lastChanges.drop(id);
     this.#journals.keep(id, journal);
     this.#handEdits.watchFolder(state, true);

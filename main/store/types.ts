@@ -24,6 +24,7 @@ export interface StorePaths {
   readonly temporary: string;
   readonly removed: string;
   readonly indexFile: string;
+  readonly findingsFile: string;
   /** The schema that a new repository's file names as its `$schema`. */
   readonly repositorySchemaFile: string;
 }

@@ -1,4 +1,5 @@
 import type { Config } from "../../../shared/config.ts";
+import { keepAside } from "../repository/removed-files.ts";
 import type { RepositoryContext } from "../repository/repository-context.ts";
 import type { LogNumber } from "../types.ts";
 
@@ -46,7 +47,7 @@ export class LateEdits {
   async #keepText(): Promise<void> {
     const { id, store, files } = this.#context;
     const path = files.values.replacedPath ?? "";
-    const kept = await store.removedFiles.keep(`${id}.edit`, path).catch(() => undefined);
+    const kept = await keepAside(store, `${id}.edit`, path).catch(() => undefined);
     const message = "a hand edit arrived while the file was being written, and is not valid JSON";
     store.onProblem(message, { repo: id, ...(kept !== undefined && { kept }) });
   }

@@ -5,6 +5,7 @@ import { formatJsonText } from "../../files/json-text.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { foreignEditTime, type MirrorWriter } from "../mirror/mirror-writer.ts";
 import { storageFailure } from "../storage-failure.ts";
+import { keepAside } from "./removed-files.ts";
 import type { RepositoryContext } from "./repository-context.ts";
 import { homeFileOf } from "./repository-files.ts";
 
@@ -97,14 +98,15 @@ export class TextOperations {
       const document = this.#context.files.edited;
       if (stored === undefined) throw this.#reader.notWritable();
       const config = filterConfig(stored, () => true);
-      const { paths, removedFiles, fileSystem } = this.#context.store;
+      const { store } = this.#context;
+      const { paths, fileSystem } = store;
       const value =
         document === this.#context.files.tree ? { config } : homeFileOf(this.#context.current, config, paths);
       let kept: string | undefined;
       const keep = async () => {
         // A blocked rename is retried: the copy is from the last try.
         if (kept !== undefined) await fileSystem.unlink(kept);
-        kept = await removedFiles.keep(`${this.#context.id}.broken`, document.path);
+        kept = await keepAside(store, `${this.#context.id}.broken`, document.path);
       };
       try {
         await document.dropReplaced();

@@ -13,6 +13,7 @@ import {
   numberIn,
 } from "../log/commit-log.ts";
 import type { KeptEntries } from "../log/kept-entries.ts";
+import { moveAside } from "../repository/removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
 import { homeFileOf, RepositoryFiles } from "../repository/repository-files.ts";
@@ -208,7 +209,7 @@ export class RemoteChanges {
     const putAside = async () => {
       await repository.mirror.dropReplaced();
       if (repository.loaded) await repository.mirror.recordText();
-      await this.#context.removedFiles.putAside(id, repository.files.home.path);
+      await moveAside(this.#context, id, repository.files.home.path);
     };
     const left = repository
       .exclusive(() => repository.mirror.locked(putAside))

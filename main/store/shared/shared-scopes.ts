@@ -12,7 +12,7 @@ import { type Clock, timeText } from "../../time/clock.ts";
 import { inTurn } from "../../time/in-turn.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { type CommitLog, ConflictError, type ScopeChange } from "../log/commit-log.ts";
-import { RemovedFiles } from "../repository/removed-files.ts";
+import { keepAside, type RemovedFilesContext } from "../repository/removed-files.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
 
@@ -42,7 +42,7 @@ const retryTime = 10_000;
 export class SharedScopes {
   readonly #options: SharedScopesOptions;
   readonly #fileSystem: FileSystem;
-  readonly #removedFiles: RemovedFiles;
+  readonly #removedFiles: RemovedFilesContext;
   readonly #file: DurableTextFile;
   /** The newest log entry of each scope. */
   readonly #logged = new Map<string, LoggedScope>();
@@ -63,7 +63,7 @@ export class SharedScopes {
     const { home, clock, fileSystem = realFileSystem } = options;
     this.#options = options;
     this.#fileSystem = fileSystem;
-    this.#removedFiles = new RemovedFiles(home.removed, fileSystem, clock);
+    this.#removedFiles = { paths: home, fileSystem, clock };
     this.#file = privateFile(home, join(home.log, sharedScopesFileName), fileSystem);
   }
 
@@ -240,7 +240,7 @@ export class SharedScopes {
 
   async #keepAside(name: string, found: string | null | undefined): Promise<void> {
     const path = this.#pathOf(name);
-    const kept = found === null ? undefined : await this.#removedFiles.keep(`${name}.schema`, path);
+    const kept = found === null ? undefined : await keepAside(this.#removedFiles, `${name}.schema`, path);
     const yours =
       kept === undefined
         ? "so it was not deleted. To delete it for all machines, delete it again"

@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import { Low } from "lowdb";
+import pLimit from "p-limit";
+import { isJsonObject } from "../../shared/json.ts";
+import type { Finding, HealthProblem } from "../../shared/protocol.ts";
+import { DurableTextFile } from "../files/durable-text-file.ts";
+import { JsonFile } from "../files/json-file.ts";
+import { timeText } from "../time/clock.ts";
+import { keepAside, type RemovedFilesContext } from "./repository/removed-files.ts";
+import type { StorePaths } from "./types.ts";
+
+/** What is added: its message is the whole story in sentences, with the next step and where the damaged or replaced file is kept. */
+export type NewFinding = Omit<Finding, "id" | "time">;
+
+/** A finding that was dismissed stays, so that it is not told again when the same is found again. */
+interface RecordedFinding extends Finding {
+  readonly dismissed?: true;
+}
+
+interface FindingsData {
+  readonly findings: readonly RecordedFinding[];
+}
+
+interface FindingsContext extends RemovedFilesContext {
+  readonly paths: Pick<StorePaths, "findingsFile" | "temporary" | "removed">;
+  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+}
+
+/** At most so many are told, and at most so many dismissed ones are remembered. */
+const mostFindings = 100;
+const more = "More was found than can be listed here: the daemon's log, daemon.log, has the rest.";
+
+/**
+ * What was found at a start or later and that a person should know, such as damage: told until they dismiss it, across restarts. The same
+ * message about the same repository is told once, so it names what distinguishes two incidents: a file, revisions, a time.
+ */
+export class Findings {
+  readonly #low: Low<FindingsData>;
+  readonly #context: FindingsContext;
+  readonly #lock = pLimit(1);
+  #entries: readonly RecordedFinding[];
+  #saved: readonly RecordedFinding[];
+  /** Called with the repository whose health this changed, and the part of its health that is from here as it was. */
+  onHealth: (repo: string, before: readonly HealthProblem[]) => void = () => {};
+
+  private constructor(low: Low<FindingsData>, context: FindingsContext) {
+    this.#low = low;
+    this.#context = context;
+    this.#entries = low.data.findings;
+    this.#saved = this.#entries;
+  }
+
+  /** Does not throw: a file that cannot be used is kept aside, which is the first thing to tell. */
+  static async open(context: FindingsContext): Promise<Findings> {
+    const { paths, fileSystem, clock, onProblem } = context;
+    const path = paths.findingsFile;
+    const maximumBytes = 64 * 1024 * 1024;
+    const place = { path, temporaryFolder: paths.temporary, mode: 0o600, maximumBytes };
+    const low = new Low<FindingsData>(new JsonFile(new DurableTextFile({ ...place, fileSystem, clock }), parse), {
+      findings: [],
+    });
+    try {
+      await low.read();
+    } catch (error) {
+      onProblem("the list of what was found cannot be read", { path, error: String(error) });
+      const kept = await keepAside(context, "findings", path).catch(() => undefined);
+      const where = kept === undefined ? "" : ` It is kept in ${kept}.`;
+      const findings = new Findings(low, context);
+      await findings.add({
+        message: `The list of what Repoconf had found was damaged, and begins again.${where} What it told before is also in daemon.log.`,
+        ...(kept !== undefined && { kept }),
+      });
+      return findings;
+    }
+    return new Findings(low, context);
+  }
+
+  /** Those that are not dismissed, oldest first. */
+  get all(): readonly Finding[] {
+    return this.#entries.filter(({ dismissed }) => !dismissed);
+  }
+
+  /** Those about a repository, as the `health` that tells them. */
+  healthOf(repo: string): readonly HealthProblem[] {
+    if (this.#entries.length === 0) return [];
+    const found = this.all.filter(one => one.repo === repo);
+    return found.map(({ id, message }) => ({ code: 1116, message, finding: id }));
+  }
+
+  /** A repository's health, with what was found about it. */
+  withHealth<State extends { readonly id: string; readonly health: readonly HealthProblem[] }>(state: State): State {
+    const found = this.healthOf(state.id);
+    return found.length === 0 ? state : { ...state, health: [...state.health, ...found] };
+  }
+
+  /**
+   * Tells something until it is dismissed; nothing if it was told before. Resolves once it is on the disk, before which nothing may be
+   * deleted or replaced that it is about. Does not throw: if it cannot be written, it is told until the daemon stops.
+   */
+  async add(finding: NewFinding): Promise<void> {
+    const { repo, message, kept } = finding;
+    if (!this.#entries.some(one => one.repo === repo && one.message === message)) {
+      this.#context.onProblem(message, { ...(repo !== undefined && { repo }), ...(kept !== undefined && { kept }) });
+      const id = randomBytes(3).toString("hex");
+      this.#change([...this.#entries, { id, time: timeText(this.#context.clock), ...finding }], [repo]);
+    }
+    await this.saved();
+  }
+
+  /** Dismisses one. Returns whether there was one. Throws the system's error; then it is told again after a restart. */
+  async dismiss(id: string): Promise<boolean> {
+    const found = this.all.find(one => one.id === id);
+    if (found === undefined) return false;
+    const { message, repo } = found;
+    // What was merged may be more the next time.
+    const rest = this.#entries.filter(one => one.id !== id);
+    this.#change(message === more ? rest : [...rest, { ...found, dismissed: true }], [repo]);
+    await this.#save();
+    return true;
+  }
+
+  /** Forgets what was found about a repository that was removed. */
+  async drop(repo: string): Promise<void> {
+    if (!this.#entries.some(one => one.repo === repo)) return;
+    this.#entries = this.#entries.filter(one => one.repo !== repo);
+    await this.saved();
+  }
+
+  /** Resolves when everything is on the disk. Does not throw: a failed write is reported, and retried with the next one. */
+  saved(): Promise<void> {
+    return this.#save().catch(error =>
+      this.#context.onProblem("cannot write the list of what was found", { error: String(error) }),
+    );
+  }
+
+  #change(entries: readonly RecordedFinding[], repos: readonly (string | undefined)[]): void {
+    const dismissed = entries.filter(one => one.dismissed).slice(-mostFindings);
+    let told = entries.filter(one => !one.dismissed);
+    const dropped = told.filter(({ message }) => message !== more).slice(0, -mostFindings);
+    if (dropped.length > 0) {
+      const time = timeText(this.#context.clock);
+      const merged = told.find(one => one.message === more) ?? {
+        id: randomBytes(3).toString("hex"),
+        time,
+        message: more,
+      };
+      told = [merged, ...told.filter(one => one !== merged && !dropped.includes(one))];
+    }
+    const changed = new Set([...repos, ...dropped.map(({ repo }) => repo)].filter(repo => repo !== undefined));
+    const before = [...changed].map(repo => ({ repo, health: this.healthOf(repo) }));
+    this.#entries = [...dismissed, ...told];
+    for (const { repo, health } of before) this.onHealth(repo, health);
+  }
+
+  /** Writes one after the other, each with all changes so far. Throws the system's error. */
+  #save(): Promise<void> {
+    return this.#lock(async () => {
+      const entries = this.#entries;
+      if (this.#saved === entries) return;
+      this.#low.data = { findings: entries };
+      await this.#low.write();
+      this.#saved = entries;
+    });
+  }
+}
+
+function parse(value: unknown): FindingsData {
+  const isText = (text: unknown) => typeof text === "string";
+  const isFinding = (one: unknown) =>
+    isJsonObject(one) &&
+    [one["id"], one["time"], one["message"]].every(isText) &&
+    [one["repo"], one["kept"]].every(text => text === undefined || isText(text));
+  const { findings } = isJsonObject(value) ? value : {};
+  if (!Array.isArray(findings) || !findings.every(isFinding))
+    throw new SyntaxError(`it is not { "findings": [ ... ] }`);
+  // Every member that is used has been checked.
+  return value as unknown as FindingsData;
+}
