@@ -122,6 +122,8 @@ export interface OperationArgumentsByName {
   "key/create": { readonly name: string; readonly grants: Grants; readonly expires?: string | null };
   "key/revoke": { readonly id: string };
   "daemon/status": object;
+  /** `id`: of a finding. */
+  "daemon/dismiss": { readonly id: string };
   "daemon/stop": object;
 }
 
@@ -379,8 +381,10 @@ export interface DaemonStatus {
   readonly sockets?: number;
   /** Requests refused since the start, by cause. */
   readonly refusals?: { readonly [cause: string]: number };
-  /** Problems in settings or scope files; empty if there are none. */
+  /** Problems in settings or scope files, and findings about the home; empty if there are none. */
   readonly problems?: readonly string[];
+  /** What was found and not dismissed, also about repositories, the oldest first. */
+  readonly findings?: readonly Finding[];
 }
 
 export interface OperationResults {
@@ -432,6 +436,7 @@ export interface OperationResults {
   "key/create": KeyEntry & { readonly key: string };
   "key/revoke": Record<string, never>;
   "daemon/status": DaemonStatus;
+  "daemon/dismiss": Record<string, never>;
   "daemon/stop": Record<string, never>;
 }
 

@@ -30,6 +30,16 @@ interface FindingsContext extends RemovedFilesContext {
 const mostFindings = 100;
 const more = "More was found than can be listed here: the daemon's log, daemon.log, has the rest.";
 
+function jsonFile(file: DurableTextFile): JsonFile<FindingsData> {
+  return new JsonFile(file, parse);
+}
+
+/** What a home's file says was found and not dismissed, for commands without a daemon. Throws what `JsonFile` throws. */
+export async function readFindings(file: DurableTextFile): Promise<readonly Finding[]> {
+  const { findings = [] } = (await jsonFile(file).read()) ?? {};
+  return findings.filter(({ dismissed }) => !dismissed);
+}
+
 /**
  * What was found at a start or later and that a person should know, such as damage: told until they dismiss it, across restarts. The same
  * message about the same repository is told once, so it names what distinguishes two incidents: a file, revisions, a time.
@@ -40,8 +50,8 @@ export class Findings {
   readonly #lock = pLimit(1);
   #entries: readonly RecordedFinding[];
   #saved: readonly RecordedFinding[];
-  /** Called with the repository whose health this changed, and the part of its health that is from here as it was. */
-  onHealth: (repo: string, before: readonly HealthProblem[]) => void = () => {};
+  /** Called with a repository once something was found about it or dismissed. */
+  onChange: (repo: string) => void = () => {};
 
   private constructor(low: Low<FindingsData>, context: FindingsContext) {
     this.#low = low;
@@ -56,9 +66,7 @@ export class Findings {
     const path = paths.findingsFile;
     const maximumBytes = 64 * 1024 * 1024;
     const place = { path, temporaryFolder: paths.temporary, mode: 0o600, maximumBytes };
-    const low = new Low<FindingsData>(new JsonFile(new DurableTextFile({ ...place, fileSystem, clock }), parse), {
-      findings: [],
-    });
+    const low = new Low(jsonFile(new DurableTextFile({ ...place, fileSystem, clock })), { findings: [] });
     try {
       await low.read();
     } catch (error) {
@@ -80,17 +88,11 @@ export class Findings {
     return this.#entries.filter(({ dismissed }) => !dismissed);
   }
 
-  /** Those about a repository, as the `health` that tells them. */
+  /** Those about a repository, as a part of its `health`. */
   healthOf(repo: string): readonly HealthProblem[] {
     if (this.#entries.length === 0) return [];
     const found = this.all.filter(one => one.repo === repo);
     return found.map(({ id, message }) => ({ code: 1116, message, finding: id }));
-  }
-
-  /** A repository's health, with what was found about it. */
-  withHealth<State extends { readonly id: string; readonly health: readonly HealthProblem[] }>(state: State): State {
-    const found = this.healthOf(state.id);
-    return found.length === 0 ? state : { ...state, health: [...state.health, ...found] };
   }
 
   /**
@@ -102,20 +104,25 @@ export class Findings {
     if (!this.#entries.some(one => one.repo === repo && one.message === message)) {
       this.#context.onProblem(message, { ...(repo !== undefined && { repo }), ...(kept !== undefined && { kept }) });
       const id = randomBytes(3).toString("hex");
-      this.#change([...this.#entries, { id, time: timeText(this.#context.clock), ...finding }], [repo]);
+      this.#change([...this.#entries, { id, time: timeText(this.#context.clock), ...finding }], repo);
     }
     await this.saved();
   }
 
-  /** Dismisses one. Returns whether there was one. Throws the system's error; then it is told again after a restart. */
+  /** Dismisses one, durably. Returns whether there was one. Throws the system's error; then it is still told. */
   async dismiss(id: string): Promise<boolean> {
     const found = this.all.find(one => one.id === id);
     if (found === undefined) return false;
     const { message, repo } = found;
     // What was merged may be more the next time.
     const rest = this.#entries.filter(one => one.id !== id);
-    this.#change(message === more ? rest : [...rest, { ...found, dismissed: true }], [repo]);
-    await this.#save();
+    this.#change(message === more ? rest : [...rest, { ...found, dismissed: true }], repo);
+    try {
+      await this.#save();
+    } catch (error) {
+      this.#change([...this.#entries.filter(one => one.id !== id), found], repo);
+      throw error;
+    }
     return true;
   }
 
@@ -133,7 +140,7 @@ export class Findings {
     );
   }
 
-  #change(entries: readonly RecordedFinding[], repos: readonly (string | undefined)[]): void {
+  #change(entries: readonly RecordedFinding[], changed: string | undefined): void {
     const dismissed = entries.filter(one => one.dismissed).slice(-mostFindings);
     let told = entries.filter(one => !one.dismissed);
     const dropped = told.filter(({ message }) => message !== more).slice(0, -mostFindings);
@@ -146,10 +153,8 @@ export class Findings {
       };
       told = [merged, ...told.filter(one => one !== merged && !dropped.includes(one))];
     }
-    const changed = new Set([...repos, ...dropped.map(({ repo }) => repo)].filter(repo => repo !== undefined));
-    const before = [...changed].map(repo => ({ repo, health: this.healthOf(repo) }));
     this.#entries = [...dismissed, ...told];
-    for (const { repo, health } of before) this.onHealth(repo, health);
+    for (const repo of new Set([changed, ...dropped.map(one => one.repo)])) if (repo !== undefined) this.onChange(repo);
   }
 
   /** Writes one after the other, each with all changes so far. Throws the system's error. */

@@ -4,7 +4,7 @@ import type { Scopes } from "../scopes/scopes.ts";
 import type { Clock } from "../time/clock.ts";
 import type { StoreContext } from "./context.ts";
 import { StoreEvents } from "./events.ts";
-import { Findings } from "./findings.ts";
+import { Findings, type NewFinding } from "./findings.ts";
 import { HandEditWatcher, listRepositoryFiles } from "./hand-edits/hand-edit-watcher.ts";
 import { Erasures } from "./history/erasures.ts";
 import type { Retention } from "./history/journal.ts";
@@ -88,6 +88,10 @@ export class Store {
       if (event.kind === "changed") this.lastChanges.note(event.state.id, event.change);
       repositories.saveIndexSoon();
     });
+    context.findings.onChange = repo => {
+      const state = repositories.summary(repo);
+      if (state !== undefined) events.publish({ kind: "found", state });
+    };
     this.#kept = new KeptEntries(
       context,
       () => [...this.erasures.numbers, ...(this.#shared?.numbers ?? [])],
@@ -112,9 +116,10 @@ export class Store {
   /** Reads the index and lists the folders, but reads no repository's file or journal; `watchFiles` reads those that differ. */
   static async open(options: StoreOptions): Promise<Store> {
     const { paths, scopes, trust, clock, onProblem, assertHeld, shared, fileSystem = realFileSystem } = options;
-    const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem };
-    const opened = await (shared?.openLog(logOptions) ?? FileLog.open(logOptions));
     const findings = await Findings.open({ paths, fileSystem, clock, onProblem });
+    const onDamage = (damage: NewFinding) => findings.add(damage);
+    const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem, onDamage };
+    const opened = await (shared?.openLog(logOptions) ?? FileLog.open(logOptions));
     const context = { log: opened.log, scopes, trust, paths, findings, fileSystem, clock, onProblem };
     const journals = await Journals.list(context, () => options.retention());
     const store = new Store(context, options, journals);
@@ -145,6 +150,11 @@ export class Store {
   /** The log's present position: later changes have later positions. */
   get position(): Position {
     return formatPosition(this.log.id, this.log.newest);
+  }
+
+  /** What a person should know until they dismiss it. */
+  get findings(): Findings {
+    return this.#context.findings;
   }
 
   /** Why answers may be outdated, changes are refused, or scopes are not shared, one sentence each. */

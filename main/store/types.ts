@@ -157,4 +157,6 @@ export type StoreEvent =
     }
   | { readonly kind: "added" | "updated"; readonly state: RepositoryState }
   | { readonly kind: "health"; readonly state: RepositoryState; readonly before: readonly HealthProblem[] }
+  /** What was found about it changed, or was dismissed. */
+  | { readonly kind: "found"; readonly state: RepositorySummary }
   | { readonly kind: "removed"; readonly state: RepositoryInfo };

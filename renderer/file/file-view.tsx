@@ -127,8 +127,8 @@ export function FileView({ repo }: { readonly repo: string }) {
 
 /** Invalid values are kept in the file but are not active, so they are reported as a problem. */
 function notifySaved(repo: string, health: readonly HealthProblem[]): void {
-  // A merge note (code 1115) asks for a review but is not an error.
-  const [first] = health.filter(({ code }) => code !== 1115);
+  // An old name (1115) still works, and what was found (1116) is not about this text.
+  const [first] = health.filter(({ code }) => code !== 1115 && code !== 1116);
   const where = first?.line === undefined ? "" : `line ${first.line}, column ${first.column}: `;
   if (first === undefined) notify("done", "Saved the file.", aboutFile(repo));
   else notify("problem", `Saved the file, but some values are invalid: ${where}${first.message}`, aboutFile(repo));

@@ -3,6 +3,7 @@ import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
 import { show } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
+import { Dismiss } from "./found.tsx";
 import { WaitingValue } from "./waiting-value.tsx";
 
 /** What is wrong with a repository's file, and how to fix it. */
@@ -31,6 +32,11 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
             {describeProblem(problem)}
             {problem.code === 1114 && problem.field !== undefined && (
               <WaitingValue repo={entry.id} field={problem.field} />
+            )}
+            {problem.finding !== undefined && (
+              <p className="health-tools">
+                <Dismiss finding={problem.finding} />
+              </p>
             )}
           </li>
         ))}

@@ -6,6 +6,7 @@ import { describeEffect, effectOf } from "../../shared/scopes/scope-schema.ts";
 import { ReviewDialog } from "../edits/review-dialog.tsx";
 import { addressOf } from "../state/place.ts";
 import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
+import { Dismiss, useFoundInHome } from "./found.tsx";
 import { WaitingValue } from "./waiting-value.tsx";
 
 /** The maximum shown of each kind. */
@@ -28,7 +29,11 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
     const [first, ...more] = some.filter(({ problem }) => problem.code !== 1114);
     return first === undefined ? [] : [{ entry, problem: first.problem, more: more.length }];
   });
-  if (problems.length + pending.size + drafts.size === 0)
+  const [inHome, dropInHome] = useFoundInHome(repositories);
+  const found = repositories
+    .filter(({ health }) => health.length > 0)
+    .flatMap(({ id, health }) => health.flatMap(({ finding, message }) => (finding ? [{ repo: id, finding, message }] : [])));
+  if (problems.length + inHome.length + found.length + pending.size + drafts.size === 0)
     return (
       <p>
         Nothing needs attention: no file has problems, no command is waiting for your trust, and all edits are saved.
@@ -61,6 +66,20 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
             </a>
           </li>
         ))}
+      </Section>
+      <Section title="Found by Repoconf">
+        {[
+          ...inHome.map(({ id, message }) => (
+            <li key={id}>
+              {message} <Dismiss finding={id} onDismissed={() => dropInHome(id)} />
+            </li>
+          )),
+          ...found.map(({ repo, finding, message }) => (
+            <li key={finding}>
+              <RepositoryLink repo={repo} /> {message} <Dismiss finding={finding} />
+            </li>
+          )),
+        ]}
       </Section>
       <Unsaved />
     </>

@@ -14,6 +14,7 @@ export async function openLog(folder: string, fileSystem: FileSystem = realFileS
     clock: systemClock,
     assertHeld: () => {},
     onProblem: message => void problems.push(message),
+    onDamage: async ({ message }) => void problems.push(message),
   });
   return testLog(opened, problems);
 }

@@ -16,7 +16,7 @@ export async function openJournal(
   const { retention = keepAll, fileSystem = realFileSystem, known = 0 } = options;
   const damage: string[] = [];
   const segments = (await listSegments(folder)).get("shop") ?? [];
-  const onDamage = (message: string) => void damage.push(message);
+  const onDamage = async ({ message }: { readonly message: string }) => void damage.push(message);
   const journal = new Journal(
     { id: "shop", folder, fileSystem, clock: systemClock, retention: () => retention, onDamage },
     segments,

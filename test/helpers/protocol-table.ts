@@ -61,6 +61,7 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "key/create": null,
   "key/revoke": null,
   "daemon/status": null,
+  "daemon/dismiss": null,
   "daemon/stop": null,
 };
 

@@ -74,6 +74,7 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "key/list": {},
   "key/create": { name: "planted", grants: everything },
   "daemon/status": {},
+  "daemon/dismiss": { id: "000000" },
   "repo/remove": { repo: "shop" },
   "key/revoke": { id: victimId },
   "daemon/stop": {},

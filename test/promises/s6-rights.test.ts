@@ -217,6 +217,7 @@ const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [na
   ["key/list", {}],
   ["key/create", { name: "planted", grants: [] }],
   ["key/revoke", { id: "0123456789ab" }],
+  ["daemon/dismiss", { id: "000000" }],
   ["daemon/stop", {}],
 ];
 

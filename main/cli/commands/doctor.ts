@@ -7,9 +7,10 @@ import { isTerminal, print, printJson, printTable, showProgress, style } from ".
 interface DoctorOptions extends OutputOptions {
   readonly home?: string;
   readonly rewrite?: string;
+  readonly dismiss?: string;
 }
 
-/** `repoconf doctor`: reports problems of the home and how to fix them. Starts no daemon and changes nothing. */
+/** `repoconf doctor`: reports problems of the home and how to fix them. Without options, it starts no daemon and changes nothing. */
 export function addDoctorCommand(program: Command): void {
   addJsonOption(addHomeOption(program.command("doctor")))
     .summary("diagnose problems with the home and say how to fix them")
@@ -20,6 +21,10 @@ export function addDoctorCommand(program: Command): void {
       "--rewrite <repository>",
       "only recreate the missing file of this repository from the values in a running daemon",
     )
+    .option(
+      "--dismiss <id>",
+      "only dismiss something that was found, by its id, or everything (all): it is not told any more; starts a daemon if none is running",
+    )
     .action(doctor);
 }
 
@@ -27,6 +32,11 @@ async function doctor(options: DoctorOptions): Promise<void> {
   if (options.rewrite !== undefined) {
     const { rewriteRepository } = await import("../doctor/rewrite.ts");
     const done = await rewriteRepository(options.rewrite, options);
+    return options.json ? printJson({ done }) : print(done);
+  }
+  if (options.dismiss !== undefined) {
+    const { dismissFindings } = await import("../doctor/dismiss.ts");
+    const done = await dismissFindings(options.dismiss, options);
     return options.json ? printJson({ done }) : print(done);
   }
   const findings = await examine(options);
@@ -76,10 +86,11 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   });
   showProgress("");
   const watching = await checkWatching(home, treeFolders);
+  const told = await daemonCheck.checkFindings(home, served);
   const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
   const merges = served === undefined ? [] : daemonCheck.checkMerges(home, served);
   const own = [finding, ...rights, ...keys, daemon.finding, port, ...socket, ...refusals, settings.finding];
-  return [...own, ...scopeFindings, ...findings, ...merges, ...journals, watching];
+  return [...own, ...scopeFindings, ...findings, ...merges, ...told, ...journals, watching];
 }
 
 function onProgress(done: number, all: number, what: string): void {

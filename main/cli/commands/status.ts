@@ -28,7 +28,8 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       repositories,
       sockets,
       refusals = {},
-      problems,
+      problems = [],
+      findings = [],
       indexing,
     } = found;
     // The problems are not known until all files have been read.
@@ -50,7 +51,12 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["rejected", refused === "" ? undefined : `${refused}; the daemon's log lists each one`],
     ];
     for (const [name, value] of lines) if (value !== undefined) print(`${name.padEnd(13)} ${String(value)}`);
-    for (const problem of problems ?? []) print(`problem       ${problem}`);
+    // Those about the home are also among the problems.
+    const told = new Set(findings.map(({ message }) => message));
+    for (const problem of problems) if (!told.has(problem)) print(`problem       ${problem}`);
+    for (const { id, repo, message } of findings)
+      print(`found         ${id}: ${repo === undefined ? "" : `in ${repo}: `}${message}`);
+    if (findings.length > 0) print("              Once you have read it: repoconf doctor --dismiss ID, or all");
     if (named.length > 0)
       print(`problem       in the configuration of ${named.join(", ")}; for details and fixes: repoconf doctor`);
   });

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
+import type { Finding as ToldFinding } from "../../../shared/protocol.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { describeHolder, waitForLockState } from "../connect/lock-holder.ts";
@@ -45,6 +46,7 @@ export interface DaemonInfo {
   readonly merges: readonly { readonly id: string; readonly message: string }[];
   /** The number of requests rejected since the start, by cause. */
   readonly refusals: { readonly [cause: string]: number };
+  readonly findings: readonly ToldFinding[];
 }
 
 /** Queries the running daemon. Throws RepoconfError, for example 1100 if it does not accept the owner's key. */
@@ -52,12 +54,12 @@ export async function askDaemon(home: Home): Promise<DaemonInfo> {
   const { connect } = await import("../../client/client.ts");
   using client = await connect({ home: home.folder, keyFile: home.ownerKeyFile });
   const entries = await client.repositories();
-  const { refusals = {} } = await client.run("daemon/status", {});
+  const { refusals = {}, findings = [] } = await client.run("daemon/status", {});
   const merges = entries.flatMap(({ id, health }) => {
     const found = health.find(({ code }) => code === 1104);
     return found === undefined ? [] : [{ id, message: found.message }];
   });
-  return { ids: entries.map(({ id }) => id), merges, refusals };
+  return { ids: entries.map(({ id }) => id), merges, refusals, findings };
 }
 
 /** Notes files in which the daemon merged a hand edit with a set. They are valid, but the user may not expect the result. */
@@ -66,6 +68,17 @@ export function checkMerges(home: Home, { merges }: DaemonInfo): Finding[] {
     const action = `None needed if both values are what you want. To review them: repoconf history --repo ${id}`;
     return note("repositories", message, action, { repo: id, file: join(home.repositories, `${id}.json`) });
   });
+}
+
+/** Reports what the daemon found and nobody has dismissed yet. `served`: what a running one says, which is more current than the file. */
+export async function checkFindings(home: Home, served: DaemonInfo | undefined): Promise<Finding[]> {
+  const { readFindings } = await import("../../store/findings.ts");
+  const { privateFile } = await import("../../home/prepare-home.ts");
+  // A damaged list is told by the next start.
+  const told = served?.findings ?? (await readFindings(privateFile(home, home.findingsFile)).catch(() => []));
+  return told.map(({ id, repo, message }) =>
+    problem("found", message, `Once you have read it: repoconf doctor --dismiss ${id}`, { ...(repo !== undefined && { repo }) }),
+  );
 }
 
 /** Notes rejected requests, because they may come from the user's own pages and tools. No finding if there were none. */

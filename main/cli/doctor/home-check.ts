@@ -64,6 +64,7 @@ export async function checkRights(home: Home): Promise<Finding[]> {
     home.keysFile,
     home.trustFile,
     home.draftsFile,
+    home.findingsFile,
     home.auditFile,
   ];
   const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];

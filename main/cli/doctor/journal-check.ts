@@ -7,6 +7,7 @@ import { listSegments, type Segment } from "../../store/history/journal.ts";
 import { type JournalLine, parseLine } from "../../store/history/record.ts";
 import { linesBackward, readSegment, SegmentMissingError } from "../../store/history/segment.ts";
 import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
+import { knownRevisions } from "./known-revisions.ts";
 
 const check = "journal";
 /** Journals read concurrently; each file may have several megabytes. */
@@ -28,6 +29,8 @@ interface Damage {
 
 interface ReadJournal {
   readonly revisions: number;
+  /** The revision of its last intact record. */
+  readonly end: number;
   readonly damages: readonly Damage[];
   /** The file whose last record is incomplete after a crash. */
   readonly torn?: string;
@@ -37,15 +40,18 @@ interface ReadJournal {
 
 /** Reads every journal completely, and checks the checksums and the hash chain across its files. */
 export async function checkJournals(home: Home, { running, onProgress }: Options): Promise<Finding[]> {
-  let journals: Map<string, Segment[]>;
+  const known = await knownRevisions(home);
+  let journals = new Map<string, Segment[]>();
   try {
     journals = await listSegments(home.journal);
   } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return [good(check, "none yet")];
     const action = "Make the folder readable; without it nothing can be changed.";
-    return [problem(check, messageOf(error), action, { file: home.journal })];
+    if (systemErrorCode(error) !== "ENOENT")
+      return [problem(check, messageOf(error), action, { file: home.journal })];
   }
   const findings: Finding[] = [];
+  /** The journals whose end is where it is known to be. */
+  const ends = new Set<string>();
   let revisions = 0;
   let done = 0;
   const limit = pLimit(concurrency);
@@ -53,12 +59,17 @@ export async function checkJournals(home: Home, { running, onProgress }: Options
     const read = await readWithRetries(home, id, segments, running);
     revisions += read.revisions;
     findings.push(...describeJournal(id, segments, read, running));
+    // The end that is known may be behind a damaged one.
+    if (read.damages.length > 0 || read.end >= (known.get(id) ?? 0)) ends.add(id);
     done += 1;
     onProgress(done, journals.size);
   };
   await Promise.all([...journals].map(([id, segments]) => limit(() => checkOne(id, segments))));
+  for (const [id, revision] of known)
+    if (revision > 0 && !ends.has(id)) findings.push(describeLostEnd(id, revision, journals.get(id)));
   findings.push(...(await findSetAside(home)));
-  const summary = `${counted(journals.size, "journal")} with ${counted(revisions, "revision")}, all intact`;
+  const all = `${counted(journals.size, "journal")} with ${counted(revisions, "revision")}, all intact`;
+  const summary = journals.size === 0 ? "none yet" : all;
   return findings.some(({ result }) => result === "problem") ? findings : [good(check, summary), ...findings];
 }
 
@@ -83,13 +94,14 @@ async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
   let revisions = 0;
   let torn: string | undefined;
   let last: JournalLine | undefined;
+  let end = 0;
   for (const [index, segment] of segments.entries()) {
     const { path } = segment;
     let bytes: Buffer;
     try {
       bytes = await readSegment(path);
     } catch (error) {
-      if (error instanceof SegmentMissingError) return { revisions, damages, moved: true };
+      if (error instanceof SegmentMissingError) return { revisions, end, damages, moved: true };
       damages.push({ file: path, message: messageOf(error) });
       last = undefined;
       continue;
@@ -100,6 +112,7 @@ async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
       const message = faultOf(line, last, at === 0 ? segment : undefined);
       if (message !== undefined) damages.push({ file: path, line: at + 1, message });
       if (line?.record.kind === "change") revisions += 1;
+      end = Math.max(end, line?.record.revision ?? 0);
       // After a damaged line the chain starts again at the next line.
       last = line;
     }
@@ -108,7 +121,7 @@ async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
     if (index === segments.length - 1) torn = path;
     else damages.push({ file: path, line: lines.length + 1, message: "its last line was cut off" });
   }
-  return { revisions, damages, ...(torn !== undefined && { torn }), moved: false };
+  return { revisions, end, damages, ...(torn !== undefined && { torn }), moved: false };
 }
 
 /** Why a line is damaged; undefined if it is intact. `first`: the segment, if this is its first line. */
@@ -146,10 +159,19 @@ function describeJournal(id: string, segments: readonly Segment[], read: ReadJou
   return [...findings, note(check, message, nothing, { repo: id, file: torn })];
 }
 
-/** Notes the damaged ends of journals that the daemon cut off at a start. */
+/** A journal that was cut at the end of a line, or deleted: nothing in it shows that. */
+function describeLostEnd(id: string, revision: number, segments: readonly Segment[] | undefined): Finding {
+  const what = segments === undefined ? "the history is missing" : "the end of the history is missing";
+  const message = `${what}: it should have revision ${revision}, which the index and the log know`;
+  const action = `The values are safe in the repository's file; compare them with those that you expect. A backup may contain the history: run repoconf stop before you put it back. Otherwise the daemon continues after a gap.`;
+  const file = segments?.at(-1)?.path;
+  return problem(check, message, action, { repo: id, ...(file !== undefined && { file }) });
+}
+
+/** Notes the damaged parts of journals that the daemon cut off or removed. */
 async function findSetAside(home: Home): Promise<Finding[]> {
-  const names = (await readdir(home.journal)).filter(name => name.endsWith(".jsonl.damaged"));
-  const message = "the damaged end of a journal, which the daemon cut off at a start and kept here";
+  const names = (await readdir(home.journal).catch(() => [])).filter(name => name.endsWith(".jsonl.damaged"));
+  const message = "a damaged part of a journal, which the daemon kept here";
   const action = "Inspect it if data is missing; otherwise remove it.";
   return names.map(name => note(check, message, action, { file: join(home.journal, name) }));
 }

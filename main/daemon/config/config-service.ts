@@ -180,13 +180,21 @@ export class ConfigService {
     const stored = "stored" in state ? state.stored : undefined;
     const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
     const health = readableHealth(caller.grants, id, state.health);
-    return { id, name, ...(path !== undefined && { path }), inTree, revision, modified, health };
+    const place = path !== undefined && { path };
+    return this.#withFindings(caller, { id, name, ...place, inTree, revision, modified, health });
+  }
+
+  /** With what was found, for the owner only: it names files in the home. */
+  #withFindings<Entry extends RepositoryEntry>(caller: Caller, entry: Entry): Entry {
+    const found = caller.owner ? this.#store.findings.healthOf(entry.id) : [];
+    return found.length === 0 ? entry : { ...entry, health: [...entry.health, ...found] };
   }
 
   /** The repository of an event as the caller may see it; undefined if the event is not visible to it. */
   viewEntry(caller: Caller, event: Exclude<StoreEvent, { kind: "changed" }>): RepositoryEntry | undefined {
+    if (event.kind === "found") return caller.owner ? this.#withFindings(caller, event.state) : undefined;
     const entry = this.view(caller, event.state);
-    if (entry === undefined || event.kind !== "health") return entry;
+    if (entry === undefined || event.kind !== "health" || caller.owner) return entry;
     return sameJson(entry.health, readableHealth(caller.grants, entry.id, event.before)) ? undefined : entry;
   }
 
@@ -230,7 +238,7 @@ export class ConfigService {
   }
 
   async #entry(caller: Caller, summary: RepositorySummary): Promise<RepositoryEntry | undefined> {
-    if (allowsEveryField(caller.grants, "read", summary.id)) return summary;
+    if (allowsEveryField(caller.grants, "read", summary.id)) return this.#withFindings(caller, summary);
     if (!this.canSee(caller, summary.id)) return undefined;
     // Counts must not reveal fields that the key may not read, so the values are needed.
     const state = await this.#store.repositories.read(summary.id);

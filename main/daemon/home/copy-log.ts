@@ -235,6 +235,7 @@ async function readShared(
     clock: systemClock,
     assertHeld: () => {},
     onProblem: () => {},
+    onDamage: async () => {},
   });
   const known = new Map<string, Known>();
   const take = (commit: Commit) => {

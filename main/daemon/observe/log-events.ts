@@ -19,6 +19,9 @@ export function logStoreEvent(logger: Logger, event: StoreEvent, file: string | 
       for (const { message, line, column } of event.state.health)
         logger.warn({ repo: id, file, line, column }, message);
       break;
+    case "found":
+      // Logged when it was found.
+      break;
     case "added":
     case "updated":
     case "removed":

@@ -1,4 +1,6 @@
+import { RepoconfError } from "../../../shared/errors.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
+import { causeOf } from "../../store/storage-failure.ts";
 import type { Store } from "../../store/store.ts";
 import type { HeldHome } from "../home/held-home.ts";
 import type { HomeFiles } from "../home/home-files.ts";
@@ -18,7 +20,7 @@ export interface DaemonOperationsOptions {
 }
 
 /** `daemon/*`. Only the owner gets details of the machine. */
-export function daemonOperations(options: DaemonOperationsOptions): Pick<Operations, "daemon/status" | "daemon/stop"> {
+export function daemonOperations(options: DaemonOperationsOptions): Pick<Operations, "daemon/status" | "daemon/dismiss" | "daemon/stop"> {
   const { held, files, endpoint, store, connections, refusals, onStop } = options;
   return {
     "daemon/status": (_args, { caller }) => {
@@ -26,7 +28,9 @@ export function daemonOperations(options: DaemonOperationsOptions): Pick<Operati
       if (!caller.owner) return { result: { version, protocol, startedAt } };
       const { indexing } = store;
       const { settings, scopeFiles } = files;
-      const problems = [settings.problem, ...scopeFiles.problems, ...store.problems];
+      const findings = store.findings.all;
+      const ofHome = findings.filter(({ repo }) => repo === undefined).map(({ message }) => message);
+      const problems = [settings.problem, ...scopeFiles.problems, ...store.problems, ...ofHome];
       return {
         result: {
           version,
@@ -40,8 +44,20 @@ export function daemonOperations(options: DaemonOperationsOptions): Pick<Operati
           sockets: connections.count,
           refusals: Object.fromEntries(refusals.counts),
           problems: problems.filter(problem => problem !== undefined),
+          findings,
         },
       };
+    },
+
+    "daemon/dismiss": async ({ id }, { caller }) => {
+      requireOwner(caller);
+      const isDismissed = await store.findings.dismiss(id).catch(error => {
+        const message = `findings.json cannot be written (${causeOf(error)}), so nothing was dismissed. Free space on the disk, then retry.`;
+        throw new RepoconfError(1108, message);
+      });
+      if (!isDismissed)
+        throw new RepoconfError(1112, `Nothing that was found has the id "${id}". To list all: daemon/status.`);
+      return { result: {} };
     },
 
     "daemon/stop": (_args, { caller }) => {

@@ -291,6 +291,7 @@ export const argumentSchemas = {
     required: ["name", "grants"],
   },
   "key/revoke": { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+  "daemon/dismiss": { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
   "daemon/status": { type: "object", properties: {} },
   "daemon/stop": { type: "object", properties: {} },
 } as const satisfies { readonly [Name in OperationName]: ArgumentSchema<OperationArguments<Name>> };

@@ -81,7 +81,7 @@ export class Connections {
     if (event.kind !== "changed") {
       this.#sendToAll(caller => {
         const entry = service.viewEntry(caller, event);
-        return entry && ["repo", event.kind, entry];
+        return entry && ["repo", event.kind === "found" ? "health" : event.kind, entry];
       });
       return;
     }

@@ -48,8 +48,9 @@ export class LateEdits {
     const { id, store, files } = this.#context;
     const path = files.values.replacedPath ?? "";
     const kept = await keepAside(store, `${id}.edit`, path).catch(() => undefined);
-    const message = "a hand edit arrived while the file was being written, and is not valid JSON";
-    store.onProblem(message, { repo: id, ...(kept !== undefined && { kept }) });
+    const where = kept === undefined ? "could not be kept" : `is kept in ${kept}`;
+    const message = `A person or program was editing the file at the moment when Repoconf replaced it, and left a text that is not valid JSON. Nothing of that text was taken into the values. It ${where}. Compare it with the file, and repeat the edit if it is missing.`;
+    await store.findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
   }
 
   endLater(): void {

@@ -6,6 +6,7 @@ import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import type { NewFinding } from "../findings.ts";
 import type { Position, RecordedDifference } from "../types.ts";
 import {
   applyChanges,
@@ -18,6 +19,7 @@ import {
   type TextRecord,
 } from "./record.ts";
 import {
+  isIntact,
   JournalDamageError,
   lineNumber,
   linesBackward,
@@ -39,8 +41,8 @@ export interface JournalOptions {
   readonly fileSystem: FileSystem;
   readonly clock: Clock;
   retention(): Retention;
-  /** Called when the journal is found damaged. */
-  onDamage(message: string): void;
+  /** Called when the journal is found damaged. Await it before anything that removes what it is about. */
+  onDamage(damage: NewFinding): Promise<void>;
 }
 
 /** One file of a journal, `<id>.<generation>-<revision>.jsonl`: a checkpoint and the revisions after it. */
@@ -186,7 +188,10 @@ export class Journal {
 
   /** The end is lost: revisions up to `given` were acknowledged, and their values are not known. */
   async #continueAfterLost(given: number, head: JournalHead): Promise<void> {
-    this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} are lost`);
+    const first = head.revision + 1;
+    const which = given === first ? `revision ${given}` : `revisions ${first} to ${given}`;
+    const message = `The end of this repository's history is lost: what changed in ${which} is not known. The present values are those of its file. Compare them with those that you expect; a backup may have the lost history.`;
+    await this.#options.onDamage({ message });
     const next: JournalHead = { ...head, revision: given + 1 };
     try {
       // If the whole journal is missing, the first append starts a new one.
@@ -347,11 +352,12 @@ export class Journal {
     if (!isBegun && damage !== undefined) throw damage;
   }
 
-  /** Reports damage, each only once. */
-  reportDamage({ message }: JournalDamageError): void {
-    if (this.#reported.has(message)) return;
-    this.#reported.add(message);
-    this.#options.onDamage(message);
+  /** Reports a damaged file, each only once. */
+  reportDamage({ path, what }: JournalDamageError): void {
+    if (this.#reported.has(path)) return;
+    this.#reported.add(path);
+    const message = `This repository's history is damaged: ${path}: ${what}. The present values are not affected, but revisions up to the damage cannot be shown. The file is kept; once newer ones have enough history, its name ends in .damaged. repoconf doctor names each damaged line; a backup may have an intact history.`;
+    void this.#options.onDamage({ message, kept: path });
   }
 
   /** Replaces all segments by one, whose end is `head`. For `forgetValues`. */
@@ -468,6 +474,7 @@ export class Journal {
         if ((this.#head?.revision ?? 0) - next.revision < revisions && remaining < bytes) return;
         if (this.#segments[0] !== oldest) continue;
         this.#segments = this.#segments.slice(1);
+        if (!(await isIntact(oldest.path))) await this.#keepDamaged(oldest, await readSegment(oldest.path));
         await this.#options.fileSystem.unlink(oldest.path);
       }
     } catch {
@@ -504,10 +511,19 @@ export class Journal {
     const rest = (await readSegment(segment.path)).subarray(whole);
     const lines = [...linesBackward(rest)].length;
     if (lines === 0) return 0;
-    const aside = `${segment.path}.damaged`;
-    await appendFile(aside, rest, { mode: 0o600 });
-    this.#options.onDamage(`${segment.path}: its end is damaged; the part that was cut off is kept in ${aside}`);
+    const aside = await this.#keepDamaged(segment, rest);
+    const message = `The end of ${segment.path}, a file of this repository's history, is damaged (${rest.length} bytes). It was cut off and is kept in ${aside}. The values of the repository's file are used. Compare them with those that you expect, and inspect that file or a backup if something is missing.`;
+    await this.#options.onDamage({ message, kept: aside });
     return lines;
+  }
+
+  /** Keeps what a segment had before it is cut or deleted. Returns its path. */
+  async #keepDamaged({ path }: Segment, bytes: Buffer): Promise<string> {
+    const { folder, fileSystem, clock } = this.#options;
+    const aside = `${path}.damaged`;
+    await appendFile(aside, bytes, { mode: 0o600, flush: true });
+    await syncFolder(folder, fileSystem, clock);
+    return aside;
   }
 
   async #truncate(path: string, bytes: number): Promise<void> {

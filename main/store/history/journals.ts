@@ -1,4 +1,5 @@
 import type { StoreContext } from "../context.ts";
+import type { NewFinding } from "../findings.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal.ts";
 
 /** The journals of all repositories. */
@@ -20,10 +21,10 @@ export class Journals {
   }
 
   open(id: string): Journal {
-    const { paths, fileSystem, clock, onProblem } = this.#context;
+    const { paths, fileSystem, clock, findings } = this.#context;
     const segments = this.#segments.get(id) ?? [];
     this.#segments.delete(id);
-    const onDamage = (damage: string) => onProblem("a journal is damaged", { repo: id, damage });
+    const onDamage = (damage: NewFinding) => findings.add({ repo: id, ...damage });
     return new Journal(
       { id, folder: paths.journal, fileSystem, clock, retention: this.#retention, onDamage },
       segments,

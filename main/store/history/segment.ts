@@ -9,11 +9,13 @@ export class JournalDamageError extends Error {
   readonly path: string;
   /** From 1; undefined if the whole segment is damaged or missing. */
   readonly line: number | undefined;
+  readonly what: string;
 
   constructor(path: string, line: number | undefined, what: string) {
     super(`${basename(path)}${line === undefined ? "" : `, line ${line}`}: ${what}`);
     this.path = path;
     this.line = line;
+    this.what = what;
   }
 }
 
@@ -79,6 +81,17 @@ export async function* linesForward(path: string): AsyncGenerator<{ text: string
   } finally {
     await handle.close();
   }
+}
+
+/** Whether each record of a segment is whole and follows the one before it. Throws SegmentMissingError. */
+export async function isIntact(path: string): Promise<boolean> {
+  let last: JournalLine | undefined;
+  for await (const { text } of linesForward(path)) {
+    const line = parseLine(text);
+    if (line === undefined || (last !== undefined && line.previous !== last.hash)) return false;
+    last = line;
+  }
+  return true;
 }
 
 /** The number, from 1, of the line that begins at the offset `start`. */

@@ -6,6 +6,7 @@ import pLimit from "p-limit";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
 import type { Clock } from "../../time/clock.ts";
+import type { NewFinding } from "../findings.ts";
 import type { LogNumber } from "../types.ts";
 import { AppendError, type AppendRequest, type CommitLog, type OpenedLog } from "./commit-log.ts";
 import { type Frame, formatFrame } from "./frame.ts";
@@ -18,6 +19,8 @@ export interface FileLogOptions {
   /** Called before each write; throws if the home is no longer this daemon's. */
   assertHeld(): void;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+  /** Called with damage that a person should know. Await it before anything that removes what it is about. */
+  onDamage(damage: NewFinding): Promise<void>;
 }
 
 /** The file that marks a log as a copy. */
@@ -100,7 +103,7 @@ export class FileLog implements CommitLog {
 
   /** Reads the existing segments and starts a new one. Throws the system's error. */
   static async open(options: FileLogOptions): Promise<OpenedLog> {
-    const { folder, onProblem } = options;
+    const { folder, onDamage } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const all = await readdir(folder);
     const names = all.filter(name => segmentName.test(name)).sort();
@@ -113,8 +116,10 @@ export class FileLog implements CommitLog {
       bytes: bytes.length,
       end: ends.get(path) ?? newest,
     }));
-    if (lost.length > 0)
-      onProblem("the log is damaged: changes that were acknowledged cannot be read", { entries: lost.length, folder });
+    if (lost.length > 0) {
+      const message = `The log in ${folder} is damaged: changes that were acknowledged cannot be read. Their repositories are unknown (log ${id}, ${lost.length} of its entries, the first is number ${lost[0]}), so the revisions of all continue after a gap. The damaged files stay there with the ending .damaged. Compare the values of your repositories with those that you expect; a backup may have what is lost.`;
+      await onDamage({ message });
+    }
     const log = new FileLog(options, id ?? newId(), newest, released, segments);
     log.#hasDamaged = lost.length > 0;
     await syncFolder(dirname(folder), options.fileSystem, options.clock);
@@ -301,7 +306,8 @@ export class FileLog implements CommitLog {
   async #segmentFor(bytes: number): Promise<OpenSegment> {
     const segment = this.#segment;
     if (segment !== undefined && fstatSync(segment.handle.fd).nlink === 0) {
-      this.#options.onProblem("the log was deleted; continuing in a new file", { path: segment.path });
+      const message = `${segment.path}, a file of the log, was deleted while the daemon was running. The daemon had its changes in memory and continued in a new file. Nothing is lost unless the daemon was killed before the files of the repositories had them. Find out which program deletes files in the home.`;
+      await this.#options.onDamage({ message });
       this.#segment = undefined;
       await segment.handle.close().catch(() => {});
       await (await this.#spare)?.handle.close().catch(() => {});

@@ -5,6 +5,7 @@ import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
 import type { Repository } from "./repository.ts";
 import type { KnownRepository } from "./repository-context.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
+import { keepAside } from "./removed-files.ts";
 import { type IndexedRepository, RepositoryIndex } from "./repository-index.ts";
 
 /** What is known of a repository that is opened. */
@@ -175,12 +176,20 @@ export class Repositories {
   /** Adds those of the files with these ids, and those of the index, except `removed` ones without a file. Returns what the index has. */
   async begin(files: readonly string[], removed: ReadonlySet<string>): Promise<readonly IndexedRepository[]> {
     const { data, damaged } = await this.#index.read();
-    if (damaged) this.#context.onProblem("the index is damaged and is being rebuilt", {});
+    if (damaged) await this.#tellDamagedIndex();
     const there = new Set(files);
     const indexed = Object.values(data.repositories).filter(({ id }) => !removed.has(id) || there.has(id));
     for (const entry of indexed) this.add(entry.id, entry);
     for (const id of files) if (!this.has(id)) this.add(id);
     return indexed;
+  }
+
+  async #tellDamagedIndex(): Promise<void> {
+    const { paths, findings } = this.#context;
+    const kept = await keepAside(this.#context, "index", paths.indexFile).catch(() => undefined);
+    const where = kept === undefined ? "" : ` The damaged one is kept in ${kept}.`;
+    const message = `The index (${paths.indexFile}) was damaged at a start, which read every repository's file and history instead.${where} Nothing needs to be done; if it happens again, check the disk.`;
+    await findings.add({ message, ...(kept !== undefined && { kept }) });
   }
 
   saveIndexSoon(): void {

@@ -193,6 +193,7 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   ],
   "key/revoke": [{}, { id: [...notText, null, undefined] }],
   "daemon/status": [{}, {}],
+  "daemon/dismiss": [{ id: "000000" }, { id: [...notText, null, undefined] }],
   "daemon/stop": [{}, {}],
 };
 

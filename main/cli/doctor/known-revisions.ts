@@ -1,0 +1,40 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { realFileSystem, systemErrorCode } from "../../files/file-system.ts";
+import type { Home } from "../../home/home.ts";
+import { type FoundSegment, recover } from "../../store/log/recover.ts";
+import { RepositoryIndex } from "../../store/repository/repository-index.ts";
+import { systemClock } from "../../time/clock.ts";
+
+/**
+ * The revision that the history of each repository must have at least, by what the index and the log know: the newest in the index, except
+ * for those that the log still has. Read the histories afterwards: a daemon that runs removes from the log only what they have.
+ */
+export async function knownRevisions(home: Home): Promise<ReadonlyMap<string, number>> {
+  const index = new RepositoryIndex(home.indexFile, join(home.temporary, "index.json"), realFileSystem, systemClock);
+  const { data } = await index.read();
+  const known = new Map(Object.values(data.repositories).map(({ id, revision }) => [id, revision]));
+  for (const { entry } of recover(await readLog(home.log)).entries) {
+    if (entry.kind !== "commit") continue;
+    for (const { repo, revision } of entry.documents) {
+      const newest = known.get(repo);
+      if (newest !== undefined && newest >= revision) known.set(repo, revision - 1);
+    }
+  }
+  return known;
+}
+
+async function readLog(folder: string): Promise<FoundSegment[]> {
+  const ifThere = <Missing>(missing: Missing) => (error: unknown) => {
+    if (systemErrorCode(error) === "ENOENT") return missing;
+    throw error;
+  };
+  const names = (await readdir(folder).catch(ifThere([]))).filter(name => name.endsWith(".log")).sort();
+  const found: FoundSegment[] = [];
+  for (const name of names) {
+    const path = join(folder, name);
+    const bytes = await readFile(path).catch(ifThere(undefined));
+    if (bytes !== undefined) found.push({ path, bytes });
+  }
+  return found;
+}
