@@ -72,10 +72,9 @@ export class Roster {
         repo: id,
       });
     }
-    const { paths, trust, findings } = this.#context;
-    // Those of an earlier repository with this id.
+    const { paths, trust } = this.#context;
+    // Trust for an earlier repository with this id.
     trust.drop(id);
-    await findings.drop(id);
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     try {
       await files.home.write(homeFileOf({ name, ...place, inTree }, {}, paths));

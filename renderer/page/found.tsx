@@ -1,8 +1,9 @@
 import { useEffect, useState } from "react";
-import type { Finding, RepositoryEntry } from "../../shared/protocol.ts";
+import type { Finding } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
+import { useScreen } from "../state/store.ts";
 
 interface DismissProps {
   readonly finding: string;
@@ -30,11 +31,12 @@ export function Dismiss({ finding, onDismissed }: DismissProps) {
   );
 }
 
-/** What the daemon found about the home as a whole: asked for again when what it says of repositories changes. */
-export function useFoundInHome(repositories: readonly RepositoryEntry[]): [readonly Finding[], (id: string) => void] {
+/** What the daemon found about the home as a whole, nearly always at its start; and drops one that was dismissed. */
+export function useFoundInHome(): [readonly Finding[], (id: string) => void] {
+  const connection = useScreen(state => state.connection);
   const [found, setFound] = useState<readonly Finding[]>([]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: no event says that something was found about the home.
   useEffect(() => {
+    if (connection !== "connected") return;
     let isCurrent = true;
     daemon()
       .run("daemon/status", {})
@@ -43,6 +45,6 @@ export function useFoundInHome(repositories: readonly RepositoryEntry[]): [reado
     return () => {
       isCurrent = false;
     };
-  }, [repositories]);
+  }, [connection]);
   return [found, id => setFound(some => some.filter(one => one.id !== id))];
 }

@@ -29,10 +29,12 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
     const [first, ...more] = some.filter(({ problem }) => problem.code !== 1114);
     return first === undefined ? [] : [{ entry, problem: first.problem, more: more.length }];
   });
-  const [inHome, dropInHome] = useFoundInHome(repositories);
+  const [inHome, dropInHome] = useFoundInHome();
   const found = repositories
     .filter(({ health }) => health.length > 0)
-    .flatMap(({ id, health }) => health.flatMap(({ finding, message }) => (finding ? [{ repo: id, finding, message }] : [])));
+    .flatMap(({ id, health }) =>
+      health.flatMap(({ finding, message }) => (finding ? [{ repo: id, finding, message }] : [])),
+    );
   if (problems.length + inHome.length + found.length + pending.size + drafts.size === 0)
     return (
       <p>

@@ -140,6 +140,70 @@ describe.concurrent("repoconf doctor", () => {
     expect(await damaged(first, text => text)).toEqual([0]);
   });
 
+  test("what the daemon found is a problem until it is dismissed by its id, with a daemon and without", async () => {
+    await using home = await makeStoppedHome();
+    const file = join(home.homeFolder, "journal/shop.0-0.jsonl");
+    const client = await startClient(home);
+    for (const timeout of [30, 31]) await client.set("shop", { "svc.timeout": timeout }, { flush: true });
+    await client.run("file/read", { repo: "shop" });
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace(`"after":30`, `"after":39`));
+    await client.request("history/list", { repo: "shop" });
+    client.close();
+    // Only the daemon knows of it now.
+    await writeFile(file, text);
+    const foundIn = ({ findings }: Awaited<ReturnType<typeof examine>>) =>
+      findings.filter(one => one.check === "found");
+    const running = await examine(home);
+    expect([running.code, foundIn(running)]).toMatchObject([
+      1,
+      [{ result: "problem", repo: "shop", message: expect.stringContaining(file) }],
+    ]);
+    const id = /--dismiss ([0-9a-f]{6})$/.exec(foundIn(running)[0]?.action ?? "")?.[1] ?? "";
+    expect(await home.succeed(["status"])).toMatch(new RegExp(`^found +${id}: in shop: .*${file}`, "m"));
+    await home.succeed(["stop"]);
+    expect(foundIn(await examine(home))).toEqual(foundIn(running));
+
+    expect((await home.run(["doctor", "--dismiss", "0"])).code).not.toBe(0);
+    expect(foundIn(await examine(home))).toHaveLength(1);
+    expect(await home.succeed(["doctor", "--dismiss", id])).toBe("Dismissed 1 finding.\n");
+    expect(await home.succeed(["doctor", "--dismiss", "all"])).toBe("Dismissed 0 findings.\n");
+    expect(await home.succeed(["status"])).not.toContain("found");
+    await home.succeed(["stop"]);
+    expect(await examine(home)).toMatchObject({ code: 0 });
+  });
+
+  test("notices a history that was cut at the end of a line, or deleted, after a clean stop and after a kill", async () => {
+    await using home = await makeStoppedHome();
+    const file = join(home.homeFolder, "journal/shop.0-0.jsonl");
+    const client = await startClient(home);
+    for (const timeout of [30, 31, 32]) await client.set("shop", { "svc.timeout": timeout }, { flush: true });
+    client.close();
+    await home.succeed(["stop"]);
+    const text = await readFile(file, "utf8");
+    const problems = async () => {
+      const { code, findings } = await examine(home);
+      return [code, ...findings.filter(({ check }) => check === "journal").map(({ message }) => message)];
+    };
+    expect(await problems()).toEqual([0]);
+    const lines = text.split("\n");
+    const last = lines.findIndex(line => line.includes(`"kind":"change","revision":4,`));
+    await writeFile(file, `${lines.slice(0, last).join("\n")}\n`);
+    expect(await problems()).toEqual([1, expect.stringMatching(/^the end of the history is missing: .* revision 4,/)]);
+    await rm(file);
+    expect(await problems()).toEqual([1, expect.stringMatching(/^the history is missing: .* revision 4,/)]);
+    await writeFile(file, text);
+
+    // What the history lacks is still in the log.
+    await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+    const other = await connect({ home: home.homeFolder });
+    for (let timeout = 40; timeout < 45; timeout++) await other.set("shop", { "svc.timeout": timeout });
+    expect(await problems()).toEqual([0]);
+    await daemon.end("SIGKILL");
+    other.close();
+    expect(await problems()).toEqual([0]);
+  });
+
   test.skipIf(process.platform === "win32").each(["journal", "owner.key"])(
     "reports %s if it is a symbolic link",
     async name => {

@@ -77,7 +77,9 @@ export async function checkFindings(home: Home, served: DaemonInfo | undefined):
   // A damaged list is told by the next start.
   const told = served?.findings ?? (await readFindings(privateFile(home, home.findingsFile)).catch(() => []));
   return told.map(({ id, repo, message }) =>
-    problem("found", message, `Once you have read it: repoconf doctor --dismiss ${id}`, { ...(repo !== undefined && { repo }) }),
+    problem("found", message, `Once you have read it: repoconf doctor --dismiss ${id}`, {
+      ...(repo !== undefined && { repo }),
+    }),
   );
 }
 

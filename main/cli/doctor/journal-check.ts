@@ -46,8 +46,7 @@ export async function checkJournals(home: Home, { running, onProgress }: Options
     journals = await listSegments(home.journal);
   } catch (error) {
     const action = "Make the folder readable; without it nothing can be changed.";
-    if (systemErrorCode(error) !== "ENOENT")
-      return [problem(check, messageOf(error), action, { file: home.journal })];
+    if (systemErrorCode(error) !== "ENOENT") return [problem(check, messageOf(error), action, { file: home.journal })];
   }
   const findings: Finding[] = [];
   /** The journals whose end is where it is known to be. */

@@ -25,10 +25,12 @@ export async function knownRevisions(home: Home): Promise<ReadonlyMap<string, nu
 }
 
 async function readLog(folder: string): Promise<FoundSegment[]> {
-  const ifThere = <Missing>(missing: Missing) => (error: unknown) => {
-    if (systemErrorCode(error) === "ENOENT") return missing;
-    throw error;
-  };
+  const ifThere =
+    <Missing>(missing: Missing) =>
+    (error: unknown) => {
+      if (systemErrorCode(error) === "ENOENT") return missing;
+      throw error;
+    };
   const names = (await readdir(folder).catch(ifThere([]))).filter(name => name.endsWith(".log")).sort();
   const found: FoundSegment[] = [];
   for (const name of names) {

@@ -20,7 +20,9 @@ export interface DaemonOperationsOptions {
 }
 
 /** `daemon/*`. Only the owner gets details of the machine. */
-export function daemonOperations(options: DaemonOperationsOptions): Pick<Operations, "daemon/status" | "daemon/dismiss" | "daemon/stop"> {
+export function daemonOperations(
+  options: DaemonOperationsOptions,
+): Pick<Operations, "daemon/status" | "daemon/dismiss" | "daemon/stop"> {
   const { held, files, endpoint, store, connections, refusals, onStop } = options;
   return {
     "daemon/status": (_args, { caller }) => {

@@ -2,10 +2,10 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { StoreContext } from "../context.ts";
 import type { Commit, Committed } from "../log/commit-log.ts";
 import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
+import { keepAside } from "./removed-files.ts";
 import type { Repository } from "./repository.ts";
 import type { KnownRepository } from "./repository-context.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
-import { keepAside } from "./removed-files.ts";
 import { type IndexedRepository, RepositoryIndex } from "./repository-index.ts";
 
 /** What is known of a repository that is opened. */

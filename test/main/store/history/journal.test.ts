@@ -1,7 +1,8 @@
-import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { appendFile, readdir, readFile, truncate, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { JournalDamageError } from "../../../../main/store/history/segment.ts";
+import { nextTurn } from "../../../../main/time/turns.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { appendUpTo, changeTo, configOf, journalFiles, openJournal, revisionsOf } from "../../../helpers/journal.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
@@ -110,6 +111,21 @@ describe("opening a journal removes", () => {
       expect(await journalFiles(folder.path)).toEqual({});
     }
   });
+});
+
+test("a segment that is too old to be kept is deleted, but kept aside if it is damaged", async () => {
+  await using folder = await temporaryFolder();
+  const { journal } = await openJournal(folder.path, { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } });
+  await appendUpTo(journal, 1, 6);
+  const [first, second] = journal.segments.map(({ path }) => path);
+  const damaged = (await readFile(second ?? "", "utf8")).replace(`"after":`, `"after":9`);
+  await writeFile(second ?? "", damaged);
+  await appendUpTo(journal, 7, 40);
+  while (journal.isCompacting) await nextTurn();
+  const names = await readdir(folder.path);
+  for (const path of [first, second]) expect(names).not.toContain(basename(path ?? ""));
+  expect(names.filter(name => name.endsWith(".damaged"))).toEqual([`${basename(second ?? "")}.damaged`]);
+  expect(await readFile(`${second}.damaged`, "utf8")).toBe(damaged);
 });
 
 describe("a journal whose end is lost continues after the last revision that was given out", () => {

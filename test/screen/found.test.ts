@@ -1,0 +1,34 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describeScreen, reads, startScreen } from "../helpers/screen.ts";
+import { healthOf } from "../helpers/shop.ts";
+
+describeScreen("what the daemon found", () => {
+  test("is shown in the overview and with its repository, until it is dismissed there", async () => {
+    await using screen = await startScreen({ repositories: { shop: [{ "svc.timeout": 30 }, { "svc.timeout": 31 }] } });
+    const { t } = screen;
+    const at = (name: string) => join(t.homeFolder, name);
+    const journal = at("journal/shop.0-0.jsonl");
+    await writeFile(journal, (await readFile(journal, "utf8")).replace(`"after":30`, `"after":39`));
+    await t.owner.call("history/list", { repo: "shop" });
+    await t.daemon.close();
+    await writeFile(at("index.json"), "damaged");
+    await t.restart();
+    await using window = await screen.open();
+    const { page } = window;
+    const found = page.getByRole("region", { name: "Found by Repoconf" });
+    await reads(found, journal);
+    const ofHome = found.getByRole("listitem").filter({ hasText: "The index" });
+    await ofHome.getByRole("button", { name: "Dismiss" }).click();
+    await ofHome.waitFor({ state: "detached" });
+    expect((await t.owner.call("daemon/status")).result.findings).toMatchObject([{ repo: "shop" }]);
+
+    await window.choose("shop");
+    const note = page.getByRole("complementary", { name: "Problems with the file" });
+    await reads(note, journal);
+    await note.getByRole("button", { name: "Dismiss" }).click();
+    await note.waitFor({ state: "detached" });
+    expect(await healthOf(t, "shop")).toEqual([]);
+  });
+});
