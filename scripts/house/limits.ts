@@ -19,9 +19,9 @@ export interface Limits {
 export const limits: Limits = {
   filesInCircles: 0,
   // Goal: 47,000.
-  testLines: 49_100,
+  testLines: 49_400,
   promisesLines: 160,
-  mutants: 230,
+  mutants: 233,
   filesSideBySide: 12,
   listFolders: ["main/cli/commands", "main/daemon/operations"],
   fileLines: 300,

@@ -2,6 +2,31 @@ import { killedBy } from "./mutant.ts";
 
 /** Starts that conclude from evidence that another story leaves too: R19. */
 export const mutants = [
+  ...killedBy("R19", "test/main/daemon/findings.test.ts", [
+    {
+      removed: "remembering what was dismissed (it is told again after a restart)",
+      file: "main/store/findings.ts",
+      find: "message === more ? rest : [...rest, { ...found, dismissed: true }]",
+      replace: "rest",
+      name: "until the owner dismisses it",
+    },
+    {
+      removed: "telling that the end of a history is damaged before it is cut off",
+      file: "main/store/history/journal.ts",
+      find: "await this.#options.onDamage({ message, kept: aside });",
+      replace: "void this.#options.onDamage({ message, kept: aside });",
+      name: "is told before",
+    },
+  ]),
+  ...killedBy("R19", "test/main/store/history/journal.test.ts", [
+    {
+      removed: "keeping a damaged segment that is too old to be kept",
+      file: "main/store/history/journal.ts",
+      find: "if (!(await isIntact(oldest.path)))",
+      replace: "if (oldest.path === undefined)",
+      name: "kept aside if it is damaged",
+    },
+  ]),
   ...killedBy("R19", "test/main/store/recovery.test.ts", [
     {
       removed: "comparing the stamp of the text that a write replaced",

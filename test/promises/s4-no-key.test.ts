@@ -34,6 +34,8 @@ const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
 const cellarText = `{ "name": "cellar" }`;
 /** The id of a key that exists to be revoked. */
 const victimId = "0123456789ab";
+/** The id of something that was found, which exists to be dismissed. */
+const findingId = "0a1b2c";
 
 /**
  * Arguments with which the owner's key succeeds. The compiler requires a line per operation. Operations that end something that
@@ -74,7 +76,7 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "key/list": {},
   "key/create": { name: "planted", grants: everything },
   "daemon/status": {},
-  "daemon/dismiss": { id: "000000" },
+  "daemon/dismiss": { id: findingId },
   "repo/remove": { repo: "shop" },
   "key/revoke": { id: victimId },
   "daemon/stop": {},
@@ -97,6 +99,8 @@ async function prepareHome(folder: string): Promise<void> {
     createdAt: "2026-11-21T03:18:02.960Z",
   };
   await writeFile(join(folder, "keys.json"), JSON.stringify({ keys: [victim] }));
+  const found = { id: findingId, time: victim.createdAt, message: "Found earlier." };
+  await writeFile(join(folder, "findings.json"), JSON.stringify({ findings: [found] }));
 }
 
 /** Sends an operation in one of the ways as a client of the key does, and resolves with all received packets. */

@@ -50,6 +50,7 @@ describe("daemon/status", () => {
       sockets: 1,
       refusals: { key: 1 },
       problems: [],
+      findings: [],
     });
   });
 });
