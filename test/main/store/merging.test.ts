@@ -124,7 +124,7 @@ describe.concurrent("an edit at the moment when the file is replaced", () => {
     expect(await shop.read()).toContain('"domain": "hand.test"');
   });
 
-  test("that is not JSON is kept in the folder of removed repositories, and the daemon's log says where", async () => {
+  test("that is not JSON is kept in the folder of removed repositories, and health says where", async () => {
     const clock = new TestClock();
     await using shop = await startShop(undefined, { clock });
     await using open = await openFile(shop.file, "r+");
@@ -135,7 +135,7 @@ describe.concurrent("an edit at the moment when the file is replaced", () => {
     await until(async () => (await readdir(removed)).length > 0, "the text");
     const [name = ""] = await readdir(removed);
     expect(await readFile(join(removed, name), "utf8")).toContain("{ broken");
-    await until(async () => shop.t.log.join("\n").includes(name), "the log's line");
+    await until(async () => (await shop.health()).some(({ message }) => message.includes(name)), "the health");
     expect(await shop.value("timeout")).toBe(31);
   });
 
