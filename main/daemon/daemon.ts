@@ -133,6 +133,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     hasRepository: id => store.repositories.has(id),
     onChanged: changed => connections.publishDrafts(changed),
     onProblem,
+    onFound: found => store.findings.add(found),
   });
   resources.defer(() => drafts.idle());
 

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { basename } from "node:path";
 import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { isJsonObject } from "../../shared/json.ts";
@@ -71,13 +72,11 @@ export class Findings {
       await low.read();
     } catch (error) {
       onProblem("the list of what was found cannot be read", { path, error: String(error) });
-      const kept = await keepAside(context, "findings", path).catch(() => undefined);
-      const where = kept === undefined ? "" : ` It is kept in ${kept}.`;
       const findings = new Findings(low, context);
-      await findings.add({
-        message: `The list of what Repoconf had found was damaged, and begins again.${where} What it told before is also in daemon.log.`,
-        ...(kept !== undefined && { kept }),
-      });
+      await findings.addDamaged(
+        path,
+        "The list of what Repoconf had found was damaged, and begins again. What it told before is also in daemon.log.",
+      );
       return findings;
     }
     return new Findings(low, context);
@@ -107,6 +106,13 @@ export class Findings {
       this.#change([...this.#entries, { id, time: timeText(this.#context.clock), ...finding }], repo);
     }
     await this.saved();
+  }
+
+  /** Tells that a file of the home was found damaged, once a copy of it is kept. `message` says what was concluded. */
+  async addDamaged(path: string, message: string): Promise<void> {
+    const kept = await keepAside(this.#context, basename(path, ".json"), path).catch(() => undefined);
+    if (kept === undefined) await this.add({ message });
+    else await this.add({ message: `${message} The damaged file is kept in ${kept}.`, kept });
   }
 
   /** Dismisses one, durably. Returns whether there was one. Throws the system's error; then it is still told. */

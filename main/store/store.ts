@@ -4,7 +4,7 @@ import type { Scopes } from "../scopes/scopes.ts";
 import type { Clock } from "../time/clock.ts";
 import type { StoreContext } from "./context.ts";
 import { StoreEvents } from "./events.ts";
-import { Findings, type NewFinding } from "./findings.ts";
+import type { Findings, NewFinding } from "./findings.ts";
 import { HandEditWatcher, listRepositoryFiles } from "./hand-edits/hand-edit-watcher.ts";
 import { Erasures } from "./history/erasures.ts";
 import type { Retention } from "./history/journal.ts";
@@ -27,6 +27,7 @@ export interface StoreOptions {
   readonly paths: StorePaths;
   readonly scopes: Scopes;
   readonly trust: TrustedValues;
+  readonly findings: Findings;
   /** Only if several machines share the log; otherwise the home has a log of its own. */
   readonly shared?: SharedStoreOptions;
   /** How much of each repository's history is kept. */
@@ -115,8 +116,8 @@ export class Store {
 
   /** Reads the index and lists the folders, but reads no repository's file or journal; `watchFiles` reads those that differ. */
   static async open(options: StoreOptions): Promise<Store> {
-    const { paths, scopes, trust, clock, onProblem, assertHeld, shared, fileSystem = realFileSystem } = options;
-    const findings = await Findings.open({ paths, fileSystem, clock, onProblem });
+    const { paths, scopes, trust, findings, clock, onProblem, assertHeld, shared } = options;
+    const { fileSystem = realFileSystem } = options;
     const onDamage = (damage: NewFinding) => findings.add(damage);
     const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem, onDamage };
     const opened = await (shared?.openLog(logOptions) ?? FileLog.open(logOptions));

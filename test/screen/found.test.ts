@@ -19,7 +19,7 @@ describeScreen("what the daemon found", () => {
     const { page } = window;
     const found = page.getByRole("region", { name: "Found by Repoconf" });
     await reads(found, journal);
-    const ofHome = found.getByRole("listitem").filter({ hasText: "The index" });
+    const ofHome = found.getByRole("listitem").filter({ hasText: "index.json" });
     await ofHome.getByRole("button", { name: "Dismiss" }).click();
     await ofHome.waitFor({ state: "detached" });
     expect((await t.owner.call("daemon/status")).result.findings).toMatchObject([{ repo: "shop" }]);

@@ -37,10 +37,11 @@ export async function checkRepositories(
     if (isRepositoryId(id)) ids.push(id);
     else unknownFiles.push(describeUnknownFile(join(home.repositories, name)));
   }
-  const trust = await TrustedValues.open(privateFile(home, home.trustFile), message => {
+  const noteOfTrust = (message: string) => {
     const action = "None needed: the daemon creates a new one and asks again about untrusted values.";
     unknownFiles.push(note(check, message, action, { file: home.trustFile }));
-  });
+  };
+  const trust = await TrustedValues.open(privateFile(home, home.trustFile), noteOfTrust, noteOfTrust);
   let done = 0;
   const limit = pLimit(concurrency);
   const checked = await Promise.all(

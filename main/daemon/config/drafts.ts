@@ -12,6 +12,7 @@ import type { DurableTextFile } from "../../files/durable-text-file.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import { JsonTextError, readJsonText } from "../../files/json-text.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
+import type { NewFinding } from "../../store/findings.ts";
 import { draftSchema } from "../socket/argument-schemas.ts";
 import { jsonBytes } from "../socket/measure.ts";
 import { unknownRepository } from "./config-service.ts";
@@ -23,6 +24,8 @@ export interface DraftsOptions {
   hasRepository(id: string): boolean;
   onChanged(changed: DraftsChanged): void;
   onProblem(message: string, context: object): void;
+  /** Called with what a person should know. */
+  onFound(found: NewFinding): Promise<void>;
 }
 
 interface Entry {
@@ -131,9 +134,11 @@ export class Drafts {
     try {
       this.#written = (await this.#file.read())?.drafts ?? [];
       await file.makePrivate();
-    } catch (error) {
-      this.#report("drafts.json is invalid and was renamed to drafts.json.broken", error);
-      await rename(file.path, `${file.path}.broken`).catch(() => {});
+    } catch {
+      const kept = `${file.path}.broken`;
+      const message = `drafts.json is invalid and was renamed to ${kept}: unsaved edits of the screen that no open tab has are only there. Enter again what is missing.`;
+      await this.#options.onFound({ message, kept });
+      await rename(file.path, kept).catch(() => {});
       this.#written = undefined;
       return;
     }

@@ -1,5 +1,7 @@
+import { realFileSystem } from "../../files/file-system.ts";
 import { privateFile } from "../../home/prepare-home.ts";
 import { defaultRetention, type Settings } from "../../home/settings.ts";
+import { Findings } from "../../store/findings.ts";
 import { sharedLog } from "../../store/shared/shared-log.ts";
 import { SharedScopes } from "../../store/shared/shared-scopes.ts";
 import { Store, type StoreOptions } from "../../store/store.ts";
@@ -7,7 +9,7 @@ import { TrustedValues } from "../../store/values/trusted-values.ts";
 import type { HeldHome } from "./held-home.ts";
 import type { HomeFiles } from "./home-files.ts";
 
-type FromHome = "assertHeld" | "scopes" | "paths" | "trust" | "retention" | "shared";
+type FromHome = "assertHeld" | "scopes" | "paths" | "trust" | "findings" | "retention" | "shared";
 
 export interface HomeStoreOptions extends Omit<StoreOptions, FromHome> {
   readonly held: Pick<HeldHome, "home" | "assertHeld">;
@@ -22,14 +24,17 @@ export interface HomeStoreOptions extends Omit<StoreOptions, FromHome> {
 
 /** Opens the repositories of a home on its log. Throws HomeError. */
 export async function openHomeStore({ held, files, address, ...options }: HomeStoreOptions): Promise<Store> {
-  const { fileSystem, clock, onProblem } = options;
+  const { fileSystem = realFileSystem, clock, onProblem } = options;
   const { home } = held;
   const { scopes, scopeFiles, settings } = files;
   const openLog = await sharedLog(home, address, settings.values);
-  const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
-    onProblem(message, { error: String(error) }),
+  const findings = await Findings.open({ paths: home, fileSystem, clock, onProblem });
+  const trust = await TrustedValues.open(
+    privateFile(home, home.trustFile, fileSystem),
+    (message, error) => onProblem(message, { error: String(error) }),
+    message => findings.addDamaged(home.trustFile, message),
   );
-  const own = { home, scopeFiles, reload: () => files.reloadScopes(), ...(fileSystem !== undefined && { fileSystem }) };
+  const own = { home, scopeFiles, fileSystem, reload: () => files.reloadScopes() };
   const leastBytes = settings.values.log?.bytes;
   const shared = openLog && {
     openLog,
@@ -41,6 +46,7 @@ export async function openHomeStore({ held, files, address, ...options }: HomeSt
     assertHeld: () => held.assertHeld(),
     scopes,
     trust,
+    findings,
     paths: home,
     retention: () => ({ ...defaultRetention, ...settings.values.history }),
     ...(shared !== undefined && { shared }),

@@ -2,7 +2,6 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { StoreContext } from "../context.ts";
 import type { Commit, Committed } from "../log/commit-log.ts";
 import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
-import { keepAside } from "./removed-files.ts";
 import type { Repository } from "./repository.ts";
 import type { KnownRepository } from "./repository-context.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
@@ -176,20 +175,14 @@ export class Repositories {
   /** Adds those of the files with these ids, and those of the index, except `removed` ones without a file. Returns what the index has. */
   async begin(files: readonly string[], removed: ReadonlySet<string>): Promise<readonly IndexedRepository[]> {
     const { data, damaged } = await this.#index.read();
-    if (damaged) await this.#tellDamagedIndex();
+    const { paths, findings } = this.#context;
+    const message = `${paths.indexFile} was damaged, so this start read every repository's file and history instead. Nothing needs to be done; if it happens again, check the disk.`;
+    if (damaged) await findings.addDamaged(paths.indexFile, message);
     const there = new Set(files);
     const indexed = Object.values(data.repositories).filter(({ id }) => !removed.has(id) || there.has(id));
     for (const entry of indexed) this.add(entry.id, entry);
     for (const id of files) if (!this.has(id)) this.add(id);
     return indexed;
-  }
-
-  async #tellDamagedIndex(): Promise<void> {
-    const { paths, findings } = this.#context;
-    const kept = await keepAside(this.#context, "index", paths.indexFile).catch(() => undefined);
-    const where = kept === undefined ? "" : ` The damaged one is kept in ${kept}.`;
-    const message = `The index (${paths.indexFile}) was damaged at a start, which read every repository's file and history instead.${where} Nothing needs to be done; if it happens again, check the disk.`;
-    await findings.add({ message, ...(kept !== undefined && { kept }) });
   }
 
   saveIndexSoon(): void {

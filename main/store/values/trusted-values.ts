@@ -78,16 +78,22 @@ export class TrustedValues {
     this.#trusted = new Map(Object.entries(low.data.trusted));
   }
 
-  /** An invalid file trusts nothing: active values stay active, and others need to be accepted again. */
+  /**
+   * An invalid file trusts nothing: active values stay active, and others need to be accepted again. `onDamage` is called with a sentence
+   * that says so.
+   */
   static async open(
     file: DurableTextFile,
     onProblem: (message: string, error: unknown) => void,
+    onDamage: (message: string) => void | Promise<void>,
   ): Promise<TrustedValues> {
     const low = new Low<TrustData>(new JsonFile(file, parseTrust), { trusted: {} });
     try {
       await low.read();
-    } catch (error) {
-      onProblem("trust.json is invalid: untrusted values must be trusted again", error);
+    } catch {
+      await onDamage(
+        "trust.json is invalid: values in work trees that run as commands and are not active must be trusted again.",
+      );
     }
     await file.makePrivate().catch(error => onProblem("cannot restrict access to trust.json", error));
     return new TrustedValues(low, onProblem);

@@ -171,7 +171,10 @@ describe("drafts.json", () => {
     await t.restart();
     expect(await list(t.owner)).toEqual([]);
     expect(await readFile(`${file}.broken`, "utf8")).toBe(broken);
-    expect(t.log.some(line => line.includes("drafts.json is invalid"))).toBe(true);
+    const { findings } = (await t.owner.call("daemon/status")).result;
+    expect(findings).toMatchObject([
+      { message: expect.stringContaining("drafts.json is invalid"), kept: `${file}.broken` },
+    ]);
     await set(t.owner, { drafts: [timeout] });
     await t.restart();
     expect(await list(t.owner)).toEqual([timeout]);

@@ -309,7 +309,9 @@ describe("trust/*", () => {
     if (process.platform !== "win32") await chmod(file, 0o666);
     await tree.t.restart();
     expect(await tree.served()).toEqual(good);
-    expect(tree.t.log.some(line => line.includes("trust.json is invalid"))).toBe(true);
+    const [found] = (await tree.t.owner.call("daemon/status")).result.findings ?? [];
+    expect(found?.message).toContain("trust.json is invalid");
+    expect(await readFile(found?.kept ?? "", "utf8")).toBe("{");
     await tree.pull({ services: evil });
     expect(await tree.served()).toEqual(good);
     await until(async () => (await stat(file)).size > 2, "the file to be written again");
