@@ -477,8 +477,11 @@ export type OperationMessage = {
   ];
 }[OperationName];
 
-/** The source of a change: an operation, a hand edit (`file`), or a hand edit merged with simultaneous sets (`merge`). */
-export type ChangeSource = "set" | "unset" | "file" | "merge" | "restore";
+/**
+ * The source of a change: an operation, a hand edit (`file`), a hand edit merged with simultaneous sets (`merge`), or a start after
+ * records were lost (`recovery`): it lists no changes, and what changed is not known.
+ */
+export type ChangeSource = "set" | "unset" | "file" | "merge" | "restore" | "recovery";
 
 export interface FieldChange {
   readonly value: JsonValue;

@@ -36,6 +36,7 @@ export function describeAuthor({
   const where = machine === undefined ? "" : ` on ${machine}`;
   if (source === "file") return `${revision === 1 ? "from the existing file" : "by hand"}${where}`;
   if (source === "merge") return `by hand${where}, merged with sets made at the same time`;
+  if (source === "recovery") return `by a start after records were lost${where}: what changed is not known`;
   return `by ${actor}${where} (${source})`;
 }
 

@@ -16,18 +16,19 @@ export interface MetricsOptions {
 
 /** All causes, so that those that have not occurred are shown as 0 and alerts can be defined for them. */
 const causes = ["host", "origin", "page", "key", "limit"] as const;
-const sources: { readonly [Source in ChangeSource]: "sets" | "hand edits" | "merges" } = {
+const sources: { readonly [Source in ChangeSource]: "sets" | "hand edits" | "merges" | "recoveries" } = {
   set: "sets",
   unset: "sets",
   restore: "sets",
   file: "hand edits",
   merge: "merges",
+  recovery: "recoveries",
 };
 
 /** The numbers of `GET /metrics`, in Prometheus's text format. */
 export class Metrics {
   readonly #options: MetricsOptions;
-  readonly #changes = { sets: 0, "hand edits": 0, merges: 0 };
+  readonly #changes = { sets: 0, "hand edits": 0, merges: 0, recoveries: 0 };
   readonly #errors = new Map<number, number>();
 
   constructor(options: MetricsOptions) {

@@ -86,6 +86,11 @@ export class Connections {
       return;
     }
     const { id, revision } = event.state;
+    if (event.change.source === "recovery") {
+      // What changed is not known. They reconnect, and learn that they must read the values again.
+      for (const connection of [...this.#connections]) if (connection.watches(id)) connection.socket.disconnect();
+      return;
+    }
     const position = event.isPart ? undefined : event.change.position;
     this.#send(
       connection => connection.watches(id),

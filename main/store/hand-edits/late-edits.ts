@@ -68,8 +68,11 @@ export class LateEdits {
       this.#isEnding = false;
     }
     await this.#context.mirror.locked(async () => {
-      if (this.#context.files.content.kind === "good" && this.#reader.unrecorded === undefined)
-        await this.#context.mirror.dropReplaced().catch(() => {});
+      if (this.#context.files.content.kind !== "good" || this.#reader.unrecorded !== undefined) return;
+      await this.#context.mirror
+        .dropReplaced()
+        .then(() => this.#context.mirror.recordCompletion())
+        .catch(() => {});
     });
   }
 }

@@ -7,9 +7,8 @@ import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../file
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import type { NewFinding } from "../findings.ts";
-import type { Position, RecordedDifference } from "../types.ts";
+import type { Position } from "../types.ts";
 import {
-  applyChanges,
   type ChangeRecord,
   type ForgetRecord,
   formatLines,
@@ -17,6 +16,7 @@ import {
   noHash,
   parseLine,
   type TextRecord,
+  valuesAfter,
 } from "./record.ts";
 import {
   isIntact,
@@ -100,6 +100,7 @@ export class Journal {
   #head: JournalHead | undefined;
   /** The durable end: records after it are not synced yet. */
   #synced: JournalHead | undefined;
+  #assigned = 0;
   readonly #reported = new Set<string>();
   #compactionDue = false;
   #compactions = 0;
@@ -130,12 +131,8 @@ export class Journal {
     return this.#segments;
   }
 
-  /**
-   * Reads the end, and removes a torn record that a crash left there. `known` is the greatest revision known to be assigned. If the
-   * journal ends before it, its end is lost. Numbers then continue after every revision that may have been assigned, so that none ever
-   * has two meanings, and leave one unused: no values were ever published for it.
-   */
-  async open(known: number): Promise<void> {
+  /** Reads the end. Removes a torn record that a crash left there, and puts a damaged end aside. */
+  async open(): Promise<void> {
     await this.#dropOldGenerations();
     let damagedLines = 0;
     let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0, lineage: "" };
@@ -161,21 +158,19 @@ export class Journal {
       head = damagedLines > 0 ? certain : end;
       break;
     }
-    const given = Math.max(known, head.revision + damagedLines);
     this.#head = head;
     this.#synced = head;
-    if (given > head.revision) await this.#continueAfterLost(given, head);
+    this.#assigned = head.revision + damagedLines;
+  }
+
+  /** The greatest revision that it may have had: each damaged record at its end may have been one. */
+  get assigned(): number {
+    return this.#assigned;
   }
 
   /** Returns to the state before `open`. */
   close(): void {
     this.#head = undefined;
-  }
-
-  /** Continues after lost revisions, the last of which is `lost`. Throws the system's error. */
-  async continueAfter(lost: number): Promise<void> {
-    const head = this.#head;
-    if (head !== undefined) await this.#continueAfterLost(lost, head);
   }
 
   /** Makes the first record of an empty journal follow this revision. */
@@ -184,23 +179,6 @@ export class Journal {
     if (head === undefined || head.segment !== undefined || head.revision >= revision) return;
     this.#head = { ...head, revision };
     this.#synced = this.#head;
-  }
-
-  /** The end is lost: revisions up to `given` were acknowledged, and their values are not known. */
-  async #continueAfterLost(given: number, head: JournalHead): Promise<void> {
-    const first = head.revision + 1;
-    const which = given === first ? `revision ${given}` : `revisions ${first} to ${given}`;
-    const message = `The end of this repository's history is lost: what changed in ${which} is not known. The present values are those of its file. Compare them with those that you expect; a backup may have the lost history.`;
-    await this.#options.onDamage({ message });
-    const next: JournalHead = { ...head, revision: given + 1 };
-    try {
-      // If the whole journal is missing, the first append starts a new one.
-      this.#head = head.segment === undefined ? next : await this.#startSegment(next, [], await this.replay());
-      this.#synced = this.#head;
-    } catch (error) {
-      this.#head = undefined;
-      throw error;
-    }
   }
 
   /**
@@ -222,7 +200,7 @@ export class Journal {
         at = (await this.#appendToSegment(at, part, isDurable)) ?? (await this.#startSegment(at, part, config));
         this.#head = at;
         remaining = remaining.slice(part.length);
-        if (remaining.length > 0) config = applyChanges(config, part.flatMap(changesOf));
+        if (remaining.length > 0) config = valuesAfter(config, part);
       }
       if (isDurable) this.#markSynced(at);
     } catch (error) {
@@ -275,20 +253,25 @@ export class Journal {
     }
   }
 
-  /** Rebuilds the newest configuration from the last checkpoint. Skips and reports damaged records. */
-  async replay(): Promise<Config> {
+  /** The newest configuration; not whole, and reported, if a record is damaged: then it has what the records after that one say. */
+  async replay(): Promise<{ readonly config: Config; readonly isWhole: boolean }> {
     const segment = this.#head?.segment;
-    if (segment === undefined) return {};
-    let config: Config = {};
-    let changes: RecordedDifference[] = [];
+    if (segment === undefined) return { config: {}, isWhole: true };
+    const records: JournalRecord[] = [];
     const bytes = await readSegment(segment.path);
-    for (const { text, start } of [...linesBackward(bytes)].reverse()) {
-      const record = parseLine(text)?.record;
-      if (record === undefined) this.reportDamage(damageAt(segment.path, bytes, start));
-      else if (record.kind === "checkpoint") [config, changes] = [record.config, []];
-      else changes.push(...changesOf(record));
+    let expected: string | undefined;
+    for (const { text, start } of linesBackward(bytes)) {
+      const line = parseLine(text);
+      if (line === undefined || (expected !== undefined && line.hash !== expected)) {
+        this.reportDamage(damageAt(segment.path, bytes, start));
+        return { config: valuesAfter({}, records.reverse()), isWhole: false };
+      }
+      expected = line.previous;
+      records.push(line.record);
+      // It has all values.
+      if (line.record.kind === "change" && line.record.recovered !== undefined) break;
     }
-    return applyChanges(config, changes);
+    return { config: valuesAfter({}, records.reverse()), isWhole: true };
   }
 
   /**
@@ -554,8 +537,4 @@ function damageAt(path: string, bytes: Buffer, start: number): JournalDamageErro
 
 function damageError(path: string, line: number): JournalDamageError {
   return new JournalDamageError(path, line, "it was altered");
-}
-
-function changesOf(record: JournalRecord): readonly RecordedDifference[] {
-  return record.kind === "change" ? record.changes : [];
 }

@@ -64,7 +64,7 @@ export class LastChanges {
   note(id: string, change: RecordedChange): void {
     const index = this.#indexes.get(id);
     // After a gap, the index is read again at the next request.
-    if (index === undefined || change.revision !== index.revision + 1) return;
+    if (index === undefined || change.revision !== index.revision + 1 || change.source === "recovery") return;
     index.revision = change.revision;
     addTo(index.changes, change, true);
   }
@@ -92,9 +92,13 @@ export class LastChanges {
     const { revision } = repository.state;
     const changes = new Map<string, LastChange>();
     const readAll = async () => {
-      // Changes noted meanwhile are newer.
-      for await (const record of historyFrom(repository, revision, turn))
-        if (record.kind === "change") addTo(changes, record, false);
+      for await (const record of historyFrom(repository, revision, turn)) {
+        if (record.kind !== "change") continue;
+        // What it changed is not known.
+        if (record.source === "recovery") return;
+        // Changes noted meanwhile are newer.
+        addTo(changes, record, false);
+      }
     };
     return { repository, changes, revision, read: readAll(), counted: 0 };
   }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
+import type { StoredDifference } from "../../../shared/config-diff.ts";
 import type { FileStamp } from "../../files/durable-text-file.ts";
 import { editsOf } from "../log/document-commits.ts";
 import type { HistoryRecord, Position, RecordedChange, RecordedDifference } from "../types.ts";
@@ -14,6 +15,8 @@ export interface ChangeRecord extends RecordedChange {
   readonly kind: "change";
   /** Identifies the repository among all that ever had this id. */
   readonly lineage?: string;
+  /** Only of source `recovery`, which lists no changes: all values after it, and what the file lacks of them. */
+  readonly recovered?: { readonly values: Config; readonly lacking: readonly StoredDifference[] };
 }
 
 /**
@@ -98,4 +101,16 @@ export function parseLine(line: string): JournalLine | undefined {
 /** The configuration after these changes. */
 export function applyChanges(config: Config, changes: readonly RecordedDifference[]): Config {
   return applyConfigEdits(config, editsOf(changes));
+}
+
+/** The configuration after these records, oldest first. */
+export function valuesAfter(config: Config, records: readonly JournalRecord[]): Config {
+  let known = config;
+  let changes: RecordedDifference[] = [];
+  for (const record of records) {
+    const values = record.kind === "checkpoint" ? record.config : record.kind === "change" && record.recovered?.values;
+    if (values) [known, changes] = [values, []];
+    else if (record.kind === "change") changes.push(...record.changes);
+  }
+  return changes.length === 0 ? known : applyChanges(known, changes);
 }

@@ -26,7 +26,7 @@ export async function* changesAfter(
   await repository.writeHistory();
   let at = after;
   for await (const change of withErrors(repository, repository.journal.forward(after, newest, turn))) {
-    if (change.revision !== at + 1) throw lostRevision(repository, at + 1);
+    if (change.revision !== at + 1 || change.recovered !== undefined) throw lostRevision(repository, at + 1);
     at = change.revision;
     yield change;
   }
@@ -90,10 +90,10 @@ export async function configAt(
   await repository.writeHistory();
   let reached: number | undefined;
   for await (const record of withErrors(repository, journal.backward(state.revision, turn))) {
-    // If the newest record is missing, the present values cannot be reverted.
-    if (reached === undefined && record.revision !== state.revision) break;
+    // Where a revision is missing, later values cannot be reverted to earlier ones.
+    if (record.revision < (reached ?? state.revision)) break;
     reached = record.revision;
-    if (reached <= revision) break;
+    if (reached <= revision || (record.kind === "change" && record.recovered !== undefined)) break;
     if (record.kind !== "change") continue;
     for (const change of record.changes) {
       const path = joinConfigPath(change.scope, change.field);

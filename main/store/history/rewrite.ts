@@ -86,6 +86,7 @@ async function redactedRecords(
   current: Config,
   clock: Clock,
 ): Promise<[CheckpointRecord, ...JournalRecord[]]> {
+  const without = (config: Config) => filterConfig(config, (...path) => path[0] !== scope || path[1] !== field);
   const newestFirst: JournalRecord[] = [];
   let checkpoint: CheckpointRecord | undefined;
   let isChangedLater = false;
@@ -104,12 +105,18 @@ async function redactedRecords(
         isChangedLater = true;
         return { ...place, ...present, forgotten: true as const };
       });
-      newestFirst.push({ ...record, changes });
+      if (record.recovered === undefined) {
+        newestFirst.push({ ...record, changes });
+        continue;
+      }
+      const values = isChangedLater ? without(record.recovered.values) : record.recovered.values;
+      isChangedLater = true;
+      newestFirst.push({ ...record, changes, recovered: { values, lacking: [] } });
     }
   }
   const { revision, time, config } = checkpoint ?? { revision: 0, time: timeText(clock), config: current };
   // If nothing changed the field since the checkpoint, its value there is the present one, which stays.
-  const kept = filterConfig(config, (otherScope, other) => !isChangedLater || otherScope !== scope || other !== field);
+  const kept = isChangedLater ? without(config) : config;
   return [{ kind: "checkpoint", revision, time, config: kept }, ...newestFirst.reverse()];
 }
 

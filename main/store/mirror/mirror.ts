@@ -12,7 +12,7 @@ import { runInParts } from "../../time/turns.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "../hand-edits/merge-edit.ts";
 import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
-import { applyChanges, type ChangeRecord, hashText, type TextRecord } from "../history/record.ts";
+import { type ChangeRecord, hashText, type TextRecord, valuesAfter } from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
 import type { CommittedState } from "../repository/apply-commit.ts";
 import { isConfig, type RepositoryFiles } from "../repository/repository-files.ts";
@@ -43,6 +43,8 @@ export interface StartingPoint {
   readonly fileRevision: number;
   /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
   readonly merged: boolean;
+  /** Whether revisions or records are lost, so that a revision of source `recovery` must follow. */
+  readonly isRecovery: boolean;
   /** The values that the file had and was to have before any edit by hand. */
   readonly before: { readonly onDisk: Config; readonly target: Config };
 }
@@ -256,7 +258,9 @@ export class Mirror {
    * is an edit that is recorded. Throws the system's error.
    */
   async writeHistory(isLazy: boolean, mayRecordText = !isLazy): Promise<void> {
-    const recordsText = mayRecordText && this.#hasTextToRecord;
+    const isRecovery = this.#tail.some(({ record }) => record?.recovered !== undefined);
+    // A recovery is recorded together with the text that it was compared with.
+    const recordsText = (mayRecordText && this.#hasTextToRecord) || isRecovery;
     const hash = this.textHash();
     const moment = this.#moment();
     const fileRevision = this.#target === this.#onDisk ? moment.revision : this.#fileRevision;
@@ -359,6 +363,17 @@ export class Mirror {
     await this.writeHistory(false);
   }
 
+  /**
+   * Records that the last write of the file is complete: from now on, the replaced text is an edit if it comes back. Not durably, because
+   * a power loss may take back the write, too. Throws the system's error.
+   */
+  async recordCompletion(): Promise<void> {
+    const record = this.journal.head?.textRecord;
+    if (record === undefined || record.textHash === record.replacedHash || !this.isTextRecorded) return;
+    const { textHash, fileRevision, isFullyActive } = record;
+    await this.#appendTail(true, this.#moment(), { ...this.#presentText(textHash, fileRevision), isFullyActive });
+  }
+
   /** Runs `task`, which rewrites the history, while nothing is appended to it. */
   rewriteHistory(task: () => Promise<void>): Promise<void> {
     return this.#historyLock(async () => {
@@ -415,8 +430,10 @@ export class Mirror {
 
   /** The values of the history after so many of the commits that it lacks on the disk. */
   #afterAppended(commits: number): Config {
-    const changes = this.#tail.slice(0, commits).flatMap(({ record }) => record?.changes ?? []);
-    return changes.length === 0 ? this.#inHistory : applyChanges(this.#inHistory, changes);
+    return valuesAfter(
+      this.#inHistory,
+      this.#tail.slice(0, commits).flatMap(({ record }) => record ?? []),
+    );
   }
 
   #textRecord(text: TextRecord, unrecorded: readonly ConfigEdit[], position: Position | undefined): TextRecord {

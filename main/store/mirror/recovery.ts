@@ -1,17 +1,16 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { sameConfig } from "../../../shared/config-diff.ts";
+import { diffConfigs, sameConfig } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
-import type { Scopes } from "../../scopes/scopes.ts";
 import { runInParts } from "../../time/turns.ts";
 import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
-import type { ChangeRecord, TextRecord } from "../history/record.ts";
+import { type ChangeRecord, type TextRecord, valuesAfter } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import { type Commit, type CommitLog, type Committed, numberIn, positionOf } from "../log/commit-log.ts";
 import { activeEditsOf } from "../log/document-commits.ts";
 import { applyCommit, type CommittedState, sharing } from "../repository/apply-commit.ts";
-import { interpretingConfig } from "../values/interpret.ts";
+import { interpretingConfig, type Rules } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
 import type { Mirror, MirroredCommit, StartingPoint } from "./mirror.ts";
 
@@ -21,14 +20,14 @@ export interface RecoveryOptions {
   readonly unmirrored: readonly Committed<Commit>[];
   readonly log: CommitLog;
   /** The repository's entry in the index. */
-  readonly indexed: { readonly textHash?: string; readonly revision: number } | undefined;
+  readonly indexed: { readonly revision: number } | undefined;
   /** The number of acknowledged log entries that cannot be read. Their repositories are unknown. */
   readonly lost: number;
   /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
   readonly isCopy: boolean;
   /** Whether the repository was just added: the journal of an earlier one with this id does not concern its file. */
   readonly isNew: boolean;
-  readonly scopes: Scopes;
+  readonly rules: Rules;
 }
 
 /**
@@ -42,41 +41,33 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const { content } = files;
   const hash = mirror.textHash();
   const { indexed, isNew, lost } = options;
-  const replayed = await replay(journal, options);
-  journal.startAfter(replayed.beginsBehind);
-  const given = Math.max(indexed?.revision ?? 0, replayed.newest > 0 ? replayed.newest + lost : 0);
-  if (replayed.gapTo !== undefined || given > replayed.newest) {
-    // Revision numbers that were assigned, but whose changes are lost.
-    const records = replayed.tail.flatMap(({ record }) => record ?? []);
-    if (records.length > 0) await journal.append(records, replayed.written ?? {});
-    await journal.continueAfter(Math.max(given, replayed.gapTo ?? 0));
-    replayed.tail = [];
-    replayed.written = undefined;
-    replayed.valid = undefined;
-  }
-  const { tail, lineage } = replayed;
   const { head } = journal;
-  const written = replayed.written ?? (await recordedInFile(mirror, options.scopes)) ?? (await journal.replay());
-  const records = tail.flatMap(({ record }) => record ?? []);
-  const recorded = replayed.valid ?? written;
-  const newest = records.at(-1)?.revision ?? head?.revision ?? 0;
   const text = head?.textRecord;
-  const position = records.at(-1)?.position ?? head?.position;
   const isInTree = content.metadata?.inTree === true;
   // In the home, a file that was only touched or copied is no edit.
   const isNewest = isInTree ? mirror.isTextRecorded : text?.textHash === hash;
-  // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one, unless
-  // the index knows that it was replaced.
-  const isIndexed = text !== undefined && text.textHash === indexed?.textHash && indexed.revision >= text.fileRevision;
-  const isReplaced = !isNewest && !isIndexed && mirror.isReplacedText;
+  // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one.
+  const isReplaced = !isNewest && mirror.isReplacedText;
   const mayBeOlder = options.isCopy && !isInTree && !isNewest && !isReplaced;
   const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
+  const inHistory = await valuesInHistory(mirror, options, earlier);
+  const replayed = await replay(journal, inHistory.config, options);
+  const { tail, records, lineage } = replayed;
+  const given = Math.max(indexed?.revision ?? 0, journal.assigned, replayed.newest > 0 ? replayed.newest + lost : 0);
+  const isGap = replayed.isGap || given > replayed.newest;
+  const isRecovery = !isNew && (isGap || !inHistory.isWhole);
+  journal.startAfter(isRecovery ? given : replayed.beginsBehind);
+  const written = inHistory.config;
+  const recorded = replayed.valid ?? written;
+  const newest = isGap ? given : replayed.newest;
+  const position = records.at(-1)?.position ?? head?.position;
   const newestFileRevision =
-    text === undefined ? (head?.revision ?? 0) : isNewest || isIndexed ? text.fileRevision : text.replacedRevision;
+    text === undefined ? (head?.revision ?? 0) : isNewest ? text.fileRevision : text.replacedRevision;
   const isKnown = isNewest || isReplaced || earlier !== undefined;
   // The newest text has all edits that were recorded as missing in the text before it.
   const unrecorded = isNewest && text?.replacedHash !== hash ? replayed.unrecordedSince : replayed.unrecorded;
-  const { scopes, log } = options;
+  const { log } = options;
+  const { scopes } = options.rules;
   const newNames = (config: Config) => withNewNames(config, scopes).config;
   const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
   const lackingAfter = async (after: number) =>
@@ -98,14 +89,14 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
   );
   const before = { onDisk: onDiskThen, target: applyConfigEdits(recorded, unrecorded) };
-  const known = { written, tail, unrecorded, before };
+  const known = { written, tail, unrecorded, before, isRecovery };
   const stateWith = (target: Config) => ({ lineage, revision: newest, position, ...sharing(target, recorded) });
   // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
   const onDisk = content.kind === "good" ? content.config : onDiskThen;
   if (content.kind === "broken")
     return { ...known, state: stateWith(before.target), onDisk, fileRevision, merged: false };
   // A file in a work tree may be another branch's. Where it is missing, none is created: the branch may not have it.
-  const isTakenWhole = isNew || (isInTree && (!isKnown || files.values.status.kind === "missing"));
+  const isTakenWhole = isNew || (isInTree && (!isKnown || isGap || files.values.status.kind === "missing"));
   if (isTakenWhole) return { ...known, state: stateWith(onDisk), unrecorded: [], onDisk, fileRevision, merged: false };
   // A text that the daemon wrote lacks all these changes. Another text lacks those of fields that still have their earlier value. A
   // value under a field's old name counts as the field's value.
@@ -125,7 +116,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   if (!isOurs && log.shared !== undefined) possible.push(stateBefore(lacking));
   const leftAlone = [...fields.values()].flatMap(path => {
     const present = valueByAnyName(base, path, scopes);
-    const isAsBefore = isKnown || possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
+    // Without a record of any text, what the log has counts.
+    const isAsBefore = isKnown || (isRecovery && text === undefined) || possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
     return isAsBefore ? { path, present } : [];
   });
   const missing = leftAlone.flatMap(({ path, present }) => {
@@ -185,11 +177,12 @@ function valueBefore({ scope, field, before }: Lacking) {
 
 /** The log's commits after the journal's end. */
 interface Replayed {
-  tail: readonly MirroredCommit[];
-  /** The journal's values, if they had to be read. */
-  written: Config | undefined;
+  /** Those that follow the journal's end without a gap. */
+  readonly tail: readonly MirroredCommit[];
+  /** The revisions among all of them. */
+  readonly records: readonly ChangeRecord[];
   /** The values after the commits; undefined if there are none. */
-  valid: Config | undefined;
+  readonly valid: Config | undefined;
   readonly newest: number;
   readonly lineage: string;
   /** Edits that the file should have and that no revision records: all of them, and those committed since the newest text. */
@@ -197,24 +190,27 @@ interface Replayed {
   readonly unrecordedSince: readonly ConfigEdit[];
   /** Fields that became active or inactive by a schema or by trust, without an edit: the file lacks nothing of them. */
   readonly byRules: ReadonlySet<string>;
-  /** After a gap: the last revision that was assigned; nothing else is known. */
-  readonly gapTo: number | undefined;
+  /** Revisions between the journal's end and the newest one are lost. */
+  readonly isGap: boolean;
   /** How many revisions precede the first one of a journal that is still empty. */
   readonly beginsBehind: number;
 }
 
-/** Replays a lineage without gaps: an entry is applied if it directly follows the last one, and skipped if the journal has it. */
-async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptions): Promise<Replayed> {
+/**
+ * Replays a lineage on the values that the history has. An entry that the history has is skipped. After a gap, the values of later
+ * entries still count, but they are no revisions of the history: what was lost changed other fields.
+ */
+async function replay(journal: Journal, written: Config, { repo, unmirrored, log }: RecoveryOptions): Promise<Replayed> {
   const { head } = journal;
   const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
   const unrecordedSince = new UnrecordedEdits();
   const recordedThrough = numberIn(log.id, head?.textRecord?.position);
   const tail: MirroredCommit[] = [];
-  let written: Config | undefined;
+  const records: ChangeRecord[] = [];
   let state: CommittedState | undefined;
   let newest = head?.revision ?? 0;
   let lineage = head?.segment === undefined ? undefined : head.lineage;
-  let gapTo: number | undefined;
+  let isGap = false;
   let beginsBehind = 0;
   const byRules = new Set<string>();
   for (const { number, entry } of unmirrored) {
@@ -222,6 +218,7 @@ async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptio
     if (document === undefined || number <= recordedThrough) continue;
     if (document.begins && document.revision > newest) lineage = document.lineage;
     else if (lineage !== undefined && document.lineage !== lineage) continue;
+    lineage ??= document.lineage;
     const edited = new Set(document.edits.map(changeKey(document.revision)));
     for (const key of activeEditsOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
     // Earlier commits were made by another machine, or are no longer kept.
@@ -229,16 +226,19 @@ async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptio
       newest = Math.max(newest, document.revision - 1);
       beginsBehind = newest;
     }
-    // A snapshot includes the commits in between.
-    if (document.isWhole && document.revision > newest) newest = document.revision - 1;
-    if (document.revision > newest + 1) {
-      gapTo = Math.max(gapTo ?? 0, document.revision);
-    } else if (document.revision === newest + 1 && gapTo === undefined) {
-      written ??= await journal.replay();
+    // It includes the commits in between.
+    if (document.isWhole && document.revision > newest) {
+      newest = document.revision - 1;
+      isGap = false;
+    }
+    if (document.revision > newest) {
+      isGap ||= document.revision > newest + 1;
       state ??= { lineage: "", revision: 0, position: undefined, target: written, valid: written };
+      const before = { ...state, revision: document.revision - 1 };
       const position = positionOf({ number, entry }, log.id);
-      const { record, edits, ...applied } = applyCommit({ ...state, revision: newest }, entry, document, { position });
-      tail.push({ number, record, edits });
+      const { record, edits, ...applied } = applyCommit(before, entry, document, { position });
+      if (record !== undefined) records.push(withLacking(record, before.valid));
+      if (!isGap) tail.push({ number, record, edits });
       unrecorded.commit(edits, record?.changes ?? []);
       unrecordedSince.commit(edits, record?.changes ?? []);
       state = applied.state;
@@ -246,17 +246,24 @@ async function replay(journal: Journal, { repo, unmirrored, log }: RecoveryOptio
     } else if (document.revision === newest && document.activeEdits?.length === 0) {
       // The file had a value that could not become active.
       const { edits } = document;
-      tail.push({ number, record: undefined, edits });
+      if (!isGap) tail.push({ number, record: undefined, edits });
       unrecorded.commit(edits, []);
       unrecordedSince.commit(edits, []);
-    } else if (gapTo === undefined) {
+    } else {
       // The history has the revision, but not the edits that no revision records.
       unrecorded.commit(document.edits, activeEditsOf(document));
       unrecordedSince.commit(document.edits, activeEditsOf(document));
     }
   }
   const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list, byRules };
-  return { tail, written, valid: state?.valid, newest, lineage: lineage ?? "", ...edits, gapTo, beginsBehind };
+  return { tail, records, valid: state?.valid, newest, lineage: lineage ?? "", ...edits, isGap, beginsBehind };
+}
+
+/** A recovery that the history lacks: what it had before is what the file may lack. */
+function withLacking(record: ChangeRecord, before: Config): ChangeRecord {
+  const { recovered } = record;
+  if (recovered === undefined) return record;
+  return { ...record, recovered: { ...recovered, lacking: diffConfigs(before, recovered.values) } };
 }
 
 /** A change of a field at a revision. */
@@ -279,8 +286,8 @@ async function changesSince(
   /** The values of fields before schemas or trust changed them: the file is to keep these. */
   const ruledOut = new Map<string, JsonValue | undefined>();
   const add = (record: ChangeRecord) => {
-    const { changes, revision } = record;
-    for (const path of changes.toReversed()) {
+    const { changes, revision, recovered } = record;
+    for (const path of (recovered?.lacking ?? changes).toReversed()) {
       const { scope, field, before, after: value } = path;
       const key = joinConfigPath(scope, field);
       const known = changed.get(key);
@@ -307,18 +314,46 @@ async function changesSince(
   return [...changed.values()].toReversed();
 }
 
-/** The recorded values without reading the journal's records: those of the file, if its text is the recorded one. */
-async function recordedInFile(mirror: Mirror, scopes: Scopes): Promise<Config | undefined> {
-  const { files, journal } = mirror;
+/**
+ * The values of the history's newest revision: those of the file, if its text is recorded with it, without reading the history. Where
+ * records are damaged, those of the last recorded text that the file has, with the changes since, or else not whole.
+ */
+async function valuesInHistory(
+  { files, journal, textHash }: { readonly files: Mirror["files"]; readonly journal: Journal; textHash(): string },
+  { rules }: RecoveryOptions,
+  earlier: TextRecord | undefined,
+): Promise<{ readonly config: Config; readonly isWhole: boolean }> {
   const { content } = files;
-  const text = journal.head?.textRecord;
-  const holdsAll =
-    text?.isFullyActive && text.fileRevision === journal.head?.revision && text.textHash === mirror.textHash();
-  if (content.kind === "broken" || !holdsAll) return undefined;
-  // All values of a text that is recorded as fully active were active.
-  const rules = { scopes, isTrusted: () => true };
-  const { stored, health } = await runInParts(
-    interpretingConfig(content.config, undefined, rules, { acknowledged: content.config }),
-  );
-  return health.length === 0 ? stored : undefined;
+  const { head } = journal;
+  const text = earlier ?? head?.textRecord;
+  const hash = textHash();
+  const isNewest = text?.textHash === hash;
+  const isKnown = content.kind === "good" && text !== undefined && (isNewest || text.replacedHash === hash);
+  const valuesOfText = async () => {
+    if (!isKnown) return undefined;
+    // All values of a text that is recorded as fully active were active.
+    const known = isNewest && text.isFullyActive ? { ...rules, isTrusted: () => true } : rules;
+    const checks = { acknowledged: content.config };
+    const { stored, health } = await runInParts(interpretingConfig(content.config, undefined, known, checks));
+    return health.length === 0 ? stored : undefined;
+  };
+  if (isNewest && text.isFullyActive && text.fileRevision === head?.revision) {
+    const config = await valuesOfText();
+    if (config !== undefined) return { config, isWhole: true };
+  }
+  const replayed = await journal.replay();
+  if (replayed.isWhole) return replayed;
+  const config = await valuesOfText();
+  if (config === undefined || text === undefined) return replayed;
+  const changes: ChangeRecord[] = [];
+  try {
+    for await (const record of journal.backward(head?.revision ?? 0)) {
+      if (record.revision <= (isNewest ? text.fileRevision : text.replacedRevision)) break;
+      if (record.kind === "change") changes.push(record);
+    }
+  } catch (error) {
+    if (error instanceof JournalDamageError) return replayed;
+    throw error;
+  }
+  return { config: valuesAfter(config, changes.reverse()), isWhole: true };
 }

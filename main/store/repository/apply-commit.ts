@@ -58,8 +58,20 @@ export function applyCommit(
   appended: DocumentCommit,
   { position, target: edited }: { readonly position?: Position; readonly target?: Config } = {},
 ): AppliedCommit {
-  const document = expandSnapshot(appended, before.valid);
+  // The edits of a recovery contain all values.
+  const isRecovery = entry.source === "recovery";
+  const document = isRecovery ? appended : expandSnapshot(appended, before.valid);
   const { revision, edits } = document;
+  if (isRecovery && revision > before.revision) {
+    const values = {
+      target: applyConfigEdits({}, edits),
+      valid: applyConfigEdits({}, activeEditsOf(document)),
+    };
+    const record = recordOf(entry, { ...document, edits: [], activeEdits: [] }, {}, position);
+    const recovered = { values: values.valid, lacking: [] };
+    const state = { lineage: document.lineage, revision, position, ...sharing(values.target, values.valid) };
+    return { state, record: { ...record, recovered }, edits };
+  }
   const target = edited ?? applyConfigEdits(before.target, edits);
   const lineage = document.begins ? document.lineage : before.lineage;
   if (revision <= before.revision)
