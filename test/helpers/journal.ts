@@ -11,9 +11,9 @@ const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
 /** The journal of the repository `shop` in a folder, opened as at a start, and the damage that it reported. */
 export async function openJournal(
   folder: string,
-  options: { readonly retention?: Retention; readonly fileSystem?: FileSystem; readonly known?: number } = {},
+  options: { readonly retention?: Retention; readonly fileSystem?: FileSystem } = {},
 ) {
-  const { retention = keepAll, fileSystem = realFileSystem, known = 0 } = options;
+  const { retention = keepAll, fileSystem = realFileSystem } = options;
   const damage: string[] = [];
   const segments = (await listSegments(folder)).get("shop") ?? [];
   const onDamage = async ({ message }: { readonly message: string }) => void damage.push(message);
@@ -21,7 +21,7 @@ export async function openJournal(
     { id: "shop", folder, fileSystem, clock: systemClock, retention: () => retention, onDamage },
     segments,
   );
-  await journal.open(known);
+  await journal.open();
   return { journal, damage };
 }
 

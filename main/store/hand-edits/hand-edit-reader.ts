@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs, type StoredDifference, sameConfig } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
@@ -8,12 +8,13 @@ import { sameJson } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import type { ChangeRecord } from "../history/record.ts";
+import { applyChanges, type ChangeRecord } from "../history/record.ts";
 import { type Commit, type Committed, ConflictError, type DocumentCommit } from "../log/commit-log.ts";
 import { documentCommit, editsOf } from "../log/document-commits.ts";
 import type { StartingPoint } from "../mirror/mirror.ts";
 import { startingPoint } from "../mirror/recovery.ts";
-import { applyCommit, type NewCommit } from "../repository/apply-commit.ts";
+import { type AppliedCommit, applyCommit, type NewCommit } from "../repository/apply-commit.ts";
+import { keepAside } from "../repository/removed-files.ts";
 import type { RepositoryContext } from "../repository/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
@@ -38,6 +39,8 @@ export class HandEditReader {
   /** Whether the journal is open and its values are known. */
   #journalRead = false;
   #isRemoved = false;
+  /** The next commit must be a recovery. */
+  #isRecovery = false;
   /** Callbacks of those who hold the repository and wait for commits of other machines. */
   readonly #waiting = new Set<() => void>();
   /** Commits of the log that the history may lack. */
@@ -150,13 +153,7 @@ export class HandEditReader {
     const { journal, files } = this.#context.mirror;
     try {
       const unmirrored = [...this.#unmirrored];
-      const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.#context.id);
-      // Revisions that the log has are not lost with the journal's end.
-      const known = Math.min(
-        this.#context.given.indexed?.revision ?? 0,
-        (logged?.revision ?? Number.POSITIVE_INFINITY) - 1,
-      );
-      await journal.open(known);
+      await journal.open();
       const point = await startingPoint(this.#context.mirror, {
         repo: this.#context.id,
         unmirrored,
@@ -165,18 +162,21 @@ export class HandEditReader {
         indexed: this.#context.given.indexed,
         lost: this.#context.given.missed.lost,
         isNew: this.#context.given.addedBy !== undefined,
-        scopes: this.#context.store.scopes,
+        rules: this.#context.rules,
       });
       await this.#context.turn();
       // Values of an earlier repository with this id are no last valid values of this one.
       const begins = this.#context.given.addedBy !== undefined || point.state.revision === 0;
-      const lineage = begins ? randomBytes(4).toString("hex") : point.state.lineage;
+      const lineage = begins || point.state.lineage === "" ? randomBytes(4).toString("hex") : point.state.lineage;
+      // A machine cannot tell the others what their shared log says.
+      this.#isRecovery = point.isRecovery && this.#context.store.log.shared === undefined;
       this.#unmirrored.splice(0, unmirrored.length);
       this.#context.committed = { ...point.state, lineage };
       this.#context.mirror.begin(point);
       this.unrecorded = undefined;
       const { revision, position, valid } = point.state;
-      const stored = begins ? undefined : this.#context.known(valid);
+      const isUnknown = begins || (point.isRecovery && files.content.kind === "broken");
+      const stored = isUnknown ? undefined : this.#context.known(valid);
       this.#context.current = { ...this.#context.current, revision, position, stored };
       await this.reconcile(point.state.target, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
@@ -233,7 +233,8 @@ export class HandEditReader {
   }
 
   /** Commits the files' values as a change. `target` are the values that they are to have from now on. */
-  async reconcile(target: Config, source: "file" | "merge", after = this.#context.store.log.newest): Promise<void> {
+  async reconcile(target: Config, kind: "file" | "merge", after = this.#context.store.log.newest): Promise<void> {
+    const source = this.#isRecovery ? "recovery" : kind;
     const before = this.#context.current;
     const first = !this.isRead;
     this.#context.checkedBy = this.#context.store.scopes.defaults;
@@ -247,7 +248,7 @@ export class HandEditReader {
       return;
     }
     // Another branch may remove the value and restore it later, and trust.json may be missing.
-    if (before.stored !== undefined) this.#context.trustBuiltIn(before.stored);
+    if (before.stored !== undefined && source !== "recovery") this.#context.trustBuiltIn(before.stored);
     const { stored, health, changes } = await this.#context.interpret(target, before.stored);
     await this.#context.turn();
     const begins = this.#context.mirror.journal.head?.segment === undefined && this.#context.current.revision === 0;
@@ -272,7 +273,7 @@ export class HandEditReader {
       if (commit !== undefined) {
         const { state, health } = view(commit.applied.record);
         // Before the first revision nobody has seen any values.
-        const isSilent = changes.length === 0 || begins;
+        const isSilent = source !== "recovery" && (changes.length === 0 || begins);
         const options = { isFirst: first, fileHas: content.config, isSilent };
         this.#context.commit([{ ...commit, state }], health, options);
       } else {
@@ -288,8 +289,10 @@ export class HandEditReader {
       this.#beginAgain(new ConflictError(Promise.resolve()));
       return;
     }
-    if (changes.length > 0 || begins) {
-      const isRecorded = await this.#record(this.#proposed(source, edits, changes), target, after, accept);
+    if (changes.length > 0 || begins || source === "recovery") {
+      if (source === "recovery") await this.#tellRecovery(target);
+      const proposed = source === "recovery" ? this.#recovery(target, changes) : this.#proposed(source, edits, changes);
+      const isRecorded = await this.#record(proposed, target, after, accept);
       // An edit without a revision becomes active only if no other values are known.
       if (isRecorded || !first || before.stored !== undefined) return;
     } else if (this.#context.mirror.journal.head !== undefined) this.unrecorded = undefined;
@@ -326,8 +329,13 @@ export class HandEditReader {
       if (mirror.journal.head === undefined) throw this.unrecorded;
       const committed = (number: LogNumber) => {
         this.unrecorded = undefined;
-        for (const document of entry.documents)
-          accept({ number, entry, applied: applyCommit(this.#context.committed, entry, document, { target }) });
+        const { content } = this.#context.files;
+        const config = content.kind === "good" ? content.config : {};
+        for (const document of entry.documents) {
+          const applied = applyCommit(this.#context.committed, entry, document, { target });
+          accept({ number, entry, applied: lackingIn(config, applied) });
+        }
+        this.#isRecovery = false;
       };
       await store.log.append({ entries: [entry], after, committed });
       return true;
@@ -341,6 +349,31 @@ export class HandEditReader {
       this.unrecorded = error;
       return false;
     }
+  }
+
+  /** Tells that a recovery follows, and keeps the file as it is, if that is going to be changed. */
+  async #tellRecovery(target: Config): Promise<void> {
+    const { id, store, current, files } = this.#context;
+    const { content, values } = files;
+    const isToChange = content.kind === "good" && !sameConfig(content.config, target);
+    const kept = isToChange ? await keepAside(store, `${id}.before-recovery`, values.path) : undefined;
+    const last = current.revision;
+    const message = `The history lacks records up to revision ${last}: they were lost or damaged while no daemon was running. The values since revision ${last + 1} are those of the file${files.tree === undefined ? ", with the later changes that are still known" : ""}. Check whether they are right.${kept === undefined ? "" : ` The file as it was is in ${kept}.`}`;
+    await store.findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
+  }
+
+  /** The commit that follows lost revisions or records: all values, but no changes. */
+  #recovery(target: Config, changes: readonly StoredDifference[]): Commit {
+    const { id, store, committed, current, origin, files } = this.#context;
+    const { content } = files;
+    const removed = diffConfigs(content.kind === "good" ? content.config : {}, target).filter(
+      ({ after }) => after === undefined,
+    );
+    const place = { repo: id, lineage: committed.lineage, revision: current.revision + 1, isWhole: true } as const;
+    const edits = [...editsOf(diffConfigs({}, target)), ...editsOf(removed)];
+    const documents = [documentCommit(place, edits, diffConfigs({}, applyChanges(committed.valid, changes)))];
+    const who = { actor: { kind: "file" }, source: "recovery" } as const;
+    return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents };
   }
 
   /** The commit of an edit by hand, or of the first values of a repository. */
@@ -364,6 +397,13 @@ export class HandEditReader {
     const message = `The repository's file is invalid. Fix it and retry: ${what}`;
     return new RepoconfError(1106, message, { repo: this.#context.id });
   }
+}
+
+/** With what a file with these values lacks of a recovery. */
+function lackingIn(config: Config, { state, record, edits }: AppliedCommit): AppliedCommit {
+  if (record?.recovered === undefined) return { state, record, edits };
+  const recovered = { ...record.recovered, lacking: diffConfigs(config, state.target) };
+  return { state, record: { ...record, recovered }, edits };
 }
 
 /** The changed active fields that the file has and that are not `edited`. The log needs them: a power loss may revert the file. */

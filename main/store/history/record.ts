@@ -103,6 +103,14 @@ export function applyChanges(config: Config, changes: readonly RecordedDifferenc
   return applyConfigEdits(config, editsOf(changes));
 }
 
+/** The fields whose edits a commit with these edits records: a recovery all of them, another one those that changed active values. */
+export function recordedBy(
+  record: ChangeRecord | undefined,
+  edits: readonly ConfigEdit[],
+): readonly (ConfigEdit | RecordedDifference)[] {
+  return record?.recovered === undefined ? (record?.changes ?? []) : edits;
+}
+
 /** The configuration after these records, oldest first. */
 export function valuesAfter(config: Config, records: readonly JournalRecord[]): Config {
   let known = config;

@@ -52,6 +52,7 @@ export async function revisionAt(
     if (record.kind !== "change") continue;
     if (isReached(record.position)) return record.revision;
     revision = record.revision - 1;
+    if (record.recovered !== undefined) throw lostRevision(repository, revision);
   }
   // A revision older than the kept ones may also be after the position.
   if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);

@@ -6,7 +6,7 @@ import type { Commit, DocumentCommit } from "./commit-log.ts";
 
 /** A document's part of a commit. The changes of active values are included only if they differ from the edits. */
 export function documentCommit(
-  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "name" | "remote" | "revision">,
+  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "isWhole" | "name" | "remote" | "revision">,
   edits: readonly ConfigEdit[],
   changes: readonly StoredDifference[],
 ): DocumentCommit {

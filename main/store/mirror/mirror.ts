@@ -12,7 +12,7 @@ import { runInParts } from "../../time/turns.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "../hand-edits/merge-edit.ts";
 import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
-import { type ChangeRecord, hashText, type TextRecord, valuesAfter } from "../history/record.ts";
+import { type ChangeRecord, hashText, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
 import type { CommittedState } from "../repository/apply-commit.ts";
 import { isConfig, type RepositoryFiles } from "../repository/repository-files.ts";
@@ -177,7 +177,7 @@ export class Mirror {
     this.#tail.push(...commits);
     for (const { record, edits } of commits) {
       this.#editedBytes += mostBytes(edits);
-      this.#unrecorded.commit(edits, record?.changes ?? []);
+      this.#unrecorded.commit(edits, recordedBy(record, edits));
     }
   }
 

@@ -5,7 +5,7 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runInParts } from "../../time/turns.ts";
 import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
-import { type ChangeRecord, type TextRecord, valuesAfter } from "../history/record.ts";
+import { type ChangeRecord, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import { type Commit, type CommitLog, type Committed, numberIn, positionOf } from "../log/commit-log.ts";
 import { activeEditsOf } from "../log/document-commits.ts";
@@ -117,7 +117,10 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const leftAlone = [...fields.values()].flatMap(path => {
     const present = valueByAnyName(base, path, scopes);
     // Without a record of any text, what the log has counts.
-    const isAsBefore = isKnown || (isRecovery && text === undefined) || possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
+    const isAsBefore =
+      isKnown ||
+      (isRecovery && text === undefined) ||
+      possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
     return isAsBefore ? { path, present } : [];
   });
   const missing = leftAlone.flatMap(({ path, present }) => {
@@ -200,7 +203,11 @@ interface Replayed {
  * Replays a lineage on the values that the history has. An entry that the history has is skipped. After a gap, the values of later
  * entries still count, but they are no revisions of the history: what was lost changed other fields.
  */
-async function replay(journal: Journal, written: Config, { repo, unmirrored, log }: RecoveryOptions): Promise<Replayed> {
+async function replay(
+  journal: Journal,
+  written: Config,
+  { repo, unmirrored, log }: RecoveryOptions,
+): Promise<Replayed> {
   const { head } = journal;
   const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
   const unrecordedSince = new UnrecordedEdits();
@@ -239,8 +246,8 @@ async function replay(journal: Journal, written: Config, { repo, unmirrored, log
       const { record, edits, ...applied } = applyCommit(before, entry, document, { position });
       if (record !== undefined) records.push(withLacking(record, before.valid));
       if (!isGap) tail.push({ number, record, edits });
-      unrecorded.commit(edits, record?.changes ?? []);
-      unrecordedSince.commit(edits, record?.changes ?? []);
+      unrecorded.commit(edits, recordedBy(record, edits));
+      unrecordedSince.commit(edits, recordedBy(record, edits));
       state = applied.state;
       newest = document.revision;
     } else if (document.revision === newest && document.activeEdits?.length === 0) {
@@ -319,14 +326,15 @@ async function changesSince(
  * records are damaged, those of the last recorded text that the file has, with the changes since, or else not whole.
  */
 async function valuesInHistory(
-  { files, journal, textHash }: { readonly files: Mirror["files"]; readonly journal: Journal; textHash(): string },
+  mirror: Mirror,
   { rules }: RecoveryOptions,
   earlier: TextRecord | undefined,
 ): Promise<{ readonly config: Config; readonly isWhole: boolean }> {
+  const { files, journal } = mirror;
   const { content } = files;
   const { head } = journal;
   const text = earlier ?? head?.textRecord;
-  const hash = textHash();
+  const hash = mirror.textHash();
   const isNewest = text?.textHash === hash;
   const isKnown = content.kind === "good" && text !== undefined && (isNewest || text.replacedHash === hash);
   const valuesOfText = async () => {

@@ -194,7 +194,7 @@ export class RemoteChanges {
   async #clearHistory(id: string, revision: number): Promise<void> {
     const { journals } = this.#parts;
     const journal = journals.open(id);
-    await journal.open(0);
+    await journal.open();
     if ((journal.head?.revision ?? 0) < revision) journals.keep(id, journal);
     else for (const { path } of journal.segments) await this.#context.fileSystem.unlink(path);
   }
