@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { IndexingProgress } from "../../shared/protocol.ts";
 import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import type { Scopes } from "../scopes/scopes.ts";
@@ -7,17 +8,24 @@ import { StoreEvents } from "./events.ts";
 import type { Findings, NewFinding } from "./findings.ts";
 import { HandEditWatcher, listRepositoryFiles } from "./hand-edits/hand-edit-watcher.ts";
 import { Erasures } from "./history/erasures.ts";
-import type { Retention } from "./history/journal.ts";
+import { listSegments, type Retention } from "./history/journal.ts";
 import { Journals } from "./history/journals.ts";
 import { LastChanges } from "./history/last-changes.ts";
 import { type CommitLog, formatPosition } from "./log/commit-log.ts";
-import { FileLog } from "./log/file-log.ts";
+import { FileLog, markStopped } from "./log/file-log.ts";
 import { KeptEntries } from "./log/kept-entries.ts";
 import { MirrorSchedule } from "./mirror/mirror-schedule.ts";
-import { type MissedEntries, missedEntries, recoverHistories, removedIds } from "./mirror/missed-entries.ts";
+import {
+  knownPositions,
+  type MissedEntries,
+  missedEntries,
+  recoverHistories,
+  removedIds,
+} from "./mirror/missed-entries.ts";
 import { type OpenedRepository, Repositories } from "./repository/repositories.ts";
 import { Repository } from "./repository/repository.ts";
 import { RepositoryFiles } from "./repository/repository-files.ts";
+import { type IndexData, RepositoryIndex } from "./repository/repository-index.ts";
 import { Roster } from "./roster.ts";
 import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
 import type { Position, RepositorySummary, StorePaths } from "./types.ts";
@@ -67,7 +75,7 @@ export class Store {
   /** Until the start is complete: what repositories that are opened meanwhile may lack. */
   #missed: MissedEntries | undefined;
 
-  private constructor(context: StoreContext, options: StoreOptions, journals: Journals) {
+  private constructor(context: StoreContext, options: StoreOptions, journals: Journals, index: RepositoryIndex) {
     this.#context = context;
     this.#options = options;
     this.#journals = journals;
@@ -75,7 +83,7 @@ export class Store {
     this.trust = context.trust;
     this.events = new StoreEvents(context);
     const { events } = this;
-    this.repositories = new Repositories(context, {
+    this.repositories = new Repositories(context, index, {
       mostOpen: options.mostOpen,
       make: (id, known) => this.#make(id, known),
       onEvict: ({ id, journal }) => {
@@ -118,21 +126,27 @@ export class Store {
   static async open(options: StoreOptions): Promise<Store> {
     const { paths, scopes, trust, findings, clock, onProblem, assertHeld, shared } = options;
     const { fileSystem = realFileSystem } = options;
+    const index = new RepositoryIndex(paths.indexFile, paths.temporary, fileSystem, clock);
+    const { data, damaged } = await index.read();
+    const message = `${paths.indexFile} was damaged, so this start read every repository's file and history instead. Nothing needs to be done; if it happens again, check the disk.`;
+    if (damaged) await findings.addDamaged(paths.indexFile, message);
+    const segments = await listSegments(paths.journal);
     const onDamage = (damage: NewFinding) => findings.add(damage);
     const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem, onDamage };
-    const opened = await (shared?.openLog(logOptions) ?? FileLog.open(logOptions));
+    const witnesses = (stop: string | undefined) => knownPositions(data, segments, fileSystem, stop);
+    const opened = await (shared?.openLog(logOptions) ?? FileLog.open({ ...logOptions, witnesses }));
     const context = { log: opened.log, scopes, trust, paths, findings, fileSystem, clock, onProblem };
-    const journals = await Journals.list(context, () => options.retention());
-    const store = new Store(context, options, journals);
-    await store.#start(missedEntries(opened));
+    const journals = new Journals(context, () => options.retention(), segments);
+    const store = new Store(context, options, journals, index);
+    await store.#start(missedEntries(opened), data);
     return store;
   }
 
-  async #start(missed: MissedEntries): Promise<void> {
+  async #start(missed: MissedEntries, index: IndexData): Promise<void> {
     const { repositories, erasures } = this;
     this.#missed = missed;
     const there = await listRepositoryFiles(this.#context.paths.repositories);
-    const indexed = await repositories.begin(there, removedIds(missed.entries));
+    const indexed = repositories.begin(there, index, removedIds(missed.entries));
     for (const entry of indexed) this.#handEdits.watchFolder(entry);
     await recoverHistories(this.#context, repositories, this.#kept, erasures, missed, progress =>
       this.#options.onRecovering?.(progress),
@@ -211,8 +225,11 @@ export class Store {
     }
     await log.close();
     await this.#options.shared?.scopes.idle();
-    await repositories.saveIndex();
+    const stop = randomUUID();
+    const isIndexed = await repositories.saveIndex(stop);
     await trust.saved();
+    // The last of all: a start that finds it relies on the index.
+    if (isIndexed && log.shared === undefined) await markStopped(this.#context.paths.log, stop).catch(() => {});
     await this.#context.findings.saved();
   }
 

@@ -258,7 +258,7 @@ export class HandEditWatcher {
     // A missing work tree that comes back without the file has no stamp either.
     if (treePath !== undefined && repository?.state.broken !== undefined) await refresh();
     // The file lacked a commit when the index was written.
-    else if (!repository?.loaded && indexed !== undefined && indexed.textHash === undefined) await refresh();
+    else if (!repository?.loaded && indexed !== undefined && !indexed.isLevel) await refresh();
     else if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree)) await refresh();
   }
 

@@ -1,4 +1,4 @@
-import { fstatSync } from "node:fs";
+import { fstatSync, statSync } from "node:fs";
 import { appendFile, readdir, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { Config } from "../../../shared/config.ts";
@@ -12,6 +12,7 @@ import {
   type ChangeRecord,
   type ForgetRecord,
   formatLines,
+  type JournalLine,
   type JournalRecord,
   noHash,
   parseLine,
@@ -89,6 +90,29 @@ export async function listSegments(folder: string): Promise<Map<string, Segment[
   return byRepository;
 }
 
+function endOf({ generation, revision }: Segment, bytes: number): string {
+  return `${generation}-${revision}:${bytes}`;
+}
+
+/**
+ * The newest position in the log that a journal names. Undefined if it has none, or ends as `known` tells (`Journal.end`). Throws the
+ * system's error.
+ */
+export async function newestPosition(
+  segments: readonly Segment[],
+  fileSystem: FileSystem,
+  known: string | undefined,
+): Promise<Position | undefined> {
+  const segment = segments.at(-1);
+  // Without an await, because all journals are asked after a crash.
+  const bytes = segment && statSync(segment.path, { throwIfNoEntry: false })?.size;
+  if (segment === undefined || bytes === undefined || endOf(segment, bytes) === known) return undefined;
+  const positionIn = ({ record }: JournalLine) =>
+    record.kind === "change" || record.kind === "text" ? record.position : undefined;
+  const { lines } = await readTail(segment.path, fileSystem, line => positionIn(line) !== undefined);
+  return lines.map(positionIn).find(position => position !== undefined);
+}
+
 /**
  * The revisions of one repository, append-only, each chained to the previous one by its hash. Each segment begins with a checkpoint, so
  * compaction deletes whole files in the background, and opening reads only the end of the newest segment. The repository's queue makes
@@ -161,6 +185,12 @@ export class Journal {
     this.#head = head;
     this.#synced = head;
     this.#assigned = head.revision + damagedLines;
+  }
+
+  /** Its end as text, which is another one after each append; undefined without a segment. */
+  get end(): string | undefined {
+    const { segment, bytes = 0 } = this.#head ?? {};
+    return segment && endOf(segment, bytes);
   }
 
   /** The greatest revision that it may have had: each damaged record at its end may have been one. */

@@ -1,6 +1,6 @@
 import type { StoreContext } from "../context.ts";
 import type { NewFinding } from "../findings.ts";
-import { Journal, listSegments, type Retention, type Segment } from "./journal.ts";
+import { Journal, type Retention, type Segment } from "./journal.ts";
 
 /** The journals of all repositories. */
 export class Journals {
@@ -9,15 +9,11 @@ export class Journals {
   /** The segments of repositories that are not open, and of removed ones. */
   readonly #segments: Map<string, readonly Segment[]>;
 
-  private constructor(context: StoreContext, retention: () => Retention, segments: Map<string, readonly Segment[]>) {
+  /** `segments`: what `listSegments` found. `retention`: how much of each repository's history is kept. */
+  constructor(context: StoreContext, retention: () => Retention, segments: ReadonlyMap<string, readonly Segment[]>) {
     this.#context = context;
     this.#retention = retention;
-    this.#segments = segments;
-  }
-
-  /** `retention`: how much of each repository's history is kept. */
-  static async list(context: StoreContext, retention: () => Retention): Promise<Journals> {
-    return new Journals(context, retention, await listSegments(context.paths.journal));
+    this.#segments = new Map(segments);
   }
 
   open(id: string): Journal {

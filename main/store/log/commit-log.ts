@@ -15,8 +15,14 @@ export function formatPosition(log: string, number: LogNumber): Position {
 
 /** The entry number of a position; 0 if it belongs to another log, because everything in that one came before this log. */
 export function numberIn(log: string, position: Position | undefined): LogNumber {
-  const { id, number } = /^(?<id>[0-9a-f]+)\.(?<number>\d{1,15})$/.exec(position ?? "")?.groups ?? {};
-  return id === log ? Number(number) : 0;
+  const { log: id, number } = parsePosition(position ?? "");
+  return id === log ? number : 0;
+}
+
+/** The log's id and the number; empty and 0 if it is no position. */
+export function parsePosition(position: string): { readonly log: string; readonly number: LogNumber } {
+  const { log = "", number = 0 } = /^(?<log>[0-9a-f]+)\.(?<number>\d{1,15})$/.exec(position)?.groups ?? {};
+  return { log, number: Number(number) };
 }
 
 /** The changes of one request to one or several documents: all of them become active, or none. */
@@ -159,6 +165,8 @@ export interface AppendRequest {
 export interface CommitLog {
   /** Identifies the log: numbers of different logs cannot be compared. */
   readonly id: string;
+  /** The number of a position of this log, or of one that it continues under a new id; 0 for any other. */
+  numberOf(position: Position | undefined): LogNumber;
   /** The name of this machine in a shared log; undefined if only this home appends to the log. */
   readonly shared: { readonly machine: string } | undefined;
   /** The snapshots of a shared log; undefined for any other. */
@@ -190,11 +198,6 @@ export interface CommitLog {
    * after `through`. Throws the system's error.
    */
   erase(through: LogNumber): Promise<void>;
-  /**
-   * Gives the log a new id, which invalidates all positions that watchers have; otherwise they would silently miss entries that are
-   * lost. From the next start on, earlier entries are ignored too. Throws the system's error.
-   */
-  renew(): Promise<void>;
   /** Resolves when all appends are settled. */
   close(): Promise<void>;
 }
@@ -229,8 +232,10 @@ export interface OpenedLog {
   readonly entries: readonly Committed[];
   /** The number of acknowledged entries that cannot be read. */
   readonly lost: number;
-  /** The log is a copy of another home's: call `renew` when the histories contain its entries. */
+  /** The log is a copy, so files may be older than histories, and have other stamps. */
   readonly isCopy: boolean;
+  /** The last entry that it had when it was opened. */
+  readonly end: LogNumber;
 }
 
 /** The position of a commit as histories record it. */

@@ -1,21 +1,34 @@
 import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { mkdir, open, readdir, readFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import pLimit from "p-limit";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { NewFinding } from "../findings.ts";
-import type { LogNumber } from "../types.ts";
-import { AppendError, type AppendRequest, type CommitLog, type OpenedLog } from "./commit-log.ts";
+import type { LogNumber, Position } from "../types.ts";
+import {
+  AppendError,
+  type AppendRequest,
+  type CommitLog,
+  type Committed,
+  formatPosition,
+  type OpenedLog,
+  parsePosition,
+} from "./commit-log.ts";
 import { type Frame, formatFrame } from "./frame.ts";
-import { type FoundSegment, recover } from "./recover.ts";
+import { type FoundSegment, type Recovered, recover } from "./recover.ts";
 
 export interface FileLogOptions {
   readonly folder: string;
   readonly fileSystem: FileSystem;
   readonly clock: Clock;
+  /**
+   * The newest positions that other files name. `stop`: what the last clean stop marked the log with; undefined after any other end, so
+   * that the histories must be asked.
+   */
+  witnesses?(stop: string | undefined): Promise<readonly Position[]>;
   /** Called before each write; throws if the home is no longer this daemon's. */
   assertHeld(): void;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
@@ -32,18 +45,31 @@ export async function markCopied(folder: string): Promise<void> {
   await handle.sync();
 }
 
+/** The file that marks a log whose daemon stopped cleanly, until the log is opened again. */
+const stopMarker = "stopped";
+
+/** Call at the end of a clean stop, once the index names the same `stop`. Throws the system's error. */
+export function markStopped(folder: string, stop: string): Promise<void> {
+  return writeFile(join(folder, stopMarker), stop, { mode: 0o600 });
+}
+
 /** A segment is closed at this size, and deleted when the histories contain its entries. */
 const segmentBytes = 4 * 1024 * 1024;
 /** The approximate maximum size of one write, except for a single larger append. */
 const maxGroupBytes = 1024 * 1024;
 /** The maximum size of the log while the histories cannot keep up. From half of it on, writes are delayed. */
 const maxLogBytes = 64 * 1024 * 1024;
+/** The maximum of earlier logs that are remembered. */
+const mostPredecessors = 20;
 /** The maximum delay of a write, in milliseconds. */
 const maxWriteDelay = 500;
 const segmentName = /^(?<sequence>\d{10})\.log$/;
 
+/** The end of the name of a segment that renews the log, until it is complete. */
+const renewalSuffix = ".new";
+
 interface Segment {
-  readonly path: string;
+  path: string;
   readonly sequence: number;
   bytes: number;
   /** The number of its last entry. */
@@ -84,51 +110,98 @@ export class FileLog implements CommitLog {
   #hasDamaged = false;
   #running: Promise<void> | undefined;
   readonly #releaseQueue = pLimit(1);
+  #predecessors: readonly Position[];
+  /** Entries for the first segment of a renewed log; undefined once that is on the disk. */
+  #carried: readonly Committed[] | undefined;
   #isClosed = false;
 
   private constructor(
     options: FileLogOptions,
-    id: string,
-    newest: LogNumber,
-    released: LogNumber,
+    { id = newId(), newest, released, predecessors }: Pick<Recovered, "id" | "newest" | "released" | "predecessors">,
     closed: readonly Segment[],
   ) {
     this.#options = options;
     this.#id = id;
     this.#newest = newest;
     this.#released = released;
+    this.#predecessors = predecessors;
     this.#closed = [...closed];
     this.#sequence = closed.at(-1)?.sequence ?? 0;
   }
 
   /** Reads the existing segments and starts a new one. Throws the system's error. */
   static async open(options: FileLogOptions): Promise<OpenedLog> {
-    const { folder, onDamage } = options;
+    const { folder, fileSystem, clock, onDamage } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const all = await readdir(folder);
-    const names = all.filter(name => segmentName.test(name)).sort();
+    const paths = all
+      .filter(name => segmentName.test(name))
+      .sort()
+      .map(name => join(folder, name));
     const found: FoundSegment[] = [];
-    for (const name of names) found.push({ path: join(folder, name), bytes: await readFile(join(folder, name)) });
-    const { id, released, entries, newest, lost, ends } = recover(found);
+    for (const path of paths) found.push({ path, bytes: await readFile(path), inode: (await stat(path)).ino });
+    const recovered = recover(found);
+    const { entries, newest, lost, ends } = recovered;
     const segments = found.map(({ path, bytes }) => ({
       path,
       sequence: sequenceOf(path),
       bytes: bytes.length,
       end: ends.get(path) ?? newest,
     }));
-    if (lost.length > 0) {
-      const message = `The log in ${folder} is damaged: changes that were acknowledged cannot be read. Their repositories are unknown (log ${id}, ${lost.length} of its entries, the first is number ${lost[0]}), so the revisions of all continue after a gap. The damaged files stay there with the ending .damaged. Compare the values of your repositories with those that you expect; a backup may have what is lost.`;
-      await onDamage({ message });
-    }
-    const log = new FileLog(options, id ?? newId(), newest, released, segments);
+    const log = new FileLog(options, recovered, segments);
     log.#hasDamaged = lost.length > 0;
-    await syncFolder(dirname(folder), options.fileSystem, options.clock);
+    const marker = join(folder, stopMarker);
+    const stop = all.includes(stopMarker) ? await readFile(marker, "utf8") : undefined;
+    const known = (await options.witnesses?.(stop)) ?? [];
+    // Not trusted again, however this run ends. The first new segment makes that durable.
+    if (stop !== undefined) await fileSystem.unlink(marker);
+    const isCopy = all.includes(copyMarker) || recovered.isCopy;
+    const renewal = log.#whyRenew(known, lost, isCopy);
+    if (renewal !== undefined) {
+      log.#renew(known, entries);
+      await onDamage({ message: renewal });
+    }
+    await syncFolder(dirname(folder), fileSystem, clock);
     // A killed process may have left entries that are not synced. A power loss must not lose them once a new header counts them.
     const last = segments.at(-1);
-    if (last !== undefined) await syncFile(last.path, options.fileSystem);
+    if (last !== undefined) await syncFile(last.path, fileSystem);
     // On a full disk, the existing entries are still served, and the next append tries to start a segment again.
     await log.#startSegment().catch(error => log.#reportUnwritable(error));
-    return { log, entries, lost: lost.length, isCopy: all.includes(copyMarker) };
+    return { log, entries, lost: lost.length, isCopy, end: newest };
+  }
+
+  /** Why numbers must continue under a new id, as a sentence: watchers would otherwise silently miss entries that are lost. */
+  #whyRenew(known: readonly Position[], lost: readonly LogNumber[], isCopy: boolean): string | undefined {
+    const { folder } = this.#options;
+    if (known.some(position => this.#isBeyond(position)))
+      return `The log in ${folder} ends at entry ${this.#newest}, before changes that histories have: it was cut off, deleted, or replaced by an older copy. Changes that only the log had are lost. Programs that watch read the values again.`;
+    if (lost.length > 0)
+      return `The log in ${folder} is damaged: changes that were acknowledged cannot be read. Their repositories are unknown (log ${this.#id}, ${lost.length} of its entries, the first is number ${lost[0]}), so the revisions of all continue after a gap. The damaged files stay there with the ending .damaged. Compare the values of your repositories with those that you expect; a backup may have what is lost.`;
+    if (isCopy)
+      return `The log in ${folder} is a copy, made at entry ${this.#newest}. Programs that watch the original home cannot go on with this one.`;
+    return undefined;
+  }
+
+  /** Whether the log does not have a position that it should have. */
+  #isBeyond(position: Position): boolean {
+    const { log, number } = parsePosition(position);
+    if (log === this.#id) return number > this.#newest;
+    const last = this.#predecessors.map(parsePosition).find(one => one.log === log);
+    return last === undefined || number > last.number;
+  }
+
+  /** Continues under a new id, behind every known number, with the entries that the histories may lack. */
+  #renew(known: readonly Position[], entries: readonly Committed[]): void {
+    const ends = new Map<string, LogNumber>();
+    for (const position of [...this.#predecessors, formatPosition(this.#id, this.#newest), ...known]) {
+      const { log, number } = parsePosition(position);
+      ends.set(log, Math.max(number, ends.get(log) ?? 0));
+    }
+    this.#predecessors = [...ends].map(([log, number]) => formatPosition(log, number)).slice(-mostPredecessors);
+    this.#newest = Math.max(this.#newest, ...ends.values());
+    this.#id = newId();
+    this.#carried = entries;
+    for (const segment of this.#closed) segment.end = 0;
   }
 
   get id(): string {
@@ -137,6 +210,11 @@ export class FileLog implements CommitLog {
 
   get newest(): LogNumber {
     return this.#newest;
+  }
+
+  numberOf(position: Position | undefined): LogNumber {
+    if (position === undefined || this.#isBeyond(position)) return 0;
+    return parsePosition(position).number;
   }
 
   append(request: AppendRequest): Promise<void> {
@@ -171,20 +249,6 @@ export class FileLog implements CommitLog {
       this.#closed.shift();
     }
     if (done === -1) this.#hasDamaged = false;
-  }
-
-  async renew(): Promise<void> {
-    await this.#whenIdle();
-    this.#id = newId();
-    await this.seal();
-    const { folder, fileSystem, clock } = this.#options;
-    try {
-      await fileSystem.unlink(join(folder, copyMarker));
-    } catch (error) {
-      if (systemErrorCode(error) === "ENOENT") return;
-      throw error;
-    }
-    await syncFolder(folder, fileSystem, clock);
   }
 
   async erase(through: LogNumber): Promise<void> {
@@ -359,15 +423,14 @@ export class FileLog implements CommitLog {
   async #startSegment(): Promise<void> {
     const spare = await this.#spare;
     this.#spare = undefined;
-    const next = spare ?? (await this.#createSegment());
-    const after = this.#newest;
-    const header = Buffer.from(
-      this.#formatFrame(after, { kind: "segment", after }) +
-        this.#formatFrame(after, { kind: "checkpoint", through: this.#released }),
-    );
+    // The segment that renews a log must appear with all of its entries.
+    const isRenewal = this.#carried !== undefined;
+    const next = spare ?? (await this.#createSegment(isRenewal));
+    const header = Buffer.from(this.#header(next));
     try {
       await writeAll(next.handle, header, 0);
       await next.handle.datasync();
+      if (isRenewal) await this.#publishRenewal(next);
     } catch (error) {
       await next.handle.close().catch(() => {});
       try {
@@ -380,18 +443,45 @@ export class FileLog implements CommitLog {
       throw error;
     }
     next.bytes = header.length;
-    next.end = after;
+    next.end = this.#newest;
     await this.#closeSegment();
     this.#segment = next;
   }
 
+  #header({ handle }: OpenSegment): string {
+    const carried = this.#carried ?? [];
+    const first = carried[0]?.number ?? this.#newest + 1;
+    const { ino: inode } = fstatSync(handle.fd);
+    const predecessors = this.#predecessors.length > 0 ? { predecessors: this.#predecessors } : {};
+    let text = this.#formatFrame(first - 1, { kind: "segment", after: first - 1, inode, ...predecessors });
+    text += this.#formatFrame(first - 1, { kind: "checkpoint", through: this.#released });
+    let last = first - 1;
+    for (const { number, entry } of carried) {
+      if (number > last + 1) text += this.#formatFrame(number - 1, { kind: "gap" });
+      text += this.#formatFrame(number, entry);
+      last = number;
+    }
+    return last < this.#newest ? text + this.#formatFrame(this.#newest, { kind: "gap" }) : text;
+  }
+
+  async #publishRenewal(segment: OpenSegment): Promise<void> {
+    const { folder, fileSystem, clock } = this.#options;
+    const path = segment.path.slice(0, -renewalSuffix.length);
+    await fileSystem.rename(segment.path, path);
+    segment.path = path;
+    await fileSystem.unlink(join(folder, copyMarker)).catch(ignoreMissing);
+    await syncFolder(folder, fileSystem, clock);
+    this.#carried = undefined;
+  }
+
   /** Creates an empty segment, whose name is durable. */
-  async #createSegment(): Promise<OpenSegment> {
+  async #createSegment(isRenewal = false): Promise<OpenSegment> {
     const { folder, fileSystem, clock } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     this.#sequence += 1;
-    const path = join(folder, `${String(this.#sequence).padStart(10, "0")}.log`);
-    const handle = await fileSystem.open(path, "wx", 0o600);
+    const name = `${String(this.#sequence).padStart(10, "0")}.log`;
+    const path = join(folder, isRenewal ? `${name}${renewalSuffix}` : name);
+    const handle = await fileSystem.open(path, isRenewal ? "w" : "wx", 0o600);
     try {
       await syncFolder(dirname(path), fileSystem, clock);
     } catch (error) {
@@ -409,6 +499,10 @@ export class FileLog implements CommitLog {
 
 function sequenceOf(path: string): number {
   return Number(/(?<sequence>\d+)\.log$/.exec(path)?.groups?.["sequence"]);
+}
+
+function ignoreMissing(error: unknown): void {
+  if (systemErrorCode(error) !== "ENOENT") throw error;
 }
 
 function newId(): string {

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { LogNumber } from "../types.ts";
+import type { LogNumber, Position } from "../types.ts";
 import type { LogEntry } from "./commit-log.ts";
 
 /*
@@ -12,6 +12,15 @@ import type { LogEntry } from "./commit-log.ts";
 interface SegmentHeader {
   readonly kind: "segment";
   readonly after: LogNumber;
+  /** The inode of the segment: in a copy it is another one. */
+  readonly inode?: number;
+  /** The logs that this one continues under a new id, each as its last position. */
+  readonly predecessors?: readonly Position[];
+}
+
+/** After a renewal: numbers up to this line's have no entries, or have them before it. */
+interface Gap {
+  readonly kind: "gap";
 }
 
 /** Synced histories contain every entry up to this number. */
@@ -26,7 +35,7 @@ export interface Frame {
   readonly number: LogNumber;
   /** The newest number that was durable before the line was written. */
   readonly durable: LogNumber;
-  readonly content: LogEntry | SegmentHeader | Checkpoint;
+  readonly content: LogEntry | SegmentHeader | Checkpoint | Gap;
 }
 
 export function formatFrame({ log, number, durable, content }: Frame): string {

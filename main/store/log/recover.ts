@@ -1,4 +1,4 @@
-import type { LogNumber } from "../types.ts";
+import type { LogNumber, Position } from "../types.ts";
 import type { Committed, LogEntry } from "./commit-log.ts";
 import { type Frame, parseFrame } from "./frame.ts";
 
@@ -6,12 +6,17 @@ import { type Frame, parseFrame } from "./frame.ts";
 export interface FoundSegment {
   readonly path: string;
   readonly bytes: Buffer;
+  readonly inode: number;
 }
 
 /** The result of reading the segments of a log. */
 export interface Recovered {
   /** Undefined if there is no log yet. */
   readonly id: string | undefined;
+  /** The logs that it continues under a new id, each as its last position. */
+  readonly predecessors: readonly Position[];
+  /** Whether its newest file is not the one that was written. */
+  readonly isCopy: boolean;
   /** The newest released number: the histories contain every entry up to it. */
   readonly released: LogNumber;
   /** The entries that the histories may lack, in order. */
@@ -31,20 +36,31 @@ const newline = 0x0a;
  * acknowledged; nor was an incomplete line, unless a later line says that its position was durable. Pure.
  */
 export function recover(segments: readonly FoundSegment[]): Recovered {
-  const read = segments.map(({ path, bytes }) => ({ path, frames: [...framesOf(bytes)] }));
+  const read = segments.map(({ bytes, ...file }) => ({ ...file, frames: [...framesOf(bytes)] }));
   // Ignores a last segment without a complete line: the daemon died before its header was written.
-  const started = read.filter(
+  const found = read.filter(
     ({ frames }, index) => index < read.length - 1 || frames.some(frame => frame !== undefined),
   );
-  const whole = started.flatMap(({ frames }) => frames.filter(frame => frame !== undefined));
-  const id = whole.at(-1)?.log;
-  const ofThis = whole.filter(({ log }) => log === id);
+  const id = found.flatMap(({ frames }) => frames).findLast(frame => frame !== undefined)?.log;
+  // A renewal has all entries of earlier logs that are needed.
+  const started = found.map(({ frames, ...file }) => ({
+    ...file,
+    frames: frames.filter(frame => frame === undefined || frame.log === id),
+  }));
   let durable = 0;
   let released = 0;
-  for (const frame of ofThis) {
-    durable = Math.max(durable, afterOf(frame.content) ?? frame.durable);
-    if (frame.content.kind === "checkpoint") released = Math.max(released, frame.content.through);
-  }
+  let predecessors: readonly Position[] = [];
+  let isCopy = false;
+  for (const { frames, inode } of started)
+    for (const frame of frames) {
+      if (frame === undefined) continue;
+      const { content } = frame;
+      durable = Math.max(durable, content.kind === "segment" ? content.after : frame.durable);
+      if (content.kind === "checkpoint") released = Math.max(released, content.through);
+      if (content.kind !== "segment") continue;
+      predecessors = content.predecessors ?? [];
+      isCopy = content.inode !== undefined && content.inode !== inode;
+    }
   const entries: Committed[] = [];
   const ends = new Map<string, LogNumber>();
   const lost: LogNumber[] = [];
@@ -54,8 +70,9 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
     const next = started.slice(index + 1).map(one => beginningOf(one.frames));
     const limit = next.find(after => after !== undefined) ?? Number.POSITIVE_INFINITY;
     for (const frame of frames) {
-      if (frame === undefined || frame.log !== id || !isEntry(frame.content) || frame.number > limit) continue;
-      if (frame.number <= newest) continue;
+      if (frame === undefined || frame.number > limit || frame.number <= newest) continue;
+      if (frame.content.kind === "gap") newest = frame.number;
+      if (!isEntry(frame.content)) continue;
       // A line before this one is missing and was never acknowledged, so the write of both never completed.
       if (frame.number > newest + 1 && newest + 1 > durable) break;
       for (let number = newest + 1; number < frame.number; number++) lost.push(number);
@@ -68,6 +85,8 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
   const kept = entries.filter(({ number }) => number > released);
   return {
     id,
+    predecessors,
+    isCopy,
     released,
     entries: kept,
     newest: Math.max(newest, durable),
@@ -93,10 +112,6 @@ function beginningOf(frames: readonly (Frame | undefined)[]): LogNumber | undefi
   return isEntry(first.content) ? first.number - 1 : first.number;
 }
 
-function afterOf(content: Frame["content"] | undefined): LogNumber | undefined {
-  return content?.kind === "segment" ? content.after : undefined;
-}
-
 function isEntry(content: Frame["content"]): content is LogEntry {
-  return content.kind !== "segment" && content.kind !== "checkpoint";
+  return content.kind !== "segment" && content.kind !== "checkpoint" && content.kind !== "gap";
 }

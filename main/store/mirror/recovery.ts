@@ -7,7 +7,7 @@ import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
 import { type ChangeRecord, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
-import { type Commit, type CommitLog, type Committed, numberIn, positionOf } from "../log/commit-log.ts";
+import { type Commit, type CommitLog, type Committed, positionOf } from "../log/commit-log.ts";
 import { activeEditsOf } from "../log/document-commits.ts";
 import { applyCommit, type CommittedState, sharing } from "../repository/apply-commit.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
@@ -159,7 +159,7 @@ async function earlierText(
       if (record.kind !== "text") continue;
       if (record.textHash === hash) return record;
       // This was the file's text at the oldest entry of the log.
-      if (numberIn(log.id, record.position) < oldest.number) return undefined;
+      if (log.numberOf(record.position) < oldest.number) return undefined;
     }
   } catch (error) {
     if (!(error instanceof JournalDamageError)) throw error;
@@ -211,7 +211,7 @@ async function replay(
   const { head } = journal;
   const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
   const unrecordedSince = new UnrecordedEdits();
-  const recordedThrough = numberIn(log.id, head?.textRecord?.position);
+  const recordedThrough = log.numberOf(head?.textRecord?.position);
   const tail: MirroredCommit[] = [];
   const records: ChangeRecord[] = [];
   let state: CommittedState | undefined;

@@ -1,11 +1,11 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { StoreContext } from "../context.ts";
-import type { Commit, Committed } from "../log/commit-log.ts";
+import { type Commit, type Committed, formatPosition } from "../log/commit-log.ts";
 import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
 import type { Repository } from "./repository.ts";
 import type { KnownRepository } from "./repository-context.ts";
 import type { RepositoryFiles } from "./repository-files.ts";
-import { type IndexedRepository, RepositoryIndex } from "./repository-index.ts";
+import type { IndexData, IndexedRepository, RepositoryIndex } from "./repository-index.ts";
 
 /** What is known of a repository that is opened. */
 export type OpenedRepository = Partial<Pick<KnownRepository, "indexed" | "addedBy">> & {
@@ -51,11 +51,10 @@ export class Repositories {
   #cancelIndexWrite: (() => void) | undefined;
   #closed = false;
 
-  constructor(context: StoreContext, options: RepositoriesOptions) {
+  constructor(context: StoreContext, index: RepositoryIndex, options: RepositoriesOptions) {
     this.#context = context;
+    this.#index = index;
     this.#options = options;
-    const { paths, fileSystem, clock } = context;
-    this.#index = new RepositoryIndex(paths.indexFile, paths.temporary, fileSystem, clock);
   }
 
   has(id: string): boolean {
@@ -162,7 +161,13 @@ export class Repositories {
     if (!this.has(id)) return undefined;
     const repository = this.opened(id);
     if (repository !== undefined) return repository.summary;
-    const { position: _, stamps: __, textHash: ___, ...summary } = this.#known.get(id) ?? nothingKnown(id);
+    const {
+      position: _,
+      stamps: __,
+      isLevel: ___,
+      history: ____,
+      ...summary
+    } = this.#known.get(id) ?? nothingKnown(id);
     return summary;
   }
 
@@ -173,13 +178,13 @@ export class Repositories {
   }
 
   /** Adds those of the files with these ids, and those of the index, except `removed` ones without a file. Returns what the index has. */
-  async begin(files: readonly string[], removed: ReadonlySet<string>): Promise<readonly IndexedRepository[]> {
-    const { data, damaged } = await this.#index.read();
-    const { paths, findings } = this.#context;
-    const message = `${paths.indexFile} was damaged, so this start read every repository's file and history instead. Nothing needs to be done; if it happens again, check the disk.`;
-    if (damaged) await findings.addDamaged(paths.indexFile, message);
+  begin(
+    files: readonly string[],
+    { repositories }: IndexData,
+    removed: ReadonlySet<string>,
+  ): readonly IndexedRepository[] {
     const there = new Set(files);
-    const indexed = Object.values(data.repositories).filter(({ id }) => !removed.has(id) || there.has(id));
+    const indexed = Object.values(repositories).filter(({ id }) => !removed.has(id) || there.has(id));
     for (const entry of indexed) this.add(entry.id, entry);
     for (const id of files) if (!this.has(id)) this.add(id);
     return indexed;
@@ -193,13 +198,19 @@ export class Repositories {
     });
   }
 
-  async saveIndex(): Promise<void> {
+  /** `stop` marks a clean stop. Returns whether it is written. */
+  async saveIndex(stop?: string): Promise<boolean> {
+    const { log } = this.#context;
     try {
-      await this.#index.write(() =>
-        Object.fromEntries([...this.ids()].flatMap(id => this.indexed(id) ?? []).map(one => [one.id, one])),
-      );
+      await this.#index.write(() => {
+        const known = [...this.ids()].flatMap(id => this.indexed(id) ?? []);
+        const repositories = Object.fromEntries(known.map(one => [one.id, one]));
+        return { repositories, log: formatPosition(log.id, log.newest), ...(stop !== undefined && { stop }) };
+      });
+      return true;
     } catch (error) {
       this.#context.onProblem("cannot write the index; the next start takes longer", { error: String(error) });
+      return false;
     }
   }
 

@@ -5,20 +5,26 @@ import { DurableTextFile } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import type { RecordedFolder } from "../../git/work-tree-folder.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { RepositoryState, RepositorySummary } from "../types.ts";
+import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
 import type { FileStamps } from "./repository-files.ts";
 
 /** The index's entry of a repository, used until its files are read. */
 export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {
   readonly stamps: FileStamps;
-  /** Hash of the values file's text, if it had every commit; absent if it lacked one. */
-  readonly textHash?: string;
+  /** Whether the file of the values had every commit. */
+  readonly isLevel?: true;
+  /** The end of its history, as `endOf` tells it. */
+  readonly history?: string;
   /** Identifies the folder of an in-tree repository. */
   readonly folder?: RecordedFolder;
 }
 
 export interface IndexData {
   readonly repositories: { readonly [id: string]: IndexedRepository };
+  /** The end of the log. */
+  readonly log?: Position;
+  /** Marks a clean stop, after which nothing was written, if the log is marked with the same. */
+  readonly stop?: string;
 }
 
 const empty: IndexData = { repositories: {} };
@@ -86,9 +92,9 @@ export class RepositoryIndex {
   }
 
   /** Writes the index. `collect` is called when it is this write's turn. */
-  write(collect: () => IndexData["repositories"]): Promise<void> {
+  write(collect: () => IndexData): Promise<void> {
     return this.#lock(async () => {
-      this.#low.data = { repositories: collect() };
+      this.#low.data = collect();
       await this.#low.write();
     });
   }

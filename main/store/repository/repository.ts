@@ -151,10 +151,11 @@ export class Repository {
   /** The index entry for a later start or another object. The repository must be loaded. */
   get indexEntry(): IndexedRepository {
     const isLevel = !this.mirror.isOutdated && this.files.content.kind === "good";
-    const text = isLevel ? { textHash: this.mirror.textHash() } : {};
+    const level = isLevel ? ({ isLevel } as const) : {};
+    const history = this.journal.end === undefined ? {} : { history: this.journal.end };
     const { treeFolder } = this.files;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
-    return { ...this.summary, ...this.#context.indexedPlace, stamps: this.stamps, ...text, ...folder };
+    return { ...this.summary, ...this.#context.indexedPlace, stamps: this.stamps, ...level, ...history, ...folder };
   }
 
   /** Reads files and journal unless they have been read. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */

@@ -213,7 +213,7 @@ export class RemoteChanges {
     };
     const left = repository
       .exclusive(() => repository.mirror.locked(putAside))
-      .then(() => this.#parts.repositories.saveIndex())
+      .then(async () => void (await this.#parts.repositories.saveIndex()))
       .catch(error =>
         this.#context.onProblem("the file of a repository that was removed cannot be put aside", {
           repo: id,

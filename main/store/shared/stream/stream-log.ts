@@ -9,8 +9,9 @@ import {
   type Follower,
   type OpenedLog,
   type Snapshots,
+  numberIn,
 } from "../../log/commit-log.ts";
-import type { LogNumber } from "../../types.ts";
+import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import { StreamConflicts } from "./stream-conflicts.ts";
 import { type Content, contentOf } from "./stream-content.ts";
@@ -125,7 +126,7 @@ export class StreamLog implements CommitLog {
       log.#id = id;
       log.#applied = { sequence, number, message };
     }
-    return { log, entries: [], lost: 0, isCopy: false };
+    return { log, entries: [], lost: 0, isCopy: false, end: log.newest };
   }
 
   get id(): string {
@@ -134,6 +135,10 @@ export class StreamLog implements CommitLog {
 
   get newest(): LogNumber {
     return this.#applied.number;
+  }
+
+  numberOf(position: Position | undefined): LogNumber {
+    return numberIn(this.id, position);
   }
 
   get snapshots(): Snapshots {
@@ -215,10 +220,6 @@ export class StreamLog implements CommitLog {
         error: String(error),
       }),
     );
-  }
-
-  renew(): Promise<void> {
-    return Promise.reject(new Error("a shared log cannot be restarted by one of its machines"));
   }
 
   async close(): Promise<void> {
