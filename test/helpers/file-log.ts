@@ -5,13 +5,17 @@ import { FileLog } from "../../main/store/log/file-log.ts";
 import { systemClock } from "../../main/time/clock.ts";
 import { type TestLog, testLog } from "./commit-log-contract.ts";
 
-/** The log in a folder, opened as at a start. */
-export async function openLog(folder: string, fileSystem: FileSystem = realFileSystem): Promise<TestLog> {
+/** The log in a folder, opened as at a start. `known`: the positions that histories name. */
+export async function openLog(
+  folder: string,
+  { fileSystem = realFileSystem, known = [] }: { readonly fileSystem?: FileSystem; readonly known?: string[] } = {},
+): Promise<TestLog> {
   const problems: string[] = [];
   const opened = await FileLog.open({
     folder,
     fileSystem,
     clock: systemClock,
+    witnesses: async () => known,
     assertHeld: () => {},
     onProblem: message => void problems.push(message),
     onDamage: async ({ message }) => void problems.push(message),

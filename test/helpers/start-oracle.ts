@@ -96,7 +96,7 @@ export function answerTo({ place, isClean, valuesAt, sourceAt, file, recorded, l
   const isUnfinished = !isClean && (history.newest === 6 || log.entries.includes(6));
   if (!isHome && !hasNoText && !isOurs && isUnfinished && file.values["timeout"] !== 33) told(5, "not in this file");
   if (hasNoText) told(main, "1106");
-  if (isOursByCopy) told(7, "copy");
+  if (log.state === "older") told(7, "copy");
   if (isLeap) told(11, "history");
   if (isBehind) told(11, "log");
   if (claims.every(({ about }) => !about.startsWith("told")) && !history.isDamaged) told(2, "nothing");

@@ -1,8 +1,8 @@
-import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { realFileSystem, systemErrorCode } from "../../files/file-system.ts";
+import { realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
-import { type FoundSegment, recover } from "../../store/log/recover.ts";
+import { readLog } from "../../store/log/file-log.ts";
+import { recover } from "../../store/log/recover.ts";
 import { RepositoryIndex } from "../../store/repository/repository-index.ts";
 import { systemClock } from "../../time/clock.ts";
 
@@ -22,21 +22,4 @@ export async function knownRevisions(home: Home): Promise<ReadonlyMap<string, nu
     }
   }
   return known;
-}
-
-async function readLog(folder: string): Promise<FoundSegment[]> {
-  const ifThere =
-    <Missing>(missing: Missing) =>
-    (error: unknown) => {
-      if (systemErrorCode(error) === "ENOENT") return missing;
-      throw error;
-    };
-  const names = (await readdir(folder).catch(ifThere([]))).filter(name => name.endsWith(".log")).sort();
-  const found: FoundSegment[] = [];
-  for (const name of names) {
-    const path = join(folder, name);
-    const bytes = await readFile(path).catch(ifThere(undefined));
-    if (bytes !== undefined) found.push({ path, bytes });
-  }
-  return found;
 }

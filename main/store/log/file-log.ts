@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import pLimit from "p-limit";
 import { syncFolder } from "../../files/durable-text-file.ts";
@@ -51,6 +51,20 @@ const stopMarker = "stopped";
 /** Call at the end of a clean stop, once the index names the same `stop`. Throws the system's error. */
 export function markStopped(folder: string, stop: string): Promise<void> {
   return writeFile(join(folder, stopMarker), stop, { mode: 0o600 });
+}
+
+/** The segments in a folder, the oldest first; those that are deleted meanwhile are left out. Throws the system's error. */
+export async function readLog(folder: string): Promise<FoundSegment[]> {
+  const names = await readdir(folder).catch(ignoreMissing);
+  const found: FoundSegment[] = [];
+  for (const name of (names ?? []).filter(one => segmentName.test(one)).sort()) {
+    const path = join(folder, name);
+    const handle = await open(path, "r").catch(ignoreMissing);
+    if (handle === undefined) continue;
+    await using _ = handle;
+    found.push({ path, bytes: await handle.readFile(), inode: (await handle.stat()).ino });
+  }
+  return found;
 }
 
 /** A segment is closed at this size, and deleted when the histories contain its entries. */
@@ -134,12 +148,7 @@ export class FileLog implements CommitLog {
     const { folder, fileSystem, clock, onDamage } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const all = await readdir(folder);
-    const paths = all
-      .filter(name => segmentName.test(name))
-      .sort()
-      .map(name => join(folder, name));
-    const found: FoundSegment[] = [];
-    for (const path of paths) found.push({ path, bytes: await readFile(path), inode: (await stat(path)).ino });
+    const found = await readLog(folder);
     const recovered = recover(found);
     const { entries, newest, lost, ends } = recovered;
     const segments = found.map(({ path, bytes }) => ({
@@ -501,7 +510,7 @@ function sequenceOf(path: string): number {
   return Number(/(?<sequence>\d+)\.log$/.exec(path)?.groups?.["sequence"]);
 }
 
-function ignoreMissing(error: unknown): void {
+function ignoreMissing(error: unknown): undefined {
   if (systemErrorCode(error) !== "ENOENT") throw error;
 }
 

@@ -1,0 +1,87 @@
+import type { IndexingProgress } from "../../../shared/protocol.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
+import type { StoreContext } from "../context.ts";
+import { readWidth } from "../hand-edits/hand-edit-watcher.ts";
+import type { Erasures } from "../history/erasures.ts";
+import { newestPosition, type Segment } from "../history/journal.ts";
+import type { Commit, Committed, OpenedLog } from "../log/commit-log.ts";
+import type { KeptEntries } from "../log/kept-entries.ts";
+import type { Repositories } from "../repository/repositories.ts";
+import type { IndexData } from "../repository/repository-index.ts";
+import type { Position } from "../types.ts";
+
+/** What a start finds in the log that histories and files may lack. */
+export interface MissedEntries extends Omit<OpenedLog, "log"> {
+  /** The commits of each repository since its last removal. */
+  readonly commits: ReadonlyMap<string, readonly Committed<Commit>[]>;
+}
+
+export function missedEntries({ entries, lost, isCopy, end }: OpenedLog): MissedEntries {
+  const commits = new Map<string, Committed<Commit>[]>();
+  for (const { number, entry } of entries) {
+    if (entry.kind === "remove") commits.delete(entry.repo);
+    if (entry.kind !== "commit") continue;
+    for (const { repo } of entry.documents) {
+      const known = commits.get(repo) ?? [];
+      commits.set(repo, known);
+      known.push({ number, entry });
+    }
+  }
+  return { entries, commits, lost, isCopy, end };
+}
+
+/**
+ * The newest positions that index and histories name. After a clean stop (the log is marked with the same `stop` as the index), that is
+ * the index's; after any other end, histories may name later ones. Throws the system's error.
+ */
+export async function knownPositions(
+  index: IndexData,
+  segments: ReadonlyMap<string, readonly Segment[]>,
+  fileSystem: FileSystem,
+  stop: string | undefined,
+): Promise<readonly Position[]> {
+  const known = index.log === undefined ? [] : [index.log];
+  if (index.stop !== undefined && index.stop === stop) return known;
+  await forEachConcurrently([...segments], readWidth, async ([id, ofOne]) => {
+    const position = await newestPosition(ofOne, fileSystem, index.repositories[id]?.history);
+    if (position !== undefined) known.push(position);
+  });
+  return known;
+}
+
+/** Ids of repositories whose last entry is their removal. */
+export function removedIds(entries: readonly Committed[]): ReadonlySet<string> {
+  const removed = new Set<string>();
+  for (const { entry } of entries) {
+    if (entry.kind === "remove") removed.add(entry.repo);
+    else if (entry.kind === "commit") for (const { repo } of entry.documents) removed.delete(repo);
+  }
+  return removed;
+}
+
+/** Copies commits that a crash left only in the log to the histories, so that answers about repositories are correct. */
+export async function recoverHistories(
+  { onProblem }: StoreContext,
+  repositories: Repositories,
+  kept: KeptEntries,
+  erasures: Erasures,
+  { entries, commits, lost }: MissedEntries,
+  onProgress: (progress: IndexingProgress) => void,
+): Promise<void> {
+  for (const id of commits.keys()) if (!repositories.has(id)) repositories.add(id);
+  const touched = [...(lost > 0 ? repositories.ids() : commits.keys())].flatMap(id => repositories.get(id) ?? []);
+  // Before any is read, because the log meanwhile releases entries that no kept repository needs.
+  for (const repository of touched) kept.repositories.add(repository);
+  for (const { number, entry } of entries) if (entry.kind === "forget") erasures.add(number, entry);
+  let done = 0;
+  await forEachConcurrently(touched, readWidth, async repository => {
+    await repository.refresh();
+    done += 1;
+    onProgress({ done, total: touched.length });
+  });
+  await erasures
+    .carryOut()
+    .catch(error => onProblem("some values could not be erased; the next start retries", { error: String(error) }));
+  await kept.release();
+}

@@ -7,9 +7,9 @@ import {
   type CommitLog,
   type Committed,
   type Follower,
+  numberIn,
   type OpenedLog,
   type Snapshots,
-  numberIn,
 } from "../../log/commit-log.ts";
 import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { AppendError } from "../../../../main/store/log/commit-log.ts";
 import { commitLogTests } from "../../../helpers/commit-log-contract.ts";
@@ -20,25 +20,46 @@ describe("a log of files", () => {
       return { open: () => openLog(path), [Symbol.asyncDispose]: dispose };
     }));
 
-  test("has a new id once it is renewed, and no start sees earlier entries", async () => {
+  test("continues under a new id behind what a history names, with the entries that histories may lack", async () => {
     await using folder = await temporaryFolder();
-    const { log, append, committed } = await openLog(folder.path);
+    const { log, append } = await openLog(folder.path);
     await append(1, 2);
-    const { id } = log;
-    await log.renew();
-    expect(log.id).not.toBe(id);
-    await append(3);
-    expect(committed.at(-1)).toEqual([3, 3]);
     await log.close();
-    const again = await openLog(folder.path);
-    expect([again.found, again.log.newest, again.log.id]).toEqual([[3], 3, log.id]);
+    const known = [`${log.id}.7`];
+    const renewed = await openLog(folder.path, { known });
+    expect([renewed.found, renewed.log.newest]).toEqual([[1, 2], 7]);
+    expect(renewed.problems).toEqual([expect.stringContaining("ends at entry 2")]);
+    expect(renewed.log.id).not.toBe(log.id);
+    await renewed.append(3);
+    expect(renewed.committed).toEqual([[8, 3]]);
+    await renewed.log.close();
+    const again = await openLog(folder.path, { known });
+    expect([again.found, again.log.newest, again.log.id]).toEqual([[1, 2, 3], 8, renewed.log.id]);
+    expect(again.problems).toEqual([]);
+    expect(again.log.numberOf(`${log.id}.2`)).toBe(2);
+    await again.log.close();
+  });
+
+  test("continues under a new id if its files are copies", async () => {
+    await using folder = await temporaryFolder();
+    const { log, append } = await openLog(folder.path);
+    await append(1);
+    await log.close();
+    await using copy = await temporaryFolder();
+    await cp(folder.path, copy.path, { recursive: true, preserveTimestamps: true });
+    const copied = await openLog(copy.path);
+    expect([copied.found, copied.problems]).toEqual([[1], [expect.stringContaining("is a copy")]]);
+    expect(copied.log.id).not.toBe(log.id);
+    await copied.log.close();
+    const again = await openLog(copy.path);
+    expect([again.found, again.problems, again.log.id]).toEqual([[1], [], copied.log.id]);
     await again.log.close();
   });
 
   test("reports no commit before its sync has ended", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
-    const opened = await openLog(folder.path, fileSystem);
+    const opened = await openLog(folder.path, { fileSystem });
     const committedBefore: number[] = [];
     fileSystem.before = ({ operation }) => {
       if (operation === "datasync") committedBefore.push(opened.committed.length);
@@ -125,7 +146,6 @@ describe("a log after a crash", () => {
     expect([again.found, again.lost]).toEqual([[1, 3], 1]);
     expect(again.problems).toEqual([expect.stringContaining("damaged")]);
     // Positions in the old log are meaningless in the new one, and no number is used twice.
-    await again.log.renew();
     expect(again.log.id).not.toBe(opened.log.id);
     await again.append(9);
     expect(again.committed).toEqual([[4, 9]]);
@@ -153,7 +173,7 @@ describe("a log on a failing disk", () => {
       for (let failing = 1; ; failing++) {
         await using folder = await temporaryFolder();
         const fileSystem = watchFileSystem();
-        const opened = await openLog(folder.path, fileSystem);
+        const opened = await openLog(folder.path, { fileSystem });
         await opened.append(1);
         let call = 0;
         fileSystem.before = () => {
@@ -179,7 +199,7 @@ describe("a log on a failing disk", () => {
   test("never syncs a file again after a write or a sync of it has failed", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
-    const opened = await openLog(folder.path, fileSystem);
+    const opened = await openLog(folder.path, { fileSystem });
     await opened.append(1);
     let poisoned: string | undefined;
     fileSystem.before = ({ operation, path }) => {
@@ -199,7 +219,7 @@ describe("a log on a failing disk", () => {
   test("reports an unknown outcome when it cannot continue in any file, rejects later entries, and continues once it can", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
-    const opened = await openLog(folder.path, fileSystem);
+    const opened = await openLog(folder.path, { fileSystem });
     await opened.append(1);
     fileSystem.before = ({ operation }) => {
       if (operation === "datasync" || operation === "open") throw systemError("ENOSPC");
