@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { fstatSync, lstat as lstatWithCallback } from "node:fs";
-import { type FileHandle, readlink, symlink } from "node:fs/promises";
+import { type FileHandle, readdir, readlink, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Adapter } from "lowdb";
@@ -75,6 +75,12 @@ const writers = pLimit(64);
 /** Pauses between retries of a call that another process blocks (antivirus, indexer, an editor on Windows), in milliseconds. */
 const retryDelays = [10, 20, 40, 80, 150, 300, 600, 1000, 1500, 1800, 2000];
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The stamps of a new file and of the one that it replaces, recorded before it is put in place. */
+export interface RecordedWrite {
+  readonly stamp?: FileStamp;
+  readonly replacedStamp?: FileStamp;
+}
 
 /**
  * lowdb's lowest layer: a file's text, read and replaced as a whole. After `write` the text is on the disk and survives kill -9
@@ -212,6 +218,31 @@ export class DurableTextFile implements Adapter<string> {
   /** Where the replaced file is kept. */
   get replacedPath(): string | undefined {
     return this.#replaced?.path;
+  }
+
+  /**
+   * Looks for what a process that ended left in the folders for temporary files, known by its inode: takes over the file that its last
+   * write replaced, for `replacedEdit`, and deletes the new one that was not put in place. Returns the paths of others with such names.
+   */
+  async adoptLeft({ stamp, replacedStamp }: RecordedWrite): Promise<readonly string[]> {
+    const others: string[] = [];
+    const isForeign = this.#options.isForeign === true;
+    const ask = <Result>(folder: string, task: () => Promise<Result>) =>
+      isForeign ? foreignDisks.ask(folder, task, this.#clock) : task();
+    for (const folder of new Set(await this.#temporaryFolders())) {
+      const names = await ask(folder, () => readdir(folder)).catch(() => []);
+      for (const name of names.filter(one => isTemporaryOf(this.path, one))) {
+        const path = join(folder, name);
+        const found = await (isForeign ? foreignStampOf : stampOf)(path);
+        if (found === undefined) continue;
+        if (found.ino === replacedStamp?.ino) {
+          [this.#temporaryFolder, this.#asideName, this.#hasAside] = [folder, name, true];
+          this.#replaced = { path, stamp: replacedStamp, text: undefined };
+        } else if (found.ino === stamp?.ino) await ask(folder, () => this.#fileSystem.unlink(path)).catch(() => {});
+        else others.push(path);
+      }
+    }
+    return others;
   }
 
   /** Deletes the replaced file. Throws the system's error; then the file may still exist but is no longer reported. */
@@ -395,6 +426,11 @@ export class DurableTextFile implements Adapter<string> {
 }
 
 /** A unique name in its folder; the next start removes such files. */
+function isTemporaryOf(path: string, name: string): boolean {
+  const start = `${basename(path)}.`;
+  return name.startsWith(start) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(start.length));
+}
+
 function temporaryName(path: string): string {
   return `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`;
 }

@@ -5,6 +5,7 @@ import {
   DurableTextFile,
   type DurableTextFileOptions,
   type FileStamp,
+  type RecordedWrite,
   UnreadableFileError,
 } from "./durable-text-file.ts";
 import { systemErrorCode } from "./file-system.ts";
@@ -176,6 +177,11 @@ export class JsonDocument {
     } catch {
       return null;
     }
+  }
+
+  /** See `DurableTextFile.adoptLeft`. */
+  adoptLeft(recorded: RecordedWrite): Promise<readonly string[]> {
+    return this.#file.adoptLeft(recorded);
   }
 
   /** Where the replaced file is kept. */

@@ -58,7 +58,6 @@ export async function gitFolderBeside(folder: string): Promise<string | undefine
   }
 }
 
-const temporaryName = /^\.repoconf\.json\.[0-9a-f]{12}\.tmp$/;
 const markName = /^repoconf-home\.[0-9a-f]{12}$/;
 /** Bytes of a mark, which is one path. */
 const markBytes = 16 * 1024;
@@ -68,17 +67,11 @@ const maxMarks = 100;
 const pointerBytes = 1024 * 1024;
 
 /**
- * Removes temporary files of the in-tree file that a crash left in this folder, and writes a mark to the .git folder that `pointer`, a
- * repository's file in a home, points here. By it a later start recognizes the folder, and `repoconf doctor` reports two homes with
+ * Writes a mark to the .git folder that `pointer`, a repository's file in a home, points here. By it a later start recognizes the folder, and `repoconf doctor` reports two homes with
  * the same file.
  */
 export async function moveIn(folder: string, pointer: string): Promise<void> {
   const gitFolder = await gitFolderBeside(folder);
-  for (const place of [folder, gitFolder]) {
-    if (place === undefined) continue;
-    for (const name of await namesIn(place, temporaryName))
-      await foreignDisks.ask(place, () => unlink(join(place, name))).catch(() => {});
-  }
   if (gitFolder === undefined) return;
   // Without the mark, the folder is only recognized by its inode, and that report is missing.
   await leaveMark(gitFolder, pointer).catch(() => {});

@@ -60,17 +60,23 @@ export async function prepareHome(home: Home): Promise<void> {
   const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
   for (const folder of folders) await makePrivateFolder(folder);
   // Before the first start it may be somebody's own folder.
-  if (format !== undefined) await emptyFolder(home.temporary);
+  if (format !== undefined) await emptyFolder(home.temporary, home.repositories);
   if (format === homeFormat) return;
   for (const { from, convert } of conversions) if (format !== undefined && from >= format) await convert(home);
   // Last, so that after a crash the next start converts the home again.
   await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
 }
 
-/** Removes leftovers of crashes. An interrupted restore was completed before this, so it does not need them any more. */
-async function emptyFolder(folder: string): Promise<void> {
-  for (const name of await readdir(folder))
+/**
+ * Removes leftovers of crashes. An interrupted restore was completed before this, so it does not need them any more. Those of files in
+ * `repositories` stay until these are read: a person may have edited one.
+ */
+async function emptyFolder(folder: string, repositories: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const of = /^(?<file>.+\.json)\.[0-9a-f]{12}\.tmp$/.exec(name)?.groups?.["file"];
+    if (of !== undefined && (await isThere(join(repositories, of)))) continue;
     await rm(join(folder, name), { recursive: true, force: true }).catch(() => {});
+  }
 }
 
 /** A file of the home that only its owner can read, written durably. */
@@ -117,4 +123,11 @@ async function makePrivateFolder(folder: string): Promise<void> {
     throw new HomeError(`${folder} belongs to another user. Use your own home (--home DIR).`);
   }
   if ((stats.mode & 0o077) !== 0) await chmod(folder, 0o700);
+}
+
+export function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }

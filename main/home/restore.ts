@@ -1,11 +1,11 @@
-import { lstat, readFile, rename as renameFile, unlink } from "node:fs/promises";
+import { readFile, rename as renameFile, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isJsonObject } from "../../shared/json.ts";
 import { syncFolder } from "../files/durable-text-file.ts";
 import { realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import { systemClock } from "../time/clock.ts";
 import type { Home } from "./home.ts";
-import { HomeError, privateFile } from "./prepare-home.ts";
+import { HomeError, isThere, privateFile } from "./prepare-home.ts";
 
 /** The home's folders that a backup contains. */
 export const backedUpFolders = ["scopes", "repos", "journal", "log", "removed"] as const;
@@ -151,11 +151,4 @@ async function thoseIn(folder: string): Promise<string[]> {
   const names: string[] = [];
   for (const name of replaced) if (await isThere(join(folder, name))) names.push(name);
   return names;
-}
-
-function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }

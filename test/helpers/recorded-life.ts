@@ -52,6 +52,8 @@ export interface End {
   readonly state: LossState;
 }
 
+const isTemporary = /\.repoconf\.json\.[0-9a-f]{12}\.tmp/;
+
 /** The values after each revision of the life, and their sources. */
 const valuesAt: readonly Values[] = [
   {},
@@ -186,7 +188,14 @@ export class RecordedLife implements AsyncDisposable {
       isClean: end.kind === "clean",
       valuesAt,
       sourceAt,
-      file: { state, text, isVery, late, values: (text !== undefined && valuesAt[text]) || edited },
+      file: {
+        hasLeftover: isTemporary.test([...end.state.files.keys()].join()),
+        state,
+        text,
+        isVery,
+        late,
+        values: (text !== undefined && valuesAt[text]) || edited,
+      },
       recorded,
       log: { state: damage.log, entries: entriesIn(log) },
       history: { newest, isDamaged: damage.history === "damaged" },

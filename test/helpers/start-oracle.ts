@@ -20,6 +20,8 @@ export interface Facts {
     readonly text: number | undefined;
     readonly isVery: boolean;
     readonly late: Values;
+    /** Beside it is a new file that was not put in place. */
+    readonly hasLeftover: boolean;
   };
   /** The newest record of a text in the history: its revision, and that of the text that it replaces. */
   readonly recorded: { readonly revision: number; readonly replaced: number } | undefined;
@@ -66,10 +68,11 @@ export function answerTo({ place, isClean, valuesAt, sourceAt, file, recorded, l
     return "without a history, nothing says whether the older log's entries are newer than the file";
 
   const isLeap = isGap || (history.isDamaged && !hasNoText && !isKnownText && !isOursByCopy);
-  const isTouched = (field: string) =>
-    recorded === undefined
-      ? !(field in inTail) || file.values[field] !== at((tail[0] ?? 1) - 1)[field]
-      : inPlace.every(revision => file.values[field] !== at(revision)[field]);
+  const isTouched = (field: string) => {
+    // Without a record of the text, or of the field, nothing says what the file had before the log's newest entries: these count.
+    if (field in inTail && (recorded === undefined || history.isDamaged)) return false;
+    return recorded === undefined || inPlace.every(revision => file.values[field] !== at(revision)[field]);
+  };
   const merge = () => {
     const all = Object.keys({ ...known, ...file.values });
     const values = all.map(field => [field, (isTouched(field) ? file.values : known)[field]]);
@@ -97,6 +100,9 @@ export function answerTo({ place, isClean, valuesAt, sourceAt, file, recorded, l
   if (!isHome && !hasNoText && !isOurs && isUnfinished && file.values["timeout"] !== 33) told(5, "not in this file");
   if (hasNoText) told(main, "1106");
   if (log.state === "older") told(7, "copy");
+  // It is only known by the record of the text.
+  const isUnknownLeftover = file.hasLeftover && recorded?.revision !== 6 && file.state !== "unmounted";
+  if (!isHome && isUnknownLeftover) told(12, "temporary file");
   if (isLeap) told(11, "history");
   if (isBehind) told(11, "log");
   if (claims.every(({ about }) => !about.startsWith("told")) && !history.isDamaged) told(2, "nothing");

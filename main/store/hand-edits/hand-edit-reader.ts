@@ -175,6 +175,7 @@ export class HandEditReader {
       this.#context.mirror.begin(point);
       this.unrecorded = undefined;
       const { revision, position, valid } = point.state;
+      await this.#tellStart(point);
       const isUnknown = begins || (point.isRecovery && files.content.kind === "broken");
       const stored = isUnknown ? undefined : this.#context.known(valid);
       this.#context.current = { ...this.#context.current, revision, position, stored };
@@ -193,6 +194,31 @@ export class HandEditReader {
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
     if (this.#journalRead && this.#context.mirror.isOutdated) this.#context.reports.onOutdated();
+  }
+
+  /** Looks after what the end of another daemon left, and tells what a person should know. */
+  async #tellStart({ pending, isCopy, onDisk, state }: StartingPoint): Promise<void> {
+    const { id, store, files, mirror } = this.#context;
+    const { findings } = store;
+    const others = await files.values.adoptLeft(mirror.journal.head?.textRecord ?? {});
+    if (files.values.replacedPath !== undefined) this.lateEdits.endLater();
+    for (const path of others)
+      if (files.tree === undefined) await store.fileSystem.unlink(path).catch(() => {});
+      else
+        await findings.add({
+          repo: id,
+          message: `${path} has a name like a temporary file of Repoconf, but this home did not write it, or was killed while it did. It is kept. Delete it if it is not yours.`,
+        });
+    for (const [{ revision, time, actor }, edits] of Map.groupBy(pending, ({ by }) => by)) {
+      const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field)).join(", ");
+      const who = actor.kind === "key" ? ` by ${actor.name}` : "";
+      const message = `Revision ${revision}, set at ${time}${who}, is not in this file (${fields}): the daemon ended before it was written, or another branch has been checked out. The file counts as it is. Set the values again, or restore that revision.`;
+      await findings.add({ repo: id, message });
+    }
+    if (!isCopy || sameConfig(onDisk, state.target)) return;
+    const kept = await keepAside(store, `${id}.before-copy`, files.values.path).catch(() => undefined);
+    const message = `This home is a copy, and the file of this repository was older than its history: it gets the values of revision ${state.revision}.${kept === undefined ? "" : ` The file as it was is kept in ${kept}: if somebody had edited it, look there.`}`;
+    await findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
   }
 
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
@@ -358,7 +384,8 @@ export class HandEditReader {
     const isToChange = content.kind === "good" && !sameConfig(content.config, target);
     const kept = isToChange ? await keepAside(store, `${id}.before-recovery`, values.path) : undefined;
     const last = current.revision;
-    const message = `The history lacks records up to revision ${last}: they were lost or damaged while no daemon was running. The values since revision ${last + 1} are those of the file${files.tree === undefined ? ", with the later changes that are still known" : ""}. Check whether they are right.${kept === undefined ? "" : ` The file as it was is in ${kept}.`}`;
+    const where = files.tree === undefined ? "of its file, with later changes that are still known" : "of its file";
+    const message = `Records of this repository's history are lost or damaged: what changed up to revision ${last} is not known for certain. Its values since revision ${last + 1} are those ${where}. Check whether they are right; a backup may have the lost history.${kept === undefined ? "" : ` The file as it was is kept in ${kept}.`}`;
     await store.findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
   }
 

@@ -43,10 +43,21 @@ export interface StartingPoint {
   readonly fileRevision: number;
   /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
   readonly merged: boolean;
+  /** The values of the text that the newest recorded write replaced; undefined if that write is complete. */
+  readonly replaced: Config | undefined;
+  /** Changes that a file in a work tree lacks, which counts as it is. */
+  readonly pending: readonly PendingChange[];
+  /** Whether the file has an older text of ours because it was copied. */
+  readonly isCopy: boolean;
   /** Whether revisions or records are lost, so that a revision of source `recovery` must follow. */
   readonly isRecovery: boolean;
   /** The values that the file had and was to have before any edit by hand. */
   readonly before: { readonly onDisk: Config; readonly target: Config };
+}
+
+/** A field that a revision changed and that the file lacks. */
+export interface PendingChange extends ConfigEdit {
+  readonly by: ChangeRecord;
 }
 
 /** What is committed at a moment: the last commit missing in the history, the newest revision, and edits without a revision. */
@@ -145,6 +156,7 @@ export class Mirror {
     const { head } = this.journal;
     this.#inHistory = point.written;
     this.#onDisk = point.onDisk;
+    this.#replaced = point.replaced ?? point.onDisk;
     this.#fileRevision = point.fileRevision;
     this.#tail = [...point.tail];
     this.#appended = 0;

@@ -33,7 +33,7 @@ export function missedEntries({ entries, lost, isCopy, end }: OpenedLog): Missed
 
 /**
  * The newest positions that index and histories name. After a clean stop (the log is marked with the same `stop` as the index), that is
- * the index's; after any other end, histories may name later ones. Throws the system's error.
+ * the index's; after any other end, histories may name later ones. One that cannot be read says nothing: its repository is not opened.
  */
 export async function knownPositions(
   index: IndexData,
@@ -41,13 +41,14 @@ export async function knownPositions(
   fileSystem: FileSystem,
   stop: string | undefined,
 ): Promise<readonly Position[]> {
-  const known = index.log === undefined ? [] : [index.log];
-  if (index.stop !== undefined && index.stop === stop) return known;
+  const positions = index.log === undefined ? [] : [index.log];
+  if (index.stop !== undefined && index.stop === stop) return positions;
   await forEachConcurrently([...segments], readWidth, async ([id, ofOne]) => {
-    const position = await newestPosition(ofOne, fileSystem, index.repositories[id]?.history);
-    if (position !== undefined) known.push(position);
+    const known = index.repositories[id]?.history;
+    const position = await newestPosition(ofOne, fileSystem, known).catch(() => undefined);
+    if (position !== undefined) positions.push(position);
   });
-  return known;
+  return positions;
 }
 
 /** Ids of repositories whose last entry is their removal. */

@@ -12,7 +12,7 @@ import { activeEditsOf } from "../log/document-commits.ts";
 import { applyCommit, type CommittedState, sharing } from "../repository/apply-commit.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
-import type { Mirror, MirroredCommit, StartingPoint } from "./mirror.ts";
+import type { Mirror, MirroredCommit, PendingChange, StartingPoint } from "./mirror.ts";
 
 export interface RecoveryOptions {
   readonly repo: string;
@@ -89,7 +89,10 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
   );
   const before = { onDisk: onDiskThen, target: applyConfigEdits(recorded, unrecorded) };
-  const known = { written, tail, unrecorded, before, isRecovery };
+  const isComplete = text === undefined || text.textHash === text.replacedHash;
+  const replaced = isComplete ? undefined : stateBefore(await lackingAfter(text.replacedRevision));
+  const isCopy = earlier !== undefined;
+  const known = { written, tail, unrecorded, before, replaced, isRecovery, isCopy, pending: [] };
   const stateWith = (target: Config) => ({ lineage, revision: newest, position, ...sharing(target, recorded) });
   // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
   const onDisk = content.kind === "good" ? content.config : onDiskThen;
@@ -97,15 +100,21 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     return { ...known, state: stateWith(before.target), onDisk, fileRevision, merged: false };
   // A file in a work tree may be another branch's. Where it is missing, none is created: the branch may not have it.
   const isTakenWhole = isNew || (isInTree && (!isKnown || isGap || files.values.status.kind === "missing"));
-  if (isTakenWhole) return { ...known, state: stateWith(onDisk), unrecorded: [], onDisk, fileRevision, merged: false };
+  const isPending = ({ scope, field, value, by }: Lacking) =>
+    !isByHand(by) && !sameJson(valueByAnyName(onDisk, { scope, field }, scopes), value);
+  const pending = isInTree && !isKnown && !isNew ? lacking.filter(isPending) : [];
+  if (isTakenWhole)
+    return { ...known, state: stateWith(onDisk), unrecorded: [], onDisk, fileRevision, merged: false, pending };
   // A text that the daemon wrote lacks all these changes. Another text lacks those of fields that still have their earlier value. A
   // value under a field's old name counts as the field's value.
   const base = isKnown ? applyConfigEdits(onDisk, unrecorded) : onDisk;
   const after = applyConfigEdits(onDiskThen, lacking);
   const fields = new Map(
-    lacking.map(({ scope, field }) => {
+    lacking.map(({ scope, field, before }) => {
       const path = { scope, field: scopes.newName(scope, field) ?? field };
-      return [joinConfigPath(path.scope, path.field), path];
+      // Where no record says what the file had, what the log has counts.
+      const isUnknown = isRecovery && (text === undefined || (!inHistory.isWhole && before === undefined));
+      return [joinConfigPath(path.scope, path.field), { path, isUnknown }];
     }),
   );
   const possible = [onDiskThen];
@@ -114,13 +123,10 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     possible.push(stateBefore(await lackingAfter(text.fileRevision)));
   // The edit by hand may have been made in another machine's file.
   if (!isOurs && log.shared !== undefined) possible.push(stateBefore(lacking));
-  const leftAlone = [...fields.values()].flatMap(path => {
+  const leftAlone = [...fields.values()].flatMap(({ path, isUnknown }) => {
     const present = valueByAnyName(base, path, scopes);
-    // Without a record of any text, what the log has counts.
     const isAsBefore =
-      isKnown ||
-      (isRecovery && text === undefined) ||
-      possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
+      isKnown || isUnknown || possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
     return isAsBefore ? { path, present } : [];
   });
   const missing = leftAlone.flatMap(({ path, present }) => {
@@ -167,8 +173,8 @@ async function earlierText(
   return undefined;
 }
 
-/** A changed field: its earlier value, and the one that it is to have. */
-interface Lacking extends ConfigEdit {
+/** A changed field: its earlier value, and the one that it is to have. `by`: the newest revision that changed it. */
+interface Lacking extends PendingChange {
   readonly before: JsonValue | undefined;
   /** The last value that an edit by hand gave it. */
   readonly byHand?: { readonly value: JsonValue | undefined };
@@ -305,7 +311,8 @@ async function changesSince(
       const present = ruledOut.has(key) ? ruledOut.get(key) : configValue(recorded, scope, field);
       const byHand = known?.byHand ?? (isByHand(record) ? { value } : undefined);
       const newest = known === undefined ? present : known.value;
-      changed.set(key, { scope, field, before, value: newest, ...(byHand !== undefined && { byHand }) });
+      const by = known?.by ?? record;
+      changed.set(key, { scope, field, before, value: newest, by, ...(byHand !== undefined && { byHand }) });
     }
   };
   for (const record of tail.toReversed()) if (record.revision > after) add(record);

@@ -204,7 +204,7 @@ test("a write that changes only the file survives a restart, even if the log has
   expect(result).toMatchObject([{ revision, mirrored: false, mirrorProblem: "EACCES" }]);
   await t[Symbol.asyncDispose]();
   // Nothing keeps entries in the log for it: a file may stay unwritable for long.
-  expect(await readdir(join(home.path, "log"))).toHaveLength(1);
+  expect((await readdir(join(home.path, "log"))).filter(name => name.endsWith(".log"))).toHaveLength(1);
 
   await using again = await startTestDaemon(options);
   const flushed = await again.owner.call("config/set", { repo: "shop", flush: true, "svc.domain": "a.test" });
@@ -233,8 +233,13 @@ test("a start discards nothing that a repository not opened yet still needs: a k
 
   const starting = watchFileSystem();
   const gate = Promise.withResolvers<void>();
+  // The first time each is only asked how far it goes.
+  const asked = new Set<string>();
   starting.before = async call => {
-    if (call.operation === "open" && ["two", "three"].some(id => isHistoryOf(id, call))) await gate.promise;
+    const id = ["two", "three"].find(one => isHistoryOf(one, call));
+    if (call.operation !== "open" || id === undefined) return;
+    if (asked.has(id)) await gate.promise;
+    asked.add(id);
   };
   // Waits of less than a second take no time, so that the log is trimmed as soon as a file is written.
   const schedule: Clock["schedule"] = (milliseconds, task) =>

@@ -17,7 +17,7 @@ describe("a journal", () => {
     expect(journal.oldest()).toBe(0);
     expect(await revisionsOf(journal.backward(99))).toEqual([]);
     expect(await revisionsOf(journal.forward(0, 99))).toEqual([]);
-    expect(await journal.replay()).toEqual({});
+    expect(await journal.replay()).toEqual({ config: {}, isWhole: true });
     expect(await journalFiles(folder.path)).toEqual({});
     expect(damage).toEqual([]);
   });

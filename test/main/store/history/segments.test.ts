@@ -29,7 +29,7 @@ describe("a journal of several segments", () => {
     const { journal } = await openJournal(folder.path, { retention });
     for (const after of range(0, 9)) expect(await revisionsOf(journal.forward(after, 9))).toEqual(range(after + 1, 9));
     for (const upTo of range(0, 9)) expect(await revisionsOf(journal.backward(upTo))).toEqual(range(1, upTo).reverse());
-    expect(await journal.replay()).toEqual(configOf(9));
+    expect(await journal.replay()).toEqual({ config: configOf(9), isWhole: true });
   });
 
   test("loses only the newest one if it is torn at its beginning", async () => {
