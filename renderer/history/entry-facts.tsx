@@ -12,7 +12,7 @@ export function EntryFacts({ entry }: { readonly entry: HistoryEntry }) {
 
 /** Whether there is an earlier state to revert to. */
 export function canBeReverted({ revision, source }: HistoryEntry): boolean {
-  return revision > 1 && source !== "forget";
+  return revision > 1 && source !== "forget" && source !== "recovery";
 }
 
 const sources: Readonly<Record<HistoryEntry["source"], string>> = {
@@ -21,6 +21,7 @@ const sources: Readonly<Record<HistoryEntry["source"], string>> = {
   file: "",
   merge: ", merged with a set made at the same time",
   restore: ", restored",
+  recovery: ": what changed is not known",
   forget: "",
 };
 
@@ -29,6 +30,7 @@ function describeSource(entry: HistoryEntry): string {
 }
 
 /** Who made the change, and on which machine if several share a log. */
-export function describeActor({ actor, machine }: HistoryEntry): string {
-  return `${actor === "file" ? "by hand" : `by ${actor}`}${machine === undefined ? "" : ` on ${machine}`}`;
+export function describeActor({ actor, source, machine }: HistoryEntry): string {
+  const who = source === "recovery" ? "by a start after records were lost" : "by hand";
+  return `${actor === "file" ? who : `by ${actor}`}${machine === undefined ? "" : ` on ${machine}`}`;
 }
