@@ -1,6 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { fstatSync, lstat as lstatWithCallback } from "node:fs";
-import { type FileHandle, readdir, readlink, symlink } from "node:fs/promises";
+import { type FileHandle, readlink, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Adapter } from "lowdb";
@@ -9,6 +8,7 @@ import { type Clock, systemClock } from "../time/clock.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { foreignDisks } from "./foreign-disks.ts";
 import { type FileContent, readForeignFile, readRegularFile } from "./foreign-file.ts";
+import { type Ask, findLeft, temporaryName } from "./temporary-files.ts";
 import { UnreadableFileError } from "./unreadable-file-error.ts";
 
 export { UnreadableFileError };
@@ -226,21 +226,14 @@ export class DurableTextFile implements Adapter<string> {
    */
   async adoptLeft({ stamp, replacedStamp }: RecordedWrite): Promise<readonly string[]> {
     const others: string[] = [];
-    const isForeign = this.#options.isForeign === true;
-    const ask = <Result>(folder: string, task: () => Promise<Result>) =>
-      isForeign ? foreignDisks.ask(folder, task, this.#clock) : task();
-    for (const folder of new Set(await this.#temporaryFolders())) {
-      const names = await ask(folder, () => readdir(folder)).catch(() => []);
-      for (const name of names.filter(one => isTemporaryOf(this.path, one))) {
-        const path = join(folder, name);
-        const found = await (isForeign ? foreignStampOf : stampOf)(path);
-        if (found === undefined) continue;
-        if (found.ino === replacedStamp?.ino) {
-          [this.#temporaryFolder, this.#asideName, this.#hasAside] = [folder, name, true];
-          this.#replaced = { path, stamp: replacedStamp, text: undefined };
-        } else if (found.ino === stamp?.ino) await ask(folder, () => this.#fileSystem.unlink(path)).catch(() => {});
-        else others.push(path);
-      }
+    const ask: Ask = (folder, task) => (this.#options.isForeign ? foreignDisks.ask(folder, task, this.#clock) : task());
+    for (const { folder, name, inode } of await findLeft(basename(this.path), await this.#temporaryFolders(), ask)) {
+      const path = join(folder, name);
+      if (inode === replacedStamp?.ino) {
+        [this.#temporaryFolder, this.#asideName, this.#hasAside] = [folder, name, true];
+        this.#replaced = { path, stamp: replacedStamp, text: undefined };
+      } else if (inode === stamp?.ino) await ask(folder, () => this.#fileSystem.unlink(path)).catch(() => {});
+      else others.push(path);
     }
     return others;
   }
@@ -426,14 +419,6 @@ export class DurableTextFile implements Adapter<string> {
 }
 
 /** A unique name in its folder; the next start removes such files. */
-function isTemporaryOf(path: string, name: string): boolean {
-  const start = `${basename(path)}.`;
-  return name.startsWith(start) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(start.length));
-}
-
-function temporaryName(path: string): string {
-  return `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`;
-}
 
 /** Whether there is no such file, or its folder is now a file, as `.git` becomes when git's folder is moved. */
 function isAbsent(error: unknown): boolean {

@@ -2,6 +2,7 @@ import { chmod, lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DurableTextFile } from "../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
+import { fileOfTemporary } from "../files/temporary-files.ts";
 import type { Home } from "./home.ts";
 
 /** The format of the files in a home. A version refuses a home with a higher number, and converts one with a lower number. */
@@ -73,7 +74,7 @@ export async function prepareHome(home: Home): Promise<void> {
  */
 async function emptyFolder(folder: string, repositories: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    const of = /^(?<file>.+\.json)\.[0-9a-f]{12}\.tmp$/.exec(name)?.groups?.["file"];
+    const of = fileOfTemporary(name);
     if (of !== undefined && (await isThere(join(repositories, of)))) continue;
     await rm(join(folder, name), { recursive: true, force: true }).catch(() => {});
   }

@@ -12,8 +12,9 @@ import { listSegments, type Retention } from "./history/journal.ts";
 import { Journals } from "./history/journals.ts";
 import { LastChanges } from "./history/last-changes.ts";
 import { type CommitLog, formatPosition } from "./log/commit-log.ts";
-import { FileLog, markStopped } from "./log/file-log.ts";
+import { FileLog } from "./log/file-log.ts";
 import { KeptEntries } from "./log/kept-entries.ts";
+import { markStopped } from "./log/log-folder.ts";
 import { MirrorSchedule } from "./mirror/mirror-schedule.ts";
 import {
   knownPositions,
@@ -234,14 +235,14 @@ export class Store {
   }
 
   #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository): Repository {
-    const { lost = 0, isCopy = false } = this.#missed ?? {};
+    const { lost = 0, copiedAt } = this.#missed ?? {};
     const given = {
       id,
       files: () => files ?? new RepositoryFiles(id, this.#context, { isExpected: this.#missed === undefined, indexed }),
       journal: () => this.#journals.open(id),
       indexed,
       addedBy,
-      missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost, isCopy },
+      missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost, copiedAt },
     };
     const repository: Repository = new Repository(this.#context, given, {
       publish: event => this.events.publish(event),

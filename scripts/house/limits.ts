@@ -33,7 +33,7 @@ export const limits: Limits = {
     "main/scopes/scopes.ts": { lines: 450, reason: "compiles a scope; what its fields have in common could move out" },
     "main/store/hand-edits/hand-edit-reader.ts": { lines: 425, reason: "one class with the state of one file" },
     "main/store/history/journal.ts": { lines: 575, reason: "one class with the state of one history's segments" },
-    "main/store/log/file-log.ts": { lines: 425, reason: "one class with the state of one log's segments" },
+    "main/store/log/file-log.ts": { lines: 435, reason: "one class with the state of one log's segments" },
     "main/store/mirror/mirror.ts": { lines: 500, reason: "one class with the state of one repository's mirrors" },
     "main/store/mirror/recovery.ts": { lines: 375, reason: "one comparison of log, history and file, case by case" },
     "main/store/repository/repository.ts": { lines: 375, reason: "all that can be asked of one repository" },

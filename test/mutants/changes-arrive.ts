@@ -123,8 +123,8 @@ export const mutants = [
         },
         {
           file: "main/store/hand-edits/hand-edit-reader.ts",
-          find: "if (changes.length > 0 || begins) {",
-          replace: "if (changes.length > -1) {",
+          find: "if (changes.length > 0 || begins || ",
+          replace: "if (changes.length > -1 || begins || ",
         },
       ],
     },
@@ -185,8 +185,8 @@ export const mutants = [
     {
       removed: "completing a history from the log on startup",
       file: "main/store/mirror/recovery.ts",
-      find: "document.revision === newest + 1 && gapTo === undefined",
-      replace: "document.revision === newest + 2 && gapTo === undefined",
+      find: "    if (document.revision > newest) {",
+      replace: "    if (document.revision > newest + 1) {",
     },
   ]),
 ];

@@ -31,8 +31,8 @@ export const mutants = [
     {
       removed: "ignoring log entries that a failed write left behind",
       file: "main/store/log/recover.ts",
-      find: "|| frame.number > limit) continue;",
-      replace: ") continue;",
+      find: "frame.number > limit || ",
+      replace: "",
       name: "accepts or rejects an entry",
     },
   ]),

@@ -40,8 +40,8 @@ export const mutants = [
     {
       removed: "not creating a file in a work tree at a start",
       file: "main/store/mirror/recovery.ts",
-      find: `(!isKnown || files.values.status.kind === "missing")`,
-      replace: "(!isKnown && content.config === undefined)",
+      find: `(!isKnown || isGap || files.values.status.kind === "missing")`,
+      replace: "(isGap && content.config === undefined)",
       name: "gets no file at the start",
     },
     {
@@ -104,23 +104,16 @@ export const mutants = [
   ]),
   ...killedBy("R19", "test/main/store/recovery.test.ts", [
     {
-      removed: "knowing from the index that the last write was complete",
-      find: "const isIndexed = text !== undefined && ",
-      replace: "const isIndexed = text === null && ",
-      name: "put back after a clean stop",
-      file: "main/store/mirror/recovery.ts",
-    },
-    {
       removed: "looking for earlier texts in restored backups only",
-      find: "const mayBeOlder = options.isCopy && ",
+      find: "const mayBeOlder = options.copiedAt !== undefined && ",
       replace: "const mayBeOlder = ",
       name: "somebody put back after a kill",
       file: "main/store/mirror/recovery.ts",
     },
     {
       removed: "looking for earlier texts in a restored backup",
-      find: "const mayBeOlder = options.isCopy && ",
-      replace: "const mayBeOlder = !options.isCopy && ",
+      find: "const mayBeOlder = options.copiedAt !== undefined && ",
+      replace: "const mayBeOlder = options.copiedAt === null && ",
       name: "that the backup has",
       file: "main/store/mirror/recovery.ts",
     },
@@ -133,6 +126,83 @@ export const mutants = [
       replace:
         "while ((await Promise.race([this.write(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
       name: "the file durably before the reply",
+    },
+  ]),
+  ...killedBy("R19", "test/main/store/log/file-log.test.ts", [
+    {
+      removed: "taking the entries that histories lack over into a log with a new id",
+      file: "main/store/log/file-log.ts",
+      find: "    this.#carried = entries;",
+      replace: "    this.#carried = [];",
+      name: "behind what a history names",
+    },
+    {
+      removed: "knowing that a log was copied",
+      file: "main/store/log/recover.ts",
+      find: "isCopy = content.inode !== inode;",
+      replace: "isCopy = false;",
+      name: "if its files are copies",
+    },
+  ]),
+  ...killedBy("R19", "test/promises/r19-states.test.ts", [
+    {
+      removed: "recording that a write is complete",
+      file: "main/store/hand-edits/late-edits.ts",
+      find: "        .then(() => this.#context.mirror.recordCompletion())\n",
+    },
+    {
+      removed: "believing that a write is complete only after it",
+      file: "main/store/mirror/mirror.ts",
+      find: "const replaced = { replacedHash: before.textHash, ",
+      replace: "const replaced = { replacedHash: textHash, ",
+    },
+    {
+      removed: "taking an edit in the home field by field",
+      file: "main/store/mirror/recovery.ts",
+      find: "const isTakenWhole = isNew || (isInTree && (",
+      replace: "const isTakenWhole = isNew || ((",
+    },
+    {
+      removed: "taking another file in a work tree as a whole",
+      file: "main/store/mirror/recovery.ts",
+      find: "const isTakenWhole = isNew || (isInTree && (!isKnown || ",
+      replace: "const isTakenWhole = isNew || (isInTree && (",
+    },
+    {
+      removed: "making a recovery where revisions are lost",
+      file: "main/store/mirror/recovery.ts",
+      find: "!isNew && (isGap || !inHistory.isWhole)",
+      replace: "!isNew && !inHistory.isWhole",
+    },
+    {
+      removed: "making a recovery where records are damaged",
+      file: "main/store/mirror/recovery.ts",
+      find: "!isNew && (isGap || !inHistory.isWhole)",
+      replace: "!isNew && isGap",
+    },
+    {
+      removed: "noticing that the log is behind what others name",
+      file: "main/store/log/file-log.ts",
+      find: "const isBehind = known.some(",
+      replace: "const isBehind = known.slice(known.length).some(",
+    },
+    {
+      removed: "asking the histories after a stop that was not clean",
+      file: "main/store/mirror/missed-entries.ts",
+      find: "if (index.stop !== undefined && index.stop === stop)",
+      replace: "if (index.stop !== undefined)",
+    },
+    {
+      removed: "telling a set that the file in a work tree lacks",
+      file: "main/store/mirror/recovery.ts",
+      find: "isInTree && !isKnown && !isNew ? lacking.filter(isPending) : []",
+      replace: "isInTree && isNew ? lacking.filter(isPending) : []",
+    },
+    {
+      removed: "reading what a person wrote into a replaced file before a kill",
+      file: "main/files/durable-text-file.ts",
+      find: "if (inode === replacedStamp?.ino) {",
+      replace: "if (inode === 0) {",
     },
   ]),
 ];

@@ -71,8 +71,8 @@ export const mutants = [
       edits: [
         {
           file: "main/store/hand-edits/hand-edit-reader.ts",
-          find: "const stored = begins ? undefined",
-          replace: "const stored = revision === 0 ? undefined",
+          find: "const isUnknown = begins ||",
+          replace: "const isUnknown = point.state.revision === 0 ||",
         },
       ],
       name: "of an earlier repository with the same id",

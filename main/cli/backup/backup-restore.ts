@@ -12,7 +12,7 @@ import {
   putInPlace,
   stagingOf,
 } from "../../home/restore.ts";
-import { markCopied } from "../../store/log/file-log.ts";
+import { markCopied } from "../../store/log/log-folder.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { confirm, print, showProgress } from "../output/terminal.ts";
 import { checkArchive, countOf, extractArchive } from "./backup-archive.ts";

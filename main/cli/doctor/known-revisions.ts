@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
-import { readLog } from "../../store/log/file-log.ts";
+import { readLog } from "../../store/log/log-folder.ts";
 import { recover } from "../../store/log/recover.ts";
 import { RepositoryIndex } from "../../store/repository/repository-index.ts";
 import { systemClock } from "../../time/clock.ts";

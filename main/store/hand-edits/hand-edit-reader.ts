@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs, diffingConfigs, type StoredDifference, sameConfig } from "../../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
@@ -11,14 +11,14 @@ import { runInParts } from "../../time/turns.ts";
 import { applyChanges, type ChangeRecord } from "../history/record.ts";
 import { type Commit, type Committed, ConflictError, type DocumentCommit } from "../log/commit-log.ts";
 import { documentCommit, editsOf } from "../log/document-commits.ts";
-import type { StartingPoint } from "../mirror/mirror.ts";
 import { startingPoint } from "../mirror/recovery.ts";
+import type { StartingPoint } from "../mirror/starting-point.ts";
 import { type AppliedCommit, applyCommit, type NewCommit } from "../repository/apply-commit.ts";
-import { keepAside } from "../repository/removed-files.ts";
 import type { RepositoryContext } from "../repository/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
 import { LateEdits } from "./late-edits.ts";
+import { tellRecovery, tellStart } from "./start-report.ts";
 
 /** Reads a repository's files. An edit by hand is appended to the log like any other change. */
 export class HandEditReader {
@@ -158,7 +158,7 @@ export class HandEditReader {
         repo: this.#context.id,
         unmirrored,
         log: this.#context.store.log,
-        isCopy: this.#context.given.missed.isCopy,
+        copiedAt: this.#context.given.missed.copiedAt,
         indexed: this.#context.given.indexed,
         lost: this.#context.given.missed.lost,
         isNew: this.#context.given.addedBy !== undefined,
@@ -175,7 +175,8 @@ export class HandEditReader {
       this.#context.mirror.begin(point);
       this.unrecorded = undefined;
       const { revision, position, valid } = point.state;
-      await this.#tellStart(point);
+      await tellStart(this.#context, point);
+      if (files.values.replacedPath !== undefined) this.lateEdits.endLater();
       const isUnknown = begins || (point.isRecovery && files.content.kind === "broken");
       const stored = isUnknown ? undefined : this.#context.known(valid);
       this.#context.current = { ...this.#context.current, revision, position, stored };
@@ -194,31 +195,6 @@ export class HandEditReader {
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
     if (this.#journalRead && this.#context.mirror.isOutdated) this.#context.reports.onOutdated();
-  }
-
-  /** Looks after what the end of another daemon left, and tells what a person should know. */
-  async #tellStart({ pending, isCopy, onDisk, state }: StartingPoint): Promise<void> {
-    const { id, store, files, mirror } = this.#context;
-    const { findings } = store;
-    const others = await files.values.adoptLeft(mirror.journal.head?.textRecord ?? {});
-    if (files.values.replacedPath !== undefined) this.lateEdits.endLater();
-    for (const path of others)
-      if (files.tree === undefined) await store.fileSystem.unlink(path).catch(() => {});
-      else
-        await findings.add({
-          repo: id,
-          message: `${path} has a name like a temporary file of Repoconf, but this home did not write it, or was killed while it did. It is kept. Delete it if it is not yours.`,
-        });
-    for (const [{ revision, time, actor }, edits] of Map.groupBy(pending, ({ by }) => by)) {
-      const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field)).join(", ");
-      const who = actor.kind === "key" ? ` by ${actor.name}` : "";
-      const message = `Revision ${revision}, set at ${time}${who}, is not in this file (${fields}): the daemon ended before it was written, or another branch has been checked out. The file counts as it is. Set the values again, or restore that revision.`;
-      await findings.add({ repo: id, message });
-    }
-    if (!isCopy || sameConfig(onDisk, state.target)) return;
-    const kept = await keepAside(store, `${id}.before-copy`, files.values.path).catch(() => undefined);
-    const message = `This home is a copy, and the file of this repository was older than its history: it gets the values of revision ${state.revision}.${kept === undefined ? "" : ` The file as it was is kept in ${kept}: if somebody had edited it, look there.`}`;
-    await findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
   }
 
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
@@ -316,7 +292,7 @@ export class HandEditReader {
       return;
     }
     if (changes.length > 0 || begins || source === "recovery") {
-      if (source === "recovery") await this.#tellRecovery(target);
+      if (source === "recovery") await tellRecovery(this.#context, target);
       const proposed = source === "recovery" ? this.#recovery(target, changes) : this.#proposed(source, edits, changes);
       const isRecorded = await this.#record(proposed, target, after, accept);
       // An edit without a revision becomes active only if no other values are known.
@@ -375,18 +351,6 @@ export class HandEditReader {
       this.unrecorded = error;
       return false;
     }
-  }
-
-  /** Tells that a recovery follows, and keeps the file as it is, if that is going to be changed. */
-  async #tellRecovery(target: Config): Promise<void> {
-    const { id, store, current, files } = this.#context;
-    const { content, values } = files;
-    const isToChange = content.kind === "good" && !sameConfig(content.config, target);
-    const kept = isToChange ? await keepAside(store, `${id}.before-recovery`, values.path) : undefined;
-    const last = current.revision;
-    const where = files.tree === undefined ? "of its file, with later changes that are still known" : "of its file";
-    const message = `Records of this repository's history are lost or damaged: what changed up to revision ${last} is not known for certain. Its values since revision ${last + 1} are those ${where}. Check whether they are right; a backup may have the lost history.${kept === undefined ? "" : ` The file as it was is kept in ${kept}.`}`;
-    await store.findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
   }
 
   /** The commit that follows lost revisions or records: all values, but no changes. */

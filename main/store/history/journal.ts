@@ -285,23 +285,21 @@ export class Journal {
 
   /** The newest configuration; not whole, and reported, if a record is damaged: then it has what the records after that one say. */
   async replay(): Promise<{ readonly config: Config; readonly isWhole: boolean }> {
-    const segment = this.#head?.segment;
-    if (segment === undefined) return { config: {}, isWhole: true };
+    if (this.#head?.segment === undefined) return { config: {}, isWhole: true };
     const records: JournalRecord[] = [];
-    const bytes = await readSegment(segment.path);
-    let expected: string | undefined;
-    for (const { text, start } of linesBackward(bytes)) {
-      const line = parseLine(text);
-      if (line === undefined || (expected !== undefined && line.hash !== expected)) {
-        this.reportDamage(damageAt(segment.path, bytes, start));
-        return { config: valuesAfter({}, records.reverse()), isWhole: false };
+    let isWhole = true;
+    try {
+      for await (const record of this.backward(Number.MAX_SAFE_INTEGER)) {
+        records.push(record);
+        // Both have all values.
+        if (record.kind === "checkpoint" || (record.kind === "change" && record.recovered !== undefined)) break;
       }
-      expected = line.previous;
-      records.push(line.record);
-      // It has all values.
-      if (line.record.kind === "change" && line.record.recovered !== undefined) break;
+    } catch (error) {
+      if (!(error instanceof JournalDamageError)) throw error;
+      this.reportDamage(error);
+      isWhole = false;
     }
-    return { config: valuesAfter({}, records.reverse()), isWhole: true };
+    return { config: valuesAfter({}, records.reverse()), isWhole };
   }
 
   /**

@@ -232,10 +232,8 @@ export interface OpenedLog {
   readonly entries: readonly Committed[];
   /** The number of acknowledged entries that cannot be read. */
   readonly lost: number;
-  /** The log is a copy, so files may be older than histories, and have other stamps. */
-  readonly isCopy: boolean;
-  /** The last entry that it had when it was opened. */
-  readonly end: LogNumber;
+  /** If the log is a copy, its last entry: files were copied then or later, perhaps before their histories, and have other stamps. */
+  readonly copiedAt?: LogNumber;
 }
 
 /** The position of a commit as histories record it. */

@@ -1,6 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { mkdir, open, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import pLimit from "p-limit";
 import { syncFolder } from "../../files/durable-text-file.ts";
@@ -8,17 +7,11 @@ import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../file
 import type { Clock } from "../../time/clock.ts";
 import type { NewFinding } from "../findings.ts";
 import type { LogNumber, Position } from "../types.ts";
-import {
-  AppendError,
-  type AppendRequest,
-  type CommitLog,
-  type Committed,
-  formatPosition,
-  type OpenedLog,
-  parsePosition,
-} from "./commit-log.ts";
-import { type Frame, formatFrame } from "./frame.ts";
-import { type FoundSegment, type Recovered, recover } from "./recover.ts";
+import { AppendError, type AppendRequest, type CommitLog, type Committed, type OpenedLog } from "./commit-log.ts";
+import { type Frame, formatFrame, formatHeader } from "./frame.ts";
+import { copyMarkerIn, describeRenewal, ignoreMissing, isMarkedCopied, readLog, takeStop } from "./log-folder.ts";
+import { LogIdentity } from "./log-identity.ts";
+import { type Recovered, recover } from "./recover.ts";
 
 export interface FileLogOptions {
   readonly folder: string;
@@ -36,48 +29,14 @@ export interface FileLogOptions {
   onDamage(damage: NewFinding): Promise<void>;
 }
 
-/** The file that marks a log as a copy. */
-const copyMarker = "copy";
-
-/** Marks a log as a copy (`isCopy`): positions of the original log are not valid in it. Throws the system's error. */
-export async function markCopied(folder: string): Promise<void> {
-  await using handle = await open(join(folder, copyMarker), "w", 0o600);
-  await handle.sync();
-}
-
-/** The file that marks a log whose daemon stopped cleanly, until the log is opened again. */
-const stopMarker = "stopped";
-
-/** Call at the end of a clean stop, once the index names the same `stop`. Throws the system's error. */
-export function markStopped(folder: string, stop: string): Promise<void> {
-  return writeFile(join(folder, stopMarker), stop, { mode: 0o600 });
-}
-
-/** The segments in a folder, the oldest first; those that are deleted meanwhile are left out. Throws the system's error. */
-export async function readLog(folder: string): Promise<FoundSegment[]> {
-  const names = await readdir(folder).catch(ignoreMissing);
-  const found: FoundSegment[] = [];
-  for (const name of (names ?? []).filter(one => segmentName.test(one)).sort()) {
-    const path = join(folder, name);
-    const handle = await open(path, "r").catch(ignoreMissing);
-    if (handle === undefined) continue;
-    await using _ = handle;
-    found.push({ path, bytes: await handle.readFile(), inode: (await handle.stat()).ino });
-  }
-  return found;
-}
-
 /** A segment is closed at this size, and deleted when the histories contain its entries. */
 const segmentBytes = 4 * 1024 * 1024;
 /** The approximate maximum size of one write, except for a single larger append. */
 const maxGroupBytes = 1024 * 1024;
 /** The maximum size of the log while the histories cannot keep up. From half of it on, writes are delayed. */
 const maxLogBytes = 64 * 1024 * 1024;
-/** The maximum of earlier logs that are remembered. */
-const mostPredecessors = 20;
 /** The maximum delay of a write, in milliseconds. */
 const maxWriteDelay = 500;
-const segmentName = /^(?<sequence>\d{10})\.log$/;
 
 /** The end of the name of a segment that renews the log, until it is complete. */
 const renewalSuffix = ".new";
@@ -108,7 +67,7 @@ export class FileLog implements CommitLog {
   readonly shared = undefined;
   readonly snapshots = undefined;
   readonly problem = undefined;
-  #id: string;
+  #identity: LogIdentity;
   readonly #options: FileLogOptions;
   readonly #queue: PendingAppend[] = [];
   readonly #rotations: Pick<PromiseWithResolvers<void>, "resolve" | "reject">[] = [];
@@ -124,21 +83,19 @@ export class FileLog implements CommitLog {
   #hasDamaged = false;
   #running: Promise<void> | undefined;
   readonly #releaseQueue = pLimit(1);
-  #predecessors: readonly Position[];
   /** Entries for the first segment of a renewed log; undefined once that is on the disk. */
   #carried: readonly Committed[] | undefined;
   #isClosed = false;
 
   private constructor(
     options: FileLogOptions,
-    { id = newId(), newest, released, predecessors }: Pick<Recovered, "id" | "newest" | "released" | "predecessors">,
+    { id, newest, released, predecessors }: Pick<Recovered, "id" | "newest" | "released" | "predecessors">,
     closed: readonly Segment[],
   ) {
     this.#options = options;
-    this.#id = id;
+    this.#identity = new LogIdentity(id, predecessors);
     this.#newest = newest;
     this.#released = released;
-    this.#predecessors = predecessors;
     this.#closed = [...closed];
     this.#sequence = closed.at(-1)?.sequence ?? 0;
   }
@@ -147,7 +104,6 @@ export class FileLog implements CommitLog {
   static async open(options: FileLogOptions): Promise<OpenedLog> {
     const { folder, fileSystem, clock, onDamage } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const all = await readdir(folder);
     const found = await readLog(folder);
     const recovered = recover(found);
     const { entries, newest, lost, ends } = recovered;
@@ -159,62 +115,35 @@ export class FileLog implements CommitLog {
     }));
     const log = new FileLog(options, recovered, segments);
     log.#hasDamaged = lost.length > 0;
-    const marker = join(folder, stopMarker);
-    const stop = all.includes(stopMarker) ? await readFile(marker, "utf8") : undefined;
-    const known = (await options.witnesses?.(stop)) ?? [];
-    // Not trusted again, however this run ends. The first new segment makes that durable.
-    if (stop !== undefined) await fileSystem.unlink(marker);
-    const isCopy = all.includes(copyMarker) || recovered.isCopy;
-    const renewal = log.#whyRenew(known, lost, isCopy);
-    if (renewal !== undefined) {
-      log.#renew(known, entries);
-      await onDamage({ message: renewal });
-    }
+    const known = (await options.witnesses?.(await takeStop(folder, fileSystem))) ?? [];
+    const isRestored = await isMarkedCopied(folder);
+    const isCopy = isRestored || recovered.isCopy;
+    const isBehind = known.some(position => log.#identity.isBeyond(position, newest));
+    const isRenewal = isBehind || lost.length > 0 || isCopy;
+    // Who restored a backup knows that.
+    if (isRenewal && (isBehind || lost.length > 0 || !isRestored))
+      await onDamage({ message: describeRenewal(folder, recovered, isBehind) });
+    if (isRenewal) log.#renew(known, entries);
     await syncFolder(dirname(folder), fileSystem, clock);
     // A killed process may have left entries that are not synced. A power loss must not lose them once a new header counts them.
     const last = segments.at(-1);
     if (last !== undefined) await syncFile(last.path, fileSystem);
     // On a full disk, the existing entries are still served, and the next append tries to start a segment again.
     await log.#startSegment().catch(error => log.#reportUnwritable(error));
-    return { log, entries, lost: lost.length, isCopy, end: newest };
-  }
-
-  /** Why numbers must continue under a new id, as a sentence: watchers would otherwise silently miss entries that are lost. */
-  #whyRenew(known: readonly Position[], lost: readonly LogNumber[], isCopy: boolean): string | undefined {
-    const { folder } = this.#options;
-    if (known.some(position => this.#isBeyond(position)))
-      return `The log in ${folder} ends at entry ${this.#newest}, before changes that histories have: it was cut off, deleted, or replaced by an older copy. Changes that only the log had are lost. Programs that watch read the values again.`;
-    if (lost.length > 0)
-      return `The log in ${folder} is damaged: changes that were acknowledged cannot be read. Their repositories are unknown (log ${this.#id}, ${lost.length} of its entries, the first is number ${lost[0]}), so the revisions of all continue after a gap. The damaged files stay there with the ending .damaged. Compare the values of your repositories with those that you expect; a backup may have what is lost.`;
-    if (isCopy)
-      return `The log in ${folder} is a copy, made at entry ${this.#newest}. Programs that watch the original home cannot go on with this one.`;
-    return undefined;
-  }
-
-  /** Whether the log does not have a position that it should have. */
-  #isBeyond(position: Position): boolean {
-    const { log, number } = parsePosition(position);
-    if (log === this.#id) return number > this.#newest;
-    const last = this.#predecessors.map(parsePosition).find(one => one.log === log);
-    return last === undefined || number > last.number;
+    return { log, entries, lost: lost.length, ...(isCopy && { copiedAt: newest }) };
   }
 
   /** Continues under a new id, behind every known number, with the entries that the histories may lack. */
   #renew(known: readonly Position[], entries: readonly Committed[]): void {
-    const ends = new Map<string, LogNumber>();
-    for (const position of [...this.#predecessors, formatPosition(this.#id, this.#newest), ...known]) {
-      const { log, number } = parsePosition(position);
-      ends.set(log, Math.max(number, ends.get(log) ?? 0));
-    }
-    this.#predecessors = [...ends].map(([log, number]) => formatPosition(log, number)).slice(-mostPredecessors);
-    this.#newest = Math.max(this.#newest, ...ends.values());
-    this.#id = newId();
+    const { identity, newest } = this.#identity.renewed(known, this.#newest);
+    this.#identity = identity;
+    this.#newest = newest;
     this.#carried = entries;
     for (const segment of this.#closed) segment.end = 0;
   }
 
   get id(): string {
-    return this.#id;
+    return this.#identity.id;
   }
 
   get newest(): LogNumber {
@@ -222,8 +151,7 @@ export class FileLog implements CommitLog {
   }
 
   numberOf(position: Position | undefined): LogNumber {
-    if (position === undefined || this.#isBeyond(position)) return 0;
-    return parsePosition(position).number;
+    return this.#identity.numberOf(position, this.#newest);
   }
 
   append(request: AppendRequest): Promise<void> {
@@ -458,19 +386,10 @@ export class FileLog implements CommitLog {
   }
 
   #header({ handle }: OpenSegment): string {
-    const carried = this.#carried ?? [];
-    const first = carried[0]?.number ?? this.#newest + 1;
+    const { id: log, predecessors } = this.#identity;
     const { ino: inode } = fstatSync(handle.fd);
-    const predecessors = this.#predecessors.length > 0 ? { predecessors: this.#predecessors } : {};
-    let text = this.#formatFrame(first - 1, { kind: "segment", after: first - 1, inode, ...predecessors });
-    text += this.#formatFrame(first - 1, { kind: "checkpoint", through: this.#released });
-    let last = first - 1;
-    for (const { number, entry } of carried) {
-      if (number > last + 1) text += this.#formatFrame(number - 1, { kind: "gap" });
-      text += this.#formatFrame(number, entry);
-      last = number;
-    }
-    return last < this.#newest ? text + this.#formatFrame(this.#newest, { kind: "gap" }) : text;
+    const [newest, released] = [this.#newest, this.#released];
+    return formatHeader({ log, predecessors, inode, newest, released, carried: this.#carried ?? [] });
   }
 
   async #publishRenewal(segment: OpenSegment): Promise<void> {
@@ -478,7 +397,7 @@ export class FileLog implements CommitLog {
     const path = segment.path.slice(0, -renewalSuffix.length);
     await fileSystem.rename(segment.path, path);
     segment.path = path;
-    await fileSystem.unlink(join(folder, copyMarker)).catch(ignoreMissing);
+    await fileSystem.unlink(copyMarkerIn(folder)).catch(ignoreMissing);
     await syncFolder(folder, fileSystem, clock);
     this.#carried = undefined;
   }
@@ -508,12 +427,4 @@ export class FileLog implements CommitLog {
 
 function sequenceOf(path: string): number {
   return Number(/(?<sequence>\d+)\.log$/.exec(path)?.groups?.["sequence"]);
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (systemErrorCode(error) !== "ENOENT") throw error;
-}
-
-function newId(): string {
-  return randomBytes(6).toString("hex");
 }

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { LogNumber, Position } from "../types.ts";
-import type { LogEntry } from "./commit-log.ts";
+import type { Committed, LogEntry } from "./commit-log.ts";
 
 /*
  * A segment of the log is lines of text, each `<checksum> <log> <number> <durable> <JSON>`: the log's id, the line's position, and the
@@ -13,9 +13,9 @@ interface SegmentHeader {
   readonly kind: "segment";
   readonly after: LogNumber;
   /** The inode of the segment: in a copy it is another one. */
-  readonly inode?: number;
+  readonly inode: number;
   /** The logs that this one continues under a new id, each as its last position. */
-  readonly predecessors?: readonly Position[];
+  readonly predecessors: readonly Position[];
 }
 
 /** After a renewal: numbers up to this line's have no entries, or have them before it. */
@@ -41,6 +41,32 @@ export interface Frame {
 export function formatFrame({ log, number, durable, content }: Frame): string {
   const rest = `${log} ${number} ${durable} ${JSON.stringify(content)}`;
   return `${checksum(rest)} ${rest}\n`;
+}
+
+/** What a segment begins with. */
+interface Header {
+  readonly log: string;
+  readonly predecessors: readonly Position[];
+  readonly inode: number;
+  /** The newest number, and the newest released one. */
+  readonly newest: LogNumber;
+  readonly released: LogNumber;
+  /** Entries that a renewed log takes over, in order. */
+  readonly carried: readonly Committed[];
+}
+
+/** The first lines of a segment. */
+export function formatHeader({ log, predecessors, inode, newest, released, carried }: Header): string {
+  const line = (number: LogNumber, content: Frame["content"]) => formatFrame({ log, number, durable: newest, content });
+  let last = (carried[0]?.number ?? newest + 1) - 1;
+  let text = line(last, { kind: "segment", after: last, inode, predecessors });
+  text += line(last, { kind: "checkpoint", through: released });
+  for (const { number, entry } of carried) {
+    if (number > last + 1) text += line(number - 1, { kind: "gap" });
+    text += line(number, entry);
+    last = number;
+  }
+  return last < newest ? text + line(newest, { kind: "gap" }) : text;
 }
 
 const checksumLength = 8;

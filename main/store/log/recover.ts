@@ -58,8 +58,8 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
       durable = Math.max(durable, content.kind === "segment" ? content.after : frame.durable);
       if (content.kind === "checkpoint") released = Math.max(released, content.through);
       if (content.kind !== "segment") continue;
-      predecessors = content.predecessors ?? [];
-      isCopy = content.inode !== undefined && content.inode !== inode;
+      predecessors = content.predecessors;
+      isCopy = content.inode !== inode;
     }
   const entries: Committed[] = [];
   const ends = new Map<string, LogNumber>();

@@ -12,53 +12,13 @@ import { runInParts } from "../../time/turns.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "../hand-edits/merge-edit.ts";
 import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
 import type { Journal } from "../history/journal.ts";
-import { type ChangeRecord, hashText, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
+import { hashText, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
 import type { CommittedState } from "../repository/apply-commit.ts";
 import { isConfig, type RepositoryFiles } from "../repository/repository-files.ts";
 import type { LogNumber, Position } from "../types.ts";
 import { editsAsIn, movedNames, valueByAnyName } from "../values/renamed-fields.ts";
-
-/** A commit of this repository, as far as its history and file need it. */
-export interface MirroredCommit {
-  readonly number: LogNumber;
-  /** Undefined if no active value changed, only the values that the file is to have. */
-  readonly record: ChangeRecord | undefined;
-  /** The changes for the file. */
-  readonly edits: readonly ConfigEdit[];
-}
-
-/** The state of a repository after a start. */
-export interface StartingPoint {
-  /** `target` has a person's edit of the file, and the changes that the file lacks. */
-  readonly state: CommittedState;
-  /** The journal's values. */
-  readonly written: Config;
-  /** Commits that the log has and the journal lacks. */
-  readonly tail: readonly MirroredCommit[];
-  /** Edits that the file should have but lacks, and that no revision records. */
-  readonly unrecorded: readonly ConfigEdit[];
-  /** The file's values, and the revision with these values as far as the daemon wrote them. */
-  readonly onDisk: Config;
-  readonly fileRevision: number;
-  /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
-  readonly merged: boolean;
-  /** The values of the text that the newest recorded write replaced; undefined if that write is complete. */
-  readonly replaced: Config | undefined;
-  /** Changes that a file in a work tree lacks, which counts as it is. */
-  readonly pending: readonly PendingChange[];
-  /** Whether the file has an older text of ours because it was copied. */
-  readonly isCopy: boolean;
-  /** Whether revisions or records are lost, so that a revision of source `recovery` must follow. */
-  readonly isRecovery: boolean;
-  /** The values that the file had and was to have before any edit by hand. */
-  readonly before: { readonly onDisk: Config; readonly target: Config };
-}
-
-/** A field that a revision changed and that the file lacks. */
-export interface PendingChange extends ConfigEdit {
-  readonly by: ChangeRecord;
-}
+import type { MirroredCommit, StartingPoint } from "./starting-point.ts";
 
 /** What is committed at a moment: the last commit missing in the history, the newest revision, and edits without a revision. */
 interface CommitSnapshot {

@@ -17,7 +17,7 @@ export interface MissedEntries extends Omit<OpenedLog, "log"> {
   readonly commits: ReadonlyMap<string, readonly Committed<Commit>[]>;
 }
 
-export function missedEntries({ entries, lost, isCopy, end }: OpenedLog): MissedEntries {
+export function missedEntries({ entries, log: _, ...found }: OpenedLog): MissedEntries {
   const commits = new Map<string, Committed<Commit>[]>();
   for (const { number, entry } of entries) {
     if (entry.kind === "remove") commits.delete(entry.repo);
@@ -28,7 +28,7 @@ export function missedEntries({ entries, lost, isCopy, end }: OpenedLog): Missed
       known.push({ number, entry });
     }
   }
-  return { entries, commits, lost, isCopy, end };
+  return { ...found, entries, commits };
 }
 
 /**

@@ -10,9 +10,11 @@ import { JournalDamageError } from "../history/segment.ts";
 import { type Commit, type CommitLog, type Committed, positionOf } from "../log/commit-log.ts";
 import { activeEditsOf } from "../log/document-commits.ts";
 import { applyCommit, type CommittedState, sharing } from "../repository/apply-commit.ts";
+import type { LogNumber } from "../types.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
-import type { Mirror, MirroredCommit, PendingChange, StartingPoint } from "./mirror.ts";
+import type { Mirror } from "./mirror.ts";
+import type { MirroredCommit, PendingChange, StartingPoint } from "./starting-point.ts";
 
 export interface RecoveryOptions {
   readonly repo: string;
@@ -23,8 +25,8 @@ export interface RecoveryOptions {
   readonly indexed: { readonly revision: number } | undefined;
   /** The number of acknowledged log entries that cannot be read. Their repositories are unknown. */
   readonly lost: number;
-  /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
-  readonly isCopy: boolean;
+  /** If the log is a copy, its last entry. See `OpenedLog`. */
+  readonly copiedAt: LogNumber | undefined;
   /** Whether the repository was just added: the journal of an earlier one with this id does not concern its file. */
   readonly isNew: boolean;
   readonly rules: Rules;
@@ -48,7 +50,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isNewest = isInTree ? mirror.isTextRecorded : text?.textHash === hash;
   // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one.
   const isReplaced = !isNewest && mirror.isReplacedText;
-  const mayBeOlder = options.isCopy && !isInTree && !isNewest && !isReplaced;
+  const mayBeOlder = options.copiedAt !== undefined && !isInTree && !isNewest && !isReplaced;
   const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
   const inHistory = await valuesInHistory(mirror, options, earlier);
   const replayed = await replay(journal, inHistory.config, options);
@@ -150,22 +152,21 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
 }
 
 /**
- * In a restored backup, the record of a text that is older than the newest one but still within what the log keeps: the file may be from
- * the moment when it was copied, and the history from a later one. Somebody put back an even older text by hand.
+ * In a copy, the record of a text that is older than the newest one but within what the log keeps, or later than its end: the file may be
+ * from the moment when it was copied, and the history from a later one. Somebody put back an even older text by hand.
  */
 async function earlierText(
   journal: Journal,
   hash: string,
-  { unmirrored, log }: RecoveryOptions,
+  { unmirrored, log, copiedAt = 0 }: RecoveryOptions,
 ): Promise<TextRecord | undefined> {
-  const [oldest] = unmirrored;
-  if (oldest === undefined) return undefined;
+  const oldest = Math.min(copiedAt, unmirrored[0]?.number ?? copiedAt);
   try {
     for await (const record of journal.backward(journal.head?.revision ?? 0)) {
       if (record.kind !== "text") continue;
       if (record.textHash === hash) return record;
-      // This was the file's text at the oldest entry of the log.
-      if (log.numberOf(record.position) < oldest.number) return undefined;
+      // This was the file's text at that entry.
+      if (log.numberOf(record.position) < oldest) return undefined;
     }
   } catch (error) {
     if (!(error instanceof JournalDamageError)) throw error;

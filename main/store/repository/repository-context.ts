@@ -9,7 +9,7 @@ import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
 import { type Commit, type Committed, type DocumentCommit, positionOf } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
-import type { Actor, RepositoryState, StoreEvent } from "../types.ts";
+import type { Actor, LogNumber, RepositoryState, StoreEvent } from "../types.ts";
 import {
   type Interpretation,
   interpretingConfig,
@@ -41,8 +41,8 @@ interface MissedCommits {
   readonly commits: readonly Committed<Commit>[];
   /** The number of acknowledged entries that cannot be read. Their repositories are unknown. */
   readonly lost: number;
-  /** Whether the home was restored from a backup, whose files have other stamps and may be older than its histories. */
-  readonly isCopy: boolean;
+  /** If the log is a copy, its last entry. See `OpenedLog`. */
+  readonly copiedAt: LogNumber | undefined;
 }
 
 /** What a repository reports to the store. */

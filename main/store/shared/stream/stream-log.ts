@@ -126,7 +126,7 @@ export class StreamLog implements CommitLog {
       log.#id = id;
       log.#applied = { sequence, number, message };
     }
-    return { log, entries: [], lost: 0, isCopy: false, end: log.newest };
+    return { log, entries: [], lost: 0 };
   }
 
   get id(): string {

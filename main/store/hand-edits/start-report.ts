@@ -1,0 +1,45 @@
+import type { Config } from "../../../shared/config.ts";
+import { sameConfig } from "../../../shared/config-diff.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
+import type { StartingPoint } from "../mirror/starting-point.ts";
+import { keepAside } from "../repository/removed-files.ts";
+import type { RepositoryContext } from "../repository/repository-context.ts";
+
+/** Looks after what the end of another daemon left, and tells what a person should know. */
+export async function tellStart(
+  { id, store, files, mirror }: RepositoryContext,
+  { pending, isCopy, onDisk, state }: StartingPoint,
+): Promise<void> {
+  const { findings } = store;
+  const others = await files.values.adoptLeft(mirror.journal.head?.textRecord ?? {});
+  for (const path of others)
+    if (files.tree === undefined) await store.fileSystem.unlink(path).catch(() => {});
+    else
+      await findings.add({
+        repo: id,
+        message: `${path} has a name like a temporary file of Repoconf, but this home did not write it, or was killed while it did. It is kept. Delete it if it is not yours.`,
+      });
+  for (const [{ revision, time, actor }, edits] of Map.groupBy(pending, ({ by }) => by)) {
+    const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field)).join(", ");
+    const who = actor.kind === "key" ? ` by ${actor.name}` : "";
+    const message = `Revision ${revision}, set at ${time}${who}, is not in this file (${fields}): the daemon ended before it was written, or another branch has been checked out. The file counts as it is. Set the values again, or restore that revision.`;
+    await findings.add({ repo: id, message });
+  }
+  if (!isCopy || sameConfig(onDisk, state.target)) return;
+  const kept = await keepAside(store, `${id}.before-copy`, files.values.path).catch(() => undefined);
+  const message = `This home is a copy, and the file of this repository was older than its history: it gets the values of revision ${state.revision}.${kept === undefined ? "" : ` The file as it was is kept in ${kept}: if somebody had edited it, look there.`}`;
+  await findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
+}
+
+/** Tells that a recovery follows, and keeps the file as it is, if that is going to be changed. */
+export async function tellRecovery({ id, store, current, files }: RepositoryContext, target: Config): Promise<void> {
+  const { content, values } = files;
+  const isToChange = content.kind === "good" && !sameConfig(content.config, target);
+  const kept = isToChange
+    ? await keepAside(store, `${id}.before-recovery`, values.path).catch(() => undefined)
+    : undefined;
+  const last = current.revision;
+  const where = files.tree === undefined ? "of its file, with later changes that are still known" : "of its file";
+  const message = `Records of this repository's history are lost or damaged: what changed up to revision ${last} is not known for certain. Its values since revision ${last + 1} are those ${where}. Check whether they are right; a backup may have the lost history.${kept === undefined ? "" : ` The file as it was is kept in ${kept}.`}`;
+  await store.findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
+}

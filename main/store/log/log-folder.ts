@@ -1,0 +1,73 @@
+import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
+import type { FoundSegment, Recovered } from "./recover.ts";
+
+const segmentName = /^(?<sequence>\d{10})\.log$/;
+
+/** The file that marks a log as a copy. */
+const copyMarker = "copy";
+
+export function copyMarkerIn(folder: string): string {
+  return join(folder, copyMarker);
+}
+
+/** Marks a log as a copy (`isCopy`): positions of the original log are not valid in it. Throws the system's error. */
+export async function markCopied(folder: string): Promise<void> {
+  await using handle = await open(copyMarkerIn(folder), "w", 0o600);
+  await handle.sync();
+}
+
+/** Whether `markCopied` marked it. Throws the system's error. */
+export async function isMarkedCopied(folder: string): Promise<boolean> {
+  return (await stat(copyMarkerIn(folder)).catch(ignoreMissing)) !== undefined;
+}
+
+/** The file that marks a log whose daemon stopped cleanly, until the log is opened again. */
+const stopMarker = "stopped";
+
+function stopMarkerIn(folder: string): string {
+  return join(folder, stopMarker);
+}
+
+/**
+ * What the last clean stop marked the log with; undefined after any other end. Removes the mark, as it is not to be trusted again, however
+ * this run ends; the first new segment makes that durable. Throws the system's error.
+ */
+export async function takeStop(folder: string, fileSystem: FileSystem): Promise<string | undefined> {
+  const stop = await readFile(stopMarkerIn(folder), "utf8").catch(ignoreMissing);
+  if (stop !== undefined) await fileSystem.unlink(stopMarkerIn(folder));
+  return stop;
+}
+
+/** Call at the end of a clean stop, once the index names the same `stop`. Throws the system's error. */
+export function markStopped(folder: string, stop: string): Promise<void> {
+  return writeFile(stopMarkerIn(folder), stop, { mode: 0o600 });
+}
+
+/** The segments in a folder, the oldest first; those that are deleted meanwhile are left out. Throws the system's error. */
+export async function readLog(folder: string): Promise<FoundSegment[]> {
+  const names = await readdir(folder).catch(ignoreMissing);
+  const found: FoundSegment[] = [];
+  for (const name of (names ?? []).filter(one => segmentName.test(one)).sort()) {
+    const path = join(folder, name);
+    const handle = await open(path, "r").catch(ignoreMissing);
+    if (handle === undefined) continue;
+    await using _ = handle;
+    found.push({ path, bytes: await handle.readFile(), inode: (await handle.stat()).ino });
+  }
+  return found;
+}
+
+/** Why a log goes on under a new id, and what a person should do. */
+export function describeRenewal(folder: string, { id, newest, lost }: Recovered, isBehind: boolean): string {
+  if (isBehind)
+    return `The log in ${folder} ends at entry ${newest}, before changes that histories have: it was cut off, deleted, or replaced by an older copy. Changes that only the log had are lost. Programs that watch read the values again.`;
+  if (lost.length > 0)
+    return `The log in ${folder} is damaged: changes that were acknowledged cannot be read. Their repositories are unknown (log ${id}, ${lost.length} of its entries, the first is number ${lost[0]}), so the revisions of all continue after a gap. The damaged files stay there with the ending .damaged. Compare the values of your repositories with those that you expect; a backup may have what is lost.`;
+  return `The log in ${folder} is a copy, made at entry ${newest}. Programs that watch the original home cannot go on with this one.`;
+}
+
+export function ignoreMissing(error: unknown): undefined {
+  if (systemErrorCode(error) !== "ENOENT") throw error;
+}
