@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, link, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -26,6 +26,11 @@ afterAll(() => template[Symbol.asyncDispose]());
 async function makeStoppedHome(): Promise<CommandHome> {
   const home = await makeCommandHome();
   await cp(template.homeFolder, home.homeFolder, { recursive: true, preserveTimestamps: true });
+  // The very files, or else it would be known as a copy.
+  for (const name of await readdir(join(home.homeFolder, "log"))) {
+    await rm(join(home.homeFolder, "log", name));
+    await link(join(template.homeFolder, "log", name), join(home.homeFolder, "log", name));
+  }
   return home;
 }
 

@@ -65,7 +65,7 @@ export function describeRenewal(folder: string, { id, newest, lost }: Recovered,
     return `The log in ${folder} ends at entry ${newest}, before changes that histories have: it was cut off, deleted, or replaced by an older copy. Changes that only the log had are lost. Programs that watch read the values again.`;
   if (lost.length > 0)
     return `The log in ${folder} is damaged: changes that were acknowledged cannot be read. Their repositories are unknown (log ${id}, ${lost.length} of its entries, the first is number ${lost[0]}), so the revisions of all continue after a gap. The damaged files stay there with the ending .damaged. Compare the values of your repositories with those that you expect; a backup may have what is lost.`;
-  return `The log in ${folder} is a copy, made at entry ${newest}. Programs that watch the original home cannot go on with this one.`;
+  return `The log in ${folder} is a copy, made at entry ${newest}. Programs that watch the original home read the values again if they change to this one.`;
 }
 
 export function ignoreMissing(error: unknown): undefined {

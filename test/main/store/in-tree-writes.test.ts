@@ -234,12 +234,14 @@ describe("a set in a work tree succeeds", () => {
   });
 });
 
-test("a temporary file that a crash left in git's folder is deleted when the repository is read", async () => {
+test("a file in git's folder that only has the name of a temporary file is kept, and told", async () => {
   await using above = await temporaryFolder();
   await makeRepository(above.path);
   const left = join(above.path, ".git/.repoconf.json.0123456789ab.tmp");
   await writeFile(left, "{");
   await using t = await startTestDaemon(noRescans);
   await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
-  await until(() => !existsSync(left), "it to be deleted");
+  const { findings } = (await t.owner.call("daemon/status")).result;
+  expect(findings).toEqual([expect.objectContaining({ repo: "t", message: expect.stringContaining(left) })]);
+  expect(existsSync(left)).toBe(true);
 });
