@@ -7,8 +7,6 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 export const treeText = `{\n  // ours\n  "config": { "svc": { "timeout": 30 } }\n}\n`;
 
-export type WorkTree = Awaited<ReturnType<typeof startWorkTree>>;
-
 /**
  * A daemon with an in-tree repository, `site`, whose folder holds nothing but its file with this text (null: not even that); the owner
  * watches it.

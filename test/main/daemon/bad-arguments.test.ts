@@ -12,10 +12,11 @@ let t: TestDaemon;
 let client: TestClient;
 let neighbour: TestClient;
 let before: Record<string, string>;
+let stops = 0;
 const repo = "repository-1";
 
 beforeAll(async () => {
-  t = await startTestDaemon();
+  t = await startTestDaemon({ onStop: () => void stops++ });
   await t.addRepository(repo);
   client = t.owner;
   neighbour = await t.connect();
@@ -25,7 +26,7 @@ afterAll(() => t[Symbol.asyncDispose]());
 
 /** What must hold after each bad message. */
 async function expectNothingHappened(): Promise<void> {
-  expect(await homeFiles(t.homeFolder)).toEqual(before);
+  expect([await homeFiles(t.homeFolder), stops]).toEqual([before, 0]);
   expect(client.socket.connected).toBe(true);
   expect((await client.call("config/list", { repo, field: "svc.timeout" })).result).toEqual({ svc: { timeout: 900 } });
   expect((await neighbour.call("config/list", { repo, field: "svc.timeout" })).errors).toEqual([]);

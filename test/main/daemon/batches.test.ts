@@ -29,30 +29,16 @@ describe("a batch", () => {
     expect((await t.owner.call("history/list", { repo: "a", limit: 1 })).result).toMatchObject([{ batch }]);
   });
 
-  test("is not created by a set of one repository without a batch name, nor by a dry run", async () => {
-    await using t = await startTestDaemon({ repositories: ["a", "b"] });
-    const one = await t.owner.call("config/set", { repo: "a", "svc.timeout": 7 });
-    expect(one.result[0]).not.toHaveProperty("batch");
-    const tried = await t.owner.call("config/set", { repo: ["a", "b"], "svc.timeout": 8, dryRun: true });
-    expect(tried.result[0]).not.toHaveProperty("batch");
-    expect((await t.owner.call("history/list", { repo: "a", limit: 1 })).result[0]).not.toHaveProperty("batch");
-  });
-
   test("groups the changes that one key gives the same name, and no other key's", async () => {
     await using t = await startTestDaemon({ repositories: ["a", "b"] });
     const tool = await t.connectWith(write("*", "*"), "ci");
-    const set = async (client: typeof tool, name: string, args: object) =>
-      (
-        await client.call(name === "restore" ? "history/restore" : name === "unset" ? "config/unset" : "config/set", {
-          batch: "mine",
-          ...args,
-        })
-      ).result[0]?.batch;
-    const batch = await set(tool, "set", { repo: "a", "svc.timeout": 1 });
-    expect(await set(tool, "set", { repo: "b", "svc.domain": "x" })).toBe(batch);
-    expect(await set(tool, "unset", { repo: "b", fields: ["svc.domain"] })).toBe(batch);
-    expect(await set(tool, "restore", { repo: "b", to: 2 })).toBe(batch);
-    expect(await set(t.owner, "set", { repo: "b", "svc.timeout": 2 })).not.toBe(batch);
+    const change = async (client: typeof tool, name: "config/set" | "config/unset" | "history/restore", args: object) =>
+      (await client.call(name, { batch: "mine", ...args })).result[0]?.batch;
+    const batch = await change(tool, "config/set", { repo: "a", "svc.timeout": 1 });
+    expect(await change(tool, "config/set", { repo: "b", "svc.domain": "x" })).toBe(batch);
+    expect(await change(tool, "config/unset", { repo: "b", fields: ["svc.domain"] })).toBe(batch);
+    expect(await change(tool, "history/restore", { repo: "b", to: 2 })).toBe(batch);
+    expect(await change(t.owner, "config/set", { repo: "b", "svc.timeout": 2 })).not.toBe(batch);
     const { result } = await t.owner.call("history/search", { query: "", batch });
     expect(result.map(({ repo, revision }) => `${repo} ${revision}`)).toEqual(["b 4", "b 3", "b 2", "a 2"]);
   });
@@ -84,7 +70,7 @@ describe("a batch", () => {
     expect(await stored(t, "b")).toEqual({ svc: { timeout: 8, domain: "x" } });
   });
 
-  test("with several changes in one repository is undone from the newest change back", async () => {
+  test("with several changes in one repository is undone from the newest change back, and one without an id is refused", async () => {
     await using t = await startTestDaemon({ repositories: ["a"] });
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
     let batch = "";
@@ -92,16 +78,11 @@ describe("a batch", () => {
       batch =
         (await t.owner.call("config/set", { repo: "a", "svc.timeout": timeout, batch: "x" })).result[0]?.batch ?? "";
     using client = await connect({ home: t.homeFolder });
-    expect((await client.undoBatch(batch)).left).toEqual([]);
-    expect(await stored(t, "a")).toEqual({ svc: { timeout: 1 } });
-  });
-
-  test("that is not named finds and undoes nothing: an empty id is not every change", async () => {
-    await using t = await startTestDaemon({ repositories: ["a"] });
-    await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
-    using client = await connect({ home: t.homeFolder });
+    // An empty id is not every change.
     await expect(client.undoBatch("")).rejects.toMatchObject({ code: 1101 });
     expect((await t.owner.call("history/search", { query: "", batch: null })).errors).toEqual([]);
+    expect(await stored(t, "a")).toEqual({ svc: { timeout: 3 } });
+    expect((await client.undoBatch(batch)).left).toEqual([]);
     expect(await stored(t, "a")).toEqual({ svc: { timeout: 1 } });
   });
 

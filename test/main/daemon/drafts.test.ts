@@ -63,26 +63,18 @@ describe("draft/set and draft/list", () => {
     expect(revision).toBe(2);
     await set(t.owner, { drafts: [timeout], removed: [domain, { repo: "shop" }, { repo: "shop", field: "svc.port" }] });
     expect(await list(other)).toEqual([timeout, { ...domain, repo: "store" }]);
-  });
-
-  test("do not treat a draft that is already kept as a change", async () => {
-    const { revision } = await set(t.owner, { drafts: [timeout] });
-    expect(await set(t.owner, { drafts: [timeout], removed: [{ repo: "shop" }] })).toEqual({
-      revision,
-      inMemory: [],
-    });
+    // What is kept already is no change.
+    const again = { drafts: [timeout], removed: [{ repo: "shop" }] };
+    expect(await set(t.owner, again)).toEqual({ revision: 3, inMemory: [] });
   });
 
   test("refuse an unknown repository (1102), and keep nothing of that message", async () => {
     const before = await list(t.owner);
-    const { result, errors } = await t.owner.call("draft/set", {
-      drafts: [
-        { ...timeout, value: 1 },
-        { ...timeout, repo: "none" },
-      ],
+    const drafts = [timeout, { ...timeout, repo: "none" }];
+    expect(await t.owner.call("draft/set", { drafts })).toMatchObject({
+      result: null,
+      errors: [{ code: 1102, repo: "none" }],
     });
-    expect(result).toBeNull();
-    expect(errors).toMatchObject([{ code: 1102, repo: "none" }]);
     expect(await list(t.owner)).toEqual(before);
   });
 
@@ -94,19 +86,15 @@ describe("draft/set and draft/list", () => {
     for (const [name, args] of [
       ["draft/list", {}],
       ["draft/set", { drafts: [{ ...timeout, value: 7 }] }],
-    ] as const) {
-      const { result, errors } = await tool.call(name, args);
-      expect(result).toBeNull();
-      expect(errors).toMatchObject([{ code: 1105 }]);
-    }
-    const { revision } = await set(session, {
-      drafts: [{ ...timeout, value: 8 }],
-      removed: [{ ...domain, repo: "store" }],
-    });
-    const changed = { revision, drafts: [{ ...timeout, value: 8 }], removed: [{ ...domain, repo: "store" }] };
+    ] as const)
+      expect(await tool.call(name, args)).toMatchObject({ result: null, errors: [{ code: 1105 }] });
+    const change = { drafts: [{ ...timeout, value: 8 }], removed: [{ ...domain, repo: "store" }] };
+    const { revision } = await set(session, change);
     for (const client of [t.owner, session]) {
       await until(() => client.events.some(([resource]) => resource === "draft"), "the event");
-      expect(client.events.filter(([resource]) => resource === "draft")).toEqual([["draft", "changed", changed]]);
+      expect(client.events.filter(([resource]) => resource === "draft")).toEqual([
+        ["draft", "changed", { revision, ...change }],
+      ]);
     }
     // Everything sent before this reply has arrived.
     await tool.call("key/self");
@@ -115,12 +103,7 @@ describe("draft/set and draft/list", () => {
 
   test("drop the drafts of a removed repository, and notify the owner", async () => {
     await t.addRepository("brief");
-    await set(t.owner, {
-      drafts: [
-        { ...timeout, repo: "brief" },
-        { ...text, repo: "brief" },
-      ],
-    });
+    await set(t.owner, { drafts: [timeout, text].map(draft => ({ ...draft, repo: "brief" })) });
     await t.owner.call("config/watch");
     await t.owner.call("repo/remove", { repo: "brief" });
     await until(
@@ -159,25 +142,19 @@ describe("drafts.json", () => {
     expect(await readFile(file, "utf8")).not.toContain("moved");
   });
 
-  test.each([
-    ["not JSON", "{"],
-    ["an unexpected form", `{ "drafts": [{ "repo": "shop" }] }`],
-    ["an array", "[]"],
-  ])("is moved aside if it is invalid: %s", async (_, broken) => {
+  test("is moved aside if it is not JSON, of an unexpected form, or an array", async () => {
     await using t = await startTestDaemon({ repositories: ["shop"] });
-    await set(t.owner, { drafts: [timeout] });
     const file = join(t.homeFolder, "drafts.json");
-    await writeFile(file, broken);
-    await t.restart();
-    expect(await list(t.owner)).toEqual([]);
-    expect(await readFile(`${file}.broken`, "utf8")).toBe(broken);
-    const { findings } = (await t.owner.call("daemon/status")).result;
-    expect(findings).toMatchObject([
-      { message: expect.stringContaining("drafts.json is invalid"), kept: `${file}.broken` },
-    ]);
-    await set(t.owner, { drafts: [timeout] });
-    await t.restart();
-    expect(await list(t.owner)).toEqual([timeout]);
+    for (const broken of ["{", `{ "drafts": [{ "repo": "shop" }] }`, "[]"]) {
+      await set(t.owner, { drafts: [timeout] });
+      await writeFile(file, broken);
+      await t.restart();
+      expect(await list(t.owner)).toEqual([]);
+      expect(await readFile(`${file}.broken`, "utf8")).toBe(broken);
+    }
+    const [finding] = (await t.owner.call("daemon/status")).result.findings;
+    expect(finding?.message).toContain("drafts.json is invalid");
+    expect(finding?.kept).toBe(`${file}.broken`);
   });
 
   test("that cannot be written gives 1108 and changes nothing, and the next attempt saves the draft", async () => {
@@ -214,10 +191,8 @@ describe("a masked value", () => {
     { repo: "shop", text: `{ "config": { "svc": { "domain": "${hush}`, base: "{}" },
   ];
 
-  async function startWithScope(): Promise<TestDaemon> {
-    const t = await startTestDaemon({ files: { "scopes/deploy.schema.json": tokenSchema }, repositories: ["shop"] });
-    return t;
-  }
+  const startWithScope = () =>
+    startTestDaemon({ files: { "scopes/deploy.schema.json": tokenSchema }, repositories: ["shop"] });
 
   test("is never written to disk and is lost when the daemon stops", async () => {
     await using t = await startWithScope();

@@ -47,13 +47,9 @@ test("a number in an edit, or of a request with another purpose, is refused too"
   const repo = await t.addRepository();
   using socket = await openRawWebSocket(t.url, t.ownerKey);
   const edit = '{"field":"num.list","op":"add","value":9007199254740993}';
-  const replies = [
-    await socket.ask(`["svc","config","set",{"repo":"${repo}","edits":[${edit}]}]`),
-    await socket.ask(
-      `["svc","draft","set",{"drafts":[{"repo":"${repo}","field":"num.count","value":9007199254740993}]}]`,
-    ),
-  ];
-  for (const reply of replies) expect(reply).toMatchObject({ errors: [{ code: 1101 }] });
+  const draft = `{"repo":"${repo}","field":"num.count","value":9007199254740993}`;
+  for (const request of [`"config","set",{"repo":"${repo}","edits":[${edit}]}`, `"draft","set",{"drafts":[${draft}]}`])
+    expect(await socket.ask(`["svc",${request}]`)).toMatchObject({ errors: [{ code: 1101 }] });
 });
 
 test("a field of whole numbers refuses one that a client may have rounded itself", async () => {
@@ -88,14 +84,8 @@ test("in a file edited by hand: health names field, line and column, the last va
   const text = '{\n  // by hand\n  "config": { "num": { "count": 9007199254740993 } }\n}\n';
   await t.writeRepository(repo, text);
   const health = async () => (await t.owner.call("repo/list", { repo })).result[0]?.health;
-  const expected = [
-    {
-      code: 1106,
-      message: expect.stringMatching(/the number at config\.num\.count would be rounded, .* store it as text/),
-      line: 3,
-      column: 33,
-    },
-  ];
+  const message = expect.stringMatching(/the number at config\.num\.count would be rounded, .* store it as text/);
+  const expected = [{ code: 1106, message, line: 3, column: 33 }];
   await until(async () => (await health())?.length === 1, "the problem");
   for (const isAgain of [false, true]) {
     if (isAgain) await t.restart();

@@ -37,21 +37,15 @@ describe("an origin in settings.json", () => {
     for (const way of waysIn) expect(await statusBy(t, way)).toBe(403);
   });
 
-  test("may read polling responses, and no other origin may", async () => {
-    await using t = await startTestDaemon();
-    await writeFile(settingsFile(t), good);
-    await until(() => isAccepted(t), "the listed origin to be accepted");
+  test("may read polling responses", async () => {
+    await using t = await startTestDaemon({ files: { "settings.json": good } });
     const headers = [`Host: ${new URL(t.url).host}`, `Origin: ${listed}`];
     const answer = await rawRequest(t.url, pollingHandshake, { headers });
     expect(answer.headers.get("access-control-allow-origin")).toBe(listed);
     expect(answer.headers.get("vary")).toMatch(/origin/i);
     const preflight = await rawRequest(t.url, pollingHandshake, {
       method: "OPTIONS",
-      headers: [
-        ...headers,
-        "Access-Control-Request-Method: POST",
-        "Access-Control-Request-Headers: authorization,content-type",
-      ],
+      headers: [...headers, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization"],
     });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-origin")).toBe(listed);
@@ -69,9 +63,7 @@ describe("a broken settings.json", () => {
     "a member __proto__": `{ "__proto__": { "origins": ["http://evil.example"] } }`,
   };
   test("keeps the last valid settings and is reported with its place until it is fixed, also by exactly the previous text", async () => {
-    await using t = await startTestDaemon();
-    await writeFile(settingsFile(t), good);
-    await until(() => isAccepted(t), "the listed origin to be accepted");
+    await using t = await startTestDaemon({ files: { "settings.json": good } });
     for (const [title, content] of Object.entries(broken)) {
       await writeFile(settingsFile(t), content);
       await until(async () => (await problems(t)).some(problem => problem.includes("settings.json")), title);

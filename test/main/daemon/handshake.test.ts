@@ -39,32 +39,19 @@ describe("the handshake", () => {
     const { instanceSecret } = await readHome("daemon.json");
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
     const { hash }: { hash: string } = (await readHome("keys.json")).keys[0];
+    const { ownerKey } = t;
+    const keys = [
+      ...["", null, 5, true, [ownerKey], { key: ownerKey }],
+      ...[instanceSecret, hash, hash.slice(0, 43), `repoconf_${result.id}_${hash}`],
+      ...[`${ownerKey}A`, ownerKey.slice(0, -1), ` ${ownerKey}`, `${ownerKey}\n`, ownerKey.toUpperCase()],
+    ];
+    const headers = [ownerKey, `Basic ${ownerKey}`, `Bearer ${ownerKey} x`, "Bearer "];
     const wrong: readonly object[] = [
-      {},
-      { auth: {} },
-      { auth: { apiKey: "wrong" }, ...bearer(t.ownerKey) },
-      { auth: { apiKey: "" } },
-      { auth: { apiKey: null } },
-      { auth: { apiKey: 5 } },
-      { auth: { apiKey: true } },
-      { auth: { apiKey: [t.ownerKey] } },
-      { auth: { apiKey: { key: t.ownerKey } } },
-      ...[instanceSecret, hash, hash.slice(0, 43), `repoconf_${result.id}_${hash}`].map(apiKey => ({
-        auth: { apiKey },
-      })),
-      { auth: { APIKEY: t.ownerKey } },
-      { auth: { token: t.ownerKey } },
-      ...[`${t.ownerKey}A`, t.ownerKey.slice(0, -1), ` ${t.ownerKey}`, `${t.ownerKey}\n`].map(apiKey => ({
-        auth: { apiKey },
-      })),
-      { auth: { apiKey: t.ownerKey.toUpperCase() } },
-      { query: { apiKey: t.ownerKey } },
-      { extraHeaders: { Authorization: t.ownerKey } },
-      { extraHeaders: { Authorization: `Basic ${t.ownerKey}` } },
-      { extraHeaders: { Authorization: `Bearer ${t.ownerKey} x` } },
-      { extraHeaders: { Authorization: "Bearer " } },
-      { extraHeaders: { "X-Api-Key": t.ownerKey } },
-      { extraHeaders: { Cookie: `apiKey=${t.ownerKey}` } },
+      ...[{}, { auth: {} }, { auth: { apiKey: "wrong" }, ...bearer(ownerKey) }],
+      ...keys.map(apiKey => ({ auth: { apiKey } })),
+      ...[{ auth: { APIKEY: ownerKey } }, { auth: { token: ownerKey } }, { query: { apiKey: ownerKey } }],
+      ...headers.map(Authorization => ({ extraHeaders: { Authorization } })),
+      ...[{ "X-Api-Key": ownerKey }, { Cookie: `apiKey=${ownerKey}` }].map(extraHeaders => ({ extraHeaders })),
     ];
     for (const handshake of wrong) {
       const title = JSON.stringify(handshake).replaceAll(t.ownerKey, "KEY");
@@ -73,29 +60,24 @@ describe("the handshake", () => {
   });
 });
 
-describe("the end of a key", () => {
-  test("once a key has expired, its next request gets 1100, it receives no more events, and it cannot connect again", async () => {
-    const clock = new TestClock();
-    await using t = await startTestDaemon({ clock });
-    const repo = await t.addRepository();
-    const { result } = await t.owner.call("key/create", {
-      name: "soon over",
-      grants: [{ repos: "*", fields: ["*"], right: "read" }],
-      expires: new Date(clock.now() + 700).toISOString(),
-    });
-    const [asking, watching] = [await t.connect(result.key), await t.connect(result.key)];
-    await watching.call("config/watch");
-    clock.advance(699);
-    expect((await asking.call("key/self")).errors).toEqual([]);
-    clock.advance(1);
-    expect(await asking.call("key/self")).toMatchObject({
-      result: null,
-      errors: [{ code: 1100, name: "Unauthorized" }],
-    });
-    await until(() => !asking.socket.connected, "the connection that got 1100 to end");
-    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
-    await until(() => !watching.socket.connected, "the watching connection to end");
-    expect(watching.events).toEqual([]);
-    expect(await refusalOf(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
+test("once a key has expired, its next request gets 1100, it receives no more events, and it cannot connect again", async () => {
+  const clock = new TestClock();
+  await using t = await startTestDaemon({ clock });
+  const repo = await t.addRepository();
+  const { result } = await t.owner.call("key/create", {
+    name: "soon over",
+    grants: [{ repos: "*", fields: ["*"], right: "read" }],
+    expires: new Date(clock.now() + 700).toISOString(),
   });
+  const [asking, watching] = [await t.connect(result.key), await t.connect(result.key)];
+  await watching.call("config/watch");
+  clock.advance(699);
+  expect((await asking.call("key/self")).errors).toEqual([]);
+  clock.advance(1);
+  expect(await asking.call("key/self")).toMatchObject({ result: null, errors: [{ code: 1100 }] });
+  await until(() => !asking.socket.connected, "the connection that got 1100 to end");
+  await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+  await until(() => !watching.socket.connected, "the watching connection to end");
+  expect(watching.events).toEqual([]);
+  expect(await refusalOf(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
 });

@@ -53,6 +53,7 @@ describe("a set", () => {
   test.each<[what: string, args: Arguments]>([
     ["256 fields", { repo: "r0", ...fields(256) }],
     ["1,000 repositories", { repo: ids(1_000), "svc.timeout": 1 }],
+    ["one repository 1,001 times, which counts once", { repo: Array(1_001).fill("r0"), "svc.timeout": 1 }],
     ["10,000 repositories times fields", { repo: ids(100), ...fields(100) }],
     ["16 MB of repositories times bytes", ofBytes(160_000, { repo: ids(100) }, "svc.padding")],
     ["256 KiB in a value", { repo: "r0", "svc.padding": "x".repeat(valueBytes - 2) }],
@@ -61,11 +62,15 @@ describe("a set", () => {
     expect([...new Set(errors.map(error => error.code))]).toEqual([1007]);
   });
 
-  test("beyond a limit sets nothing, also where repository and field exist", async () => {
+  test("beyond a limit sets nothing, also where repository and field exist, and an unset has the same limits", async () => {
+    const refused = { result: [], errors: [beyond(/repositories/, repositoriesPerSet)] };
     const args = { repo: [repo, ...ids(1_000)], "svc.timeout": 1 };
-    const reply = await t.owner.call("config/set", args);
-    expect(reply).toMatchObject({ result: [], errors: [beyond(/repositories/, repositoriesPerSet)] });
+    expect(await t.owner.call("config/set", args)).toMatchObject(refused);
     expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
+    const unset = { repo: args.repo, fields: ["svc.timeout"] };
+    expect(await t.owner.call("config/unset", unset)).toMatchObject(refused);
+    const reply = await t.owner.call("config/unset", { repo: "r0", fields: Object.keys(fields(257)) });
+    expect(reply.errors).toMatchObject([beyond(/fields/, fieldsPerSet)]);
   });
 
   test("a value's bytes count as UTF-8, the error names the field, and a value at the limit is set", async () => {
@@ -78,38 +83,17 @@ describe("a set", () => {
     const reply = await t.owner.call("config/set", { repo: id, "svc.services": service(Math.floor(letters)) });
     expect(reply.errors).toEqual([]);
   });
-
-  test("a repeated id counts once", async () => {
-    const reply = await t.owner.call("config/set", { repo: Array(1_001).fill("r0"), "svc.timeout": 1 });
-    expect(reply.errors).toMatchObject([{ code: 1007 }]);
-  });
-
-  test("an unset has the same limits", async () => {
-    const names = Object.keys(fields(257));
-    const reply = await t.owner.call("config/unset", { repo: "r0", fields: names });
-    expect(reply.errors).toMatchObject([beyond(/fields/, fieldsPerSet)]);
-    expect((await t.owner.call("config/unset", { repo: ids(1_001), fields: ["svc.timeout"] })).errors).toMatchObject([
-      beyond(/repositories/, repositoriesPerSet),
-    ]);
-  });
 });
 
-describe("a message", () => {
-  test("may be 1 MB and no more, whatever the operation", async () => {
-    const args = { repo, field: "svc.timeout" };
-    const within = await t.owner.call("config/list", ofBytes(messageBytes, args, "padding"));
-    expect(within).toMatchObject({ result: { svc: { timeout: 900 } }, errors: [] });
-    const reply = await t.owner.call("config/list", ofBytes(messageBytes + 1, args, "padding"));
-    expect(reply).toMatchObject({ result: {}, errors: [beyond(/bytes in a message/, messageBytes)] });
-  });
-
-  test("may be nested 32 levels and no more", async () => {
-    expect(await t.owner.call("config/list", nested(nesting))).toMatchObject({ errors: [] });
-    expect(await t.owner.call("config/list", nested(nesting + 1))).toMatchObject({
-      result: {},
-      errors: [beyond(/nested/, nesting)],
-    });
-  });
+test("a message may be 1 MB and nested 32 levels, and no more, whatever the operation", async () => {
+  const ofSize = (bytes: number) => ofBytes(bytes, { repo, field: "svc.timeout" }, "padding");
+  for (const [within, above, problem] of [
+    [ofSize(messageBytes), ofSize(messageBytes + 1), beyond(/bytes in a message/, messageBytes)],
+    [nested(nesting), nested(nesting + 1), beyond(/nested/, nesting)],
+  ] as const) {
+    expect(await t.owner.call("config/list", within)).toMatchObject({ result: { svc: { timeout: 900 } }, errors: [] });
+    expect(await t.owner.call("config/list", above)).toMatchObject({ result: {}, errors: [problem] });
+  }
 });
 
 describe("a repository file", () => {

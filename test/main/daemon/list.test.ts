@@ -85,9 +85,8 @@ describe("config/list: what is refused", () => {
   test.each(["nowhere", "../keys", "__proto__", "constructor", "x".repeat(500)])(
     "an unknown repository gives 1102 and an empty result: %s",
     async repo => {
-      const { result, errors } = await t.owner.call("config/list", { repo });
-      expect(result).toEqual({});
-      expect(errors).toMatchObject([{ code: 1102, name: "Unknown Repository", repo }]);
+      const problem = expect.objectContaining({ code: 1102, name: "Unknown Repository", repo });
+      expect(await t.owner.call("config/list", { repo })).toEqual({ result: {}, errors: [problem] });
     },
   );
 
@@ -103,24 +102,18 @@ describe("config/list: what is refused", () => {
 });
 
 describe("config/list: stored values and revisions", () => {
-  test("stored: true returns only stored values, even one that equals its default", async () => {
+  test("stored: true returns only stored values, even one that equals its default, and of a field without one nothing, which is no error", async () => {
     const repo = await t.addRepository();
     await t.owner.call("config/set", { repo, "svc.timeout": 900, "svc.domain": "example.org" });
-    const { result, errors } = await t.owner.call("config/list", { repo, stored: true });
-    expect(errors).toEqual([]);
-    expect(result).toEqual({ svc: { timeout: 900, domain: "example.org" } });
-  });
-
-  test("stored: true of a field without a stored value is not an error, because the field exists", async () => {
-    const repo = await t.addRepository();
-    const reply = await t.owner.call("config/list", { repo, field: "svc.timeout", stored: true });
-    expect(reply).toEqual({ result: { svc: {} }, errors: [], revision: 1 });
+    const stored = await t.owner.call("config/list", { repo, stored: true });
+    expect(stored).toEqual({ result: { svc: { timeout: 900, domain: "example.org" } }, errors: [], revision: 2 });
+    const none = await t.owner.call("config/list", { repo, field: "svc.provider", stored: true });
+    expect(none).toEqual({ result: { svc: {} }, errors: [], revision: 2 });
   });
 
   test("a nonexistent revision gives 1112, and the error names the newest one", async () => {
     const repo = await t.addRepository();
-    const { result, errors } = await t.owner.call("config/list", { repo, revision: 99 });
-    expect(result).toEqual({});
-    expect(errors).toMatchObject([{ code: 1112, repo, details: { current: 1 } }]);
+    const problem = expect.objectContaining({ code: 1112, repo, details: expect.objectContaining({ current: 1 }) });
+    expect(await t.owner.call("config/list", { repo, revision: 99 })).toEqual({ result: {}, errors: [problem] });
   });
 });

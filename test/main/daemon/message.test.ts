@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { Reply } from "../../../shared/protocol.ts";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
 import { holdCalls, isReplaced, watchFileSystem } from "../../helpers/file-system.ts";
 
 describe("a message and its reply (spec 4; docs/protocol.md, message and reply)", async () => {
@@ -32,48 +32,37 @@ describe("a message and its reply (spec 4; docs/protocol.md, message and reply)"
   });
 });
 
-describe("daemon/status", () => {
-  test("shows the owner the state of the daemon, and counts refusals", async () => {
-    await using t = await startTestDaemon();
-    await t.addRepository();
-    await expect(t.connect("wrong")).rejects.toThrow("Unauthorized");
-    const { result, errors } = await t.owner.call("daemon/status");
-    expect(errors).toEqual([]);
-    expect(result).toEqual({
-      version: "0.0.0-test",
-      protocol: 1,
-      startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      home: t.homeFolder,
-      url: t.url,
-      pid: process.pid,
-      repositories: 1,
-      sockets: 1,
-      refusals: { key: 1 },
-      problems: [],
-      findings: [],
-    });
+test("daemon/status shows the owner the state of the daemon, and counts refusals", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository();
+  await expect(t.connect("wrong")).rejects.toThrow("Unauthorized");
+  const { result, errors } = await t.owner.call("daemon/status");
+  expect(errors).toEqual([]);
+  expect(result).toEqual({
+    version: "0.0.0-test",
+    protocol: 1,
+    startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    home: t.homeFolder,
+    url: t.url,
+    pid: process.pid,
+    repositories: 1,
+    sockets: 1,
+    refusals: { key: 1 },
+    problems: [],
+    findings: [],
   });
 });
 
-describe("daemon/stop", () => {
-  test("returns {} to the owner and requests the stop once", async () => {
-    let stops = 0;
-    await using t = await startTestDaemon({ onStop: () => void stops++ });
-    expect(await t.owner.call("daemon/stop")).toEqual({ result: {}, errors: [] });
-    await until(() => stops === 1, "the daemon to request its stop");
-  });
-
-  test("while the daemon stops, a write in progress is finished and answered, and a new request gets 1113", async () => {
-    const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ fileSystem, repositories: ["shop"] });
-    const write = holdCalls(fileSystem, isReplaced("shop"));
-    const set = t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 5 });
-    await write.begun;
-    const closing = t.daemon.close();
-    expect(await t.owner.call("key/self")).toMatchObject({ result: null, errors: [{ code: 1113 }] });
-    write.release();
-    expect(await set).toMatchObject({ result: [{ repo: "shop", revision: 2 }], errors: [] });
-    await closing;
-    expect(JSON.parse(await t.readRepository("shop"))).toMatchObject({ config: { svc: { timeout: 5 } } });
-  });
+test("while the daemon stops, a write in progress is finished and answered, and a new request gets 1113", async () => {
+  const fileSystem = watchFileSystem();
+  await using t = await startTestDaemon({ fileSystem, repositories: ["shop"] });
+  const write = holdCalls(fileSystem, isReplaced("shop"));
+  const set = t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 5 });
+  await write.begun;
+  const closing = t.daemon.close();
+  expect(await t.owner.call("key/self")).toMatchObject({ result: null, errors: [{ code: 1113 }] });
+  write.release();
+  expect(await set).toMatchObject({ result: [{ repo: "shop", revision: 2 }], errors: [] });
+  await closing;
+  expect(JSON.parse(await t.readRepository("shop"))).toMatchObject({ config: { svc: { timeout: 5 } } });
 });

@@ -4,10 +4,7 @@ import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { rawRequest } from "../../helpers/raw-http.ts";
 
-function ask(t: TestDaemon, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${t.url}/metrics`, { headers });
-}
-
+const ask = (t: TestDaemon, headers: Record<string, string>) => fetch(`${t.url}/metrics`, { headers });
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 
 /** The metrics by name, including labels. */
@@ -25,8 +22,9 @@ function read(text: string): { readonly [name: string]: number } {
   );
 }
 
-test("/metrics counts refusals by cause, errors by code, sets and hand edits, and reports sockets, repositories and memory", async () => {
-  await using t = await startTestDaemon();
+test("/metrics counts refusals by cause, errors by code, sets, hand edits and failed writes, and reports sockets, repositories and memory", async () => {
+  const fileSystem = watchFileSystem();
+  await using t = await startTestDaemon({ fileSystem });
   const repo = await t.addRepository("shop");
   // Adding a repository counts its first revision.
   const before = await numbers(t);
@@ -36,6 +34,11 @@ test("/metrics counts refusals by cause, errors by code, sets and hand edits, an
   await t.owner.call("config/set", { repo, "svc.nope": 5 });
   await t.writeRepository(repo, `{ "name": "shop", "config": { "svc": { "timeout": 7 } } }`);
   await until(() => t.owner.events.some(([, , payload]) => JSON.stringify(payload).includes(`"file"`)), "the edit");
+  fileSystem.before = () => {
+    throw systemError("ENOSPC");
+  };
+  expect((await t.owner.call("config/set", { repo, "svc.timeout": 5 })).errors).toMatchObject([{ code: 1108 }]);
+  fileSystem.before = () => {};
   await rawRequest(t.url, "/livez", { headers: ["Host: evil.example"] });
   await fetch(`${t.url}/livez`, { headers: { Origin: "http://evil.example" } });
   await fetch(`${t.url}/socket.io/?EIO=4&transport=polling&j=0`);
@@ -51,7 +54,7 @@ test("/metrics counts refusals by cause, errors by code, sets and hand edits, an
     repoconf_hand_edits_total: (before["repoconf_hand_edits_total"] ?? 0) + 1,
     repoconf_merges_total: 0,
     repoconf_yields_total: expect.any(Number),
-    repoconf_write_failures_total: 0,
+    repoconf_write_failures_total: 1,
     repoconf_sockets: 1,
     repoconf_repositories: 1,
     [`repoconf_info{version="0.0.0-test"}`]: 1,
@@ -60,18 +63,6 @@ test("/metrics counts refusals by cause, errors by code, sets and hand edits, an
   expect(after["nodejs_heap_size_used_bytes"]).toBeGreaterThan(1_000_000);
   // The status that the command line shows has the same counts.
   expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ host: 1, origin: 2, key: 1 });
-});
-
-test("/metrics counts writes that failed on the disk", async () => {
-  const fileSystem = watchFileSystem();
-  await using t = await startTestDaemon({ fileSystem });
-  const repo = await t.addRepository();
-  fileSystem.before = () => {
-    throw systemError("ENOSPC");
-  };
-  expect((await t.owner.call("config/set", { repo, "svc.timeout": 5 })).errors).toMatchObject([{ code: 1108 }]);
-  fileSystem.before = () => {};
-  expect((await numbers(t))["repoconf_write_failures_total"]).toBe(1);
 });
 
 test("each revision is counted by its source", async () => {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import type { ConfigChanged, Reply } from "../../../shared/protocol.ts";
+import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { openRawPolling, type RawPolling } from "../../helpers/raw-polling.ts";
 
@@ -55,10 +55,8 @@ test("over polling, past changes, events and progress arrive in order, in payloa
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
   await set(t, repo, inOrder(100));
-  const { result } = await t.owner.call("key/create", {
-    name: "half",
-    grants: [{ repos: "*", fields: ["svc.timeout"], right: "read" }],
-  });
+  const grants = [{ repos: "*", fields: ["svc.timeout"], right: "read" }];
+  const { result } = await t.owner.call("key/create", { name: "half", grants });
   const client = await openRawPolling(t.url, result.key);
   await client.post(asking(0, "config/watch", { repo, since: 1, progress: true }));
   const past = await pollUntil(client, seen => changesIn(seen).length >= 100);
@@ -117,12 +115,8 @@ test("what one payload leaves waiting counts as unread: a client that polls too 
   let revision = 1;
   const change = async (times: number) => {
     for (let time = 0; time < times; time++) {
-      const image = `${revision++}`.padEnd(150_000, "x");
-      const { errors }: Reply = await t.owner.call("config/set", {
-        repo,
-        "svc.services": { web: { ready: "", image } },
-      });
-      expect(errors).toEqual([]);
+      const services = { web: { ready: "", image: `${revision++}`.padEnd(150_000, "x") } };
+      expect((await t.owner.call("config/set", { repo, "svc.services": services })).errors).toEqual([]);
     }
   };
   const isDropped = () => t.log.some(line => line.includes("bytes of unread events"));

@@ -66,21 +66,17 @@ describe("a watch from a position", () => {
     await set(t, "three", 7);
     expect((await receivedBy(client)).slice(replayed.length)).toEqual(["three 7 with a position"]);
 
-    const one = await t.connect();
-    const replyOfOne = await one.call("config/watch", { repo: ["two"], position });
-    expect(replyOfOne.result.since).toEqual({ two: 2 });
-    await until(async () => (await receivedBy(one)).length > 1, "the replay of one");
-    expect(await receivedBy(one)).toEqual(["two 5", "the replay ends"]);
-
+    /** What another client receives from this watch. */
+    const replayOf = async (args: object) => {
+      const another = await t.connect();
+      await another.call("config/watch", { ...args });
+      await until(async () => (await receivedBy(another)).at(-1) === "the replay ends", "the end of the replay");
+      return receivedBy(another);
+    };
+    expect(await replayOf({ repo: ["two"], position })).toEqual(["two 5", "the replay ends"]);
     // From the first watch's position everything is replayed; from the newest position, nothing.
-    const earlier = await t.connect();
-    await earlier.call("config/watch", { position: result.position });
-    await until(async () => (await receivedBy(earlier)).at(-1) === "the replay ends", "the replay from the beginning");
-    expect(await receivedBy(earlier)).toHaveLength(8);
-    const later = await t.connect();
-    await later.call("config/watch", { position: positionOf(client) });
-    await until(async () => (await receivedBy(later)).length > 0, "the end of the replay");
-    expect(await receivedBy(later)).toEqual(["the replay ends"]);
+    expect(await replayOf({ position: result.position })).toHaveLength(8);
+    expect(await replayOf({ position: positionOf(client) })).toEqual(["the replay ends"]);
   });
 
   test("sends live events without a position while the replay is still running", async () => {
@@ -128,48 +124,39 @@ describe("a watch from a position", () => {
     expect(old).toMatchObject({ result: null, errors: [{ code: 1110, repo: "one" }] });
   });
 
-  test("of another log, or an invalid one, fails with 1110 and the position to resume from", async () => {
-    await using home = await temporaryFolder();
-    const first = await startTestDaemon({ home: home.path, repositories: ["one"] });
-    const { result: before } = await first.owner.call("config/watch", {});
-    await first[Symbol.asyncDispose]();
-    await rm(join(home.path, "log"), { recursive: true });
-    await using t = await startTestDaemon({ home: home.path });
-    await set(t, "one", 1);
-    for (const position of [before.position, "", "no position", "A".repeat(22)]) {
-      const { errors } = await t.owner.call("config/watch", { position });
-      if (position === "") expect(errors).toEqual([]);
-      else expect(errors).toMatchObject([{ code: 1110, details: { position: expect.stringMatching(/^[\w-]{22}$/) } }]);
-    }
-    const { errors } = await t.owner.call("config/watch", { position: before.position, since: { one: 1 } });
-    expect(errors).toMatchObject([{ code: 1101 }]);
-    const position = (await t.owner.call("config/watch", { position: before.position })).errors[0]?.details?.[
-      "position"
-    ];
-    await set(t, "one", 2);
-    const client = await t.connect();
-    await client.call("config/watch", { position: String(position) });
-    await until(async () => (await receivedBy(client)).length > 1, "the replay");
-    expect(await receivedBy(client)).toEqual(["one 2", "the replay ends"]);
-  });
-
-  test("that the log does not reach, because an older copy of the home was put back, fails with 1110", async () => {
+  test("of another log, an invalid one, or one that the log does not reach, because an older copy of the home was put back, fails with 1110 and the position to resume from", async () => {
     await using folder = await temporaryFolder();
     const [home, copy] = [join(folder.path, "home"), join(folder.path, "copy")];
-    const first = await startTestDaemon({ home, repositories: ["one"] });
-    await first[Symbol.asyncDispose]();
+    await using t = await startTestDaemon({ home, repositories: ["one"] });
+    const refusal = { code: 1110, details: { position: expect.stringMatching(/^[\w-]{22}$/) } };
+    await t.daemon.close();
     await cp(home, copy, { recursive: true, preserveTimestamps: true });
-    const second = await startTestDaemon({ home });
-    await second.owner.call("config/watch", {});
-    await set(second, "one", 1);
-    await receivedBy(second.owner);
-    const position = positionOf(second.owner);
-    await second[Symbol.asyncDispose]();
+    await t.restart();
+    await t.owner.call("config/watch", {});
+    await set(t, "one", 1);
+    await receivedBy(t.owner);
+    const later = positionOf(t.owner);
+    await t.daemon.close();
     await rm(home, { recursive: true });
     await cp(copy, home, { recursive: true, preserveTimestamps: true });
-    await using t = await startTestDaemon({ home });
-    const { errors } = await t.owner.call("config/watch", { position });
-    expect(errors).toMatchObject([{ code: 1110, details: { position: expect.stringMatching(/^[\w-]{22}$/) } }]);
+    await t.restart();
+    expect((await t.owner.call("config/watch", { position: later })).errors).toMatchObject([refusal]);
+    const { result: before } = await t.owner.call("config/watch", {});
+    await t.daemon.close();
+    await rm(join(home, "log"), { recursive: true });
+    await t.restart();
+    await set(t, "one", 1);
+    expect((await t.owner.call("config/watch", { position: "" })).errors).toEqual([]);
+    for (const position of [before.position, "no position", "A".repeat(22)])
+      expect((await t.owner.call("config/watch", { position })).errors).toMatchObject([refusal]);
+    const { errors } = await t.owner.call("config/watch", { position: before.position, since: { one: 1 } });
+    expect(errors).toMatchObject([{ code: 1101 }]);
+    const [error] = (await t.owner.call("config/watch", { position: before.position })).errors;
+    await set(t, "one", 2);
+    const client = await t.connect();
+    await client.call("config/watch", { position: String(error?.details?.["position"]) });
+    await until(async () => (await receivedBy(client)).length > 1, "the replay");
+    expect(await receivedBy(client)).toEqual(["one 2", "the replay ends"]);
   });
 
   test("before the start of several histories fails with the names of all", async () => {

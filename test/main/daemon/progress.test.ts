@@ -29,59 +29,57 @@ async function received(client: TestClient): Promise<readonly (readonly unknown[
   return client.events;
 }
 
-describe("a key that may see none of the changes of a whole history window", () => {
-  test("resumes where it was after a lost connection, with a watch of one repository and of everything", async () => {
-    await using t = await startWithWindow(20);
-    const { result: key } = await t.owner.call("key/create", { name: "limited", grants });
-    using connections = watchConnections();
-    using client = await connect({ home: t.homeFolder, apiKey: key.key });
-    const changes: string[] = [];
-    const messages: WatchMessage[] = [];
-    const ended = Promise.all([
-      (async () => {
-        for await (const { changes: received } of client.watch({ repo: "shop" }))
-          changes.push(String(received["svc"]?.["domain"]?.value));
-      })(),
-      (async () => {
-        for await (const message of client.watchEverything()) messages.push(message);
-      })(),
-    ]);
-    let before = 0;
-    await until(async () => {
-      await t.owner.call("config/set", { repo: "shop", "svc.domain": `before-${++before}.test` });
-      // Its requests to begin get their turn between the sets, which must not outrun the window.
-      await client.run("key/self", {});
-      return changes.length > 0 && messages.length > 0;
-    }, "both watches to begin");
-    await setTimeouts(t, "shop", 60);
-    // This reply comes after all events sent before.
+test("a key that may see none of the changes of a whole window resumes where it was, with a watch of one repository and of everything", async () => {
+  await using t = await startWithWindow(20);
+  const { result: key } = await t.owner.call("key/create", { name: "limited", grants });
+  using connections = watchConnections();
+  using client = await connect({ home: t.homeFolder, apiKey: key.key });
+  const changes: string[] = [];
+  const messages: WatchMessage[] = [];
+  const ended = Promise.all([
+    (async () => {
+      for await (const { changes: received } of client.watch({ repo: "shop" }))
+        changes.push(String(received["svc"]?.["domain"]?.value));
+    })(),
+    (async () => {
+      for await (const message of client.watchEverything()) messages.push(message);
+    })(),
+  ]);
+  let before = 0;
+  await until(async () => {
+    await t.owner.call("config/set", { repo: "shop", "svc.domain": `before-${++before}.test` });
+    // Its requests to begin get their turn between the sets, which must not outrun the window.
     await client.run("key/self", {});
-    const begin = messages.length;
-    connections.cut();
-    await t.owner.call("config/set", { repo: "shop", "svc.domain": "after.test" });
-    await Promise.race([
-      until(() => changes.at(-1) === "after.test" && messages.length >= begin + 3, "what came after"),
-      ended,
-    ]);
-    expect(messages.slice(begin)).toMatchObject([
-      ["connection", "lost", {}],
-      ["connection", "resumed", { lost: [] }],
-      ["config", "changed", { repo: "shop", changes: { svc: { domain: { value: "after.test" } } } }],
-    ]);
-    client.close();
-    await ended;
-  });
+    return changes.length > 0 && messages.length > 0;
+  }, "both watches to begin");
+  await setTimeouts(t, "shop", 60);
+  // This reply comes after all events sent before.
+  await client.run("key/self", {});
+  const begin = messages.length;
+  connections.cut();
+  await t.owner.call("config/set", { repo: "shop", "svc.domain": "after.test" });
+  await Promise.race([
+    until(() => changes.at(-1) === "after.test" && messages.length >= begin + 3, "what came after"),
+    ended,
+  ]);
+  expect(messages.slice(begin)).toMatchObject([
+    ["connection", "lost", {}],
+    ["connection", "resumed", { lost: [] }],
+    ["config", "changed", { repo: "shop", changes: { svc: { domain: { value: "after.test" } } } }],
+  ]);
+  client.close();
+  await ended;
+});
 
-  test("gets the repository's newest revision when it catches up after an absence", async () => {
-    await using t = await startWithWindow(100);
-    await setTimeouts(t, "shop", 50);
-    const tool = await t.connectWith(grants);
-    const { errors } = await tool.call("config/watch", { repo: "shop", since: 1, progress: true });
-    expect(errors).toEqual([]);
-    const newest = ["config", "progress", { repo: "shop", revision: 51 }];
-    await until(() => JSON.stringify(tool.events.at(-1)) === JSON.stringify(newest), "the newest revision");
-    expect(tool.events.length).toBeLessThanOrEqual(11);
-  });
+test("a key that may see none of the changes gets the newest revision when it catches up after an absence", async () => {
+  await using t = await startWithWindow(100);
+  await setTimeouts(t, "shop", 50);
+  const tool = await t.connectWith(grants);
+  const { errors } = await tool.call("config/watch", { repo: "shop", since: 1, progress: true });
+  expect(errors).toEqual([]);
+  const newest = ["config", "progress", { repo: "shop", revision: 51 }];
+  await until(() => JSON.stringify(tool.events.at(-1)) === JSON.stringify(newest), "the newest revision");
+  expect(tool.events.length).toBeLessThanOrEqual(11);
 });
 
 describe("progress", () => {

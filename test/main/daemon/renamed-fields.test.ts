@@ -87,22 +87,16 @@ describe("a renamed field (x-renamedFrom)", () => {
 
   test("is named to a client that uses the old name, if its key may access the new one", async () => {
     await using t = await startDeploy(after);
-    const list = await t.owner.call("config/list", { repo: "shop", field: "deploy.jobs" });
-    expect(list.errors).toMatchObject([
-      { code: 1011, message: expect.stringContaining(`now called "deploy.workers"`) },
-    ]);
-    const refused = await t.owner.call("config/set", { ...set, "deploy.jobs": 3 });
-    expect(refused.errors).toMatchObject([
-      { code: 1007, message: expect.stringContaining(`now called "deploy.workers"`) },
-    ]);
     const fields = ["deploy.region", "deploy.jobs"];
     const tool = await t.connectWith([{ repos: ["shop"], fields, right: "write" }]);
-    const hidden = [
-      await tool.call("config/list", { repo: "shop", field: "deploy.jobs" }),
-      await tool.call("config/set", { ...set, "deploy.jobs": 3 }),
-    ];
-    expect(hidden.map(({ errors }) => errors[0]?.code)).toEqual([1011, 1007]);
-    expect(JSON.stringify(hidden)).not.toContain("workers");
+    for (const client of [t.owner, tool]) {
+      const list = await client.call("config/list", { repo: "shop", field: "deploy.jobs" });
+      const refused = await client.call("config/set", { ...set, "deploy.jobs": 3 });
+      expect([list, refused]).toMatchObject([{ errors: [{ code: 1011 }] }, { errors: [{ code: 1007 }] }]);
+      for (const { errors } of [list, refused])
+        expect(errors[0]?.message.includes(`now called "deploy.workers"`)).toBe(client === t.owner);
+      expect(JSON.stringify([list, refused]).includes("workers")).toBe(client === t.owner);
+    }
   });
 });
 
@@ -175,13 +169,7 @@ test("a schema with an ambiguous or invalid old name is rejected", () => {
           old.map((names, index) => [`field${index}`, { ...whole, "x-renamedFrom": names }]),
         ),
       });
-  expect(compile("a", ["b", "c"])().renamed).toEqual(
-    new Map([
-      ["a", "field0"],
-      ["b", "field1"],
-      ["c", "field1"],
-    ]),
-  );
+  expect(Object.fromEntries(compile("a", ["b", "c"])().renamed)).toEqual({ a: "field0", b: "field1", c: "field1" });
   expect(compile("a", ["b", "a"])).toThrow(`"a" is already an old name of "field0"`);
   expect(compile("field1", "b")).toThrow(`"field1" is a field of the scope`);
   expect(compile("field0")).toThrow(`"field0" is a field`);

@@ -74,12 +74,8 @@ describe("repo/add", () => {
     await writeFile(join(path, ".repoconf.json"), '{ "config": { "svc": { "timeout": 41 } } }');
     const home = await t.owner.call("repo/add", { name: "home", path, inTree: false });
     expect(home).toMatchObject({ result: { inTree: false, modified: 0 }, errors: [] });
-    for (const inTree of [undefined, null]) {
-      const { result, errors } = await t.owner.call("repo/add", {
-        name: "clone",
-        path,
-        ...(inTree === null && { inTree }),
-      });
+    for (const more of [{}, { inTree: null }]) {
+      const { result, errors } = await t.owner.call("repo/add", { name: "clone", path, ...more });
       expect({ result, errors }).toMatchObject({ result: { inTree: true, modified: 1, health: [] }, errors: [] });
       const list = await t.owner.call("config/list", { repo: result.id, field: "svc.timeout" });
       expect(list.result).toEqual({ svc: { timeout: 41 } });
@@ -112,12 +108,9 @@ describe("repo/add", () => {
 
   test("an id in use gives 1111, also in another case, which a file system may not distinguish", async () => {
     const id = await t.addRepository("In-use");
-    for (const taken of [id, "in-USE"]) {
-      expect(await t.owner.call("repo/add", { name: "n", id: taken })).toMatchObject({
-        result: null,
-        errors: [{ code: 1111, name: "Already Exists" }],
-      });
-    }
+    const refused = { result: null, errors: [{ code: 1111, name: "Already Exists" }] };
+    for (const taken of [id, "in-USE"])
+      expect(await t.owner.call("repo/add", { name: "n", id: taken })).toMatchObject(refused);
   });
 
   test("an in-tree path in use gives 1111, also through a link; a path that is not in-tree may be shared", async () => {
@@ -126,19 +119,18 @@ describe("repo/add", () => {
     await symlink(path, link);
     const first = await t.owner.call("repo/add", { name: "first", path, inTree: true });
     expect(first.errors).toEqual([]);
-    for (const taken of [path, link]) {
-      const reply = await t.owner.call("repo/add", { name: "second", path: taken, inTree: true });
-      expect(reply).toMatchObject({ result: null, errors: [{ code: 1111 }] });
-    }
+    for (const taken of [path, link])
+      expect(await t.owner.call("repo/add", { name: "second", path: taken, inTree: true })).toMatchObject({
+        result: null,
+        errors: [{ code: 1111 }],
+      });
     expect((await t.owner.call("repo/add", { name: "third", path })).errors).toEqual([]);
   });
 
   test("exactly one of many concurrent adds with the same id wins", async () => {
-    const replies = await Promise.all(
-      Array.from({ length: 10 }, () => t.owner.call("repo/add", { name: "n", id: "contested" })),
-    );
-    expect(replies.filter(({ errors }) => errors.length === 0)).toHaveLength(1);
-    expect(replies.filter(({ errors }) => errors[0]?.code === 1111)).toHaveLength(9);
+    const adds = Array.from({ length: 10 }, () => t.owner.call("repo/add", { name: "n", id: "contested" }));
+    const codes = (await Promise.all(adds)).map(({ errors }) => errors[0]?.code ?? 0).sort();
+    expect(codes).toEqual([0, ...Array(9).fill(1111)]);
   });
 });
 
@@ -159,29 +151,29 @@ describe("repo/update", () => {
     });
   });
 
-  test("an in-tree repository with a new path takes that branch's values", async () => {
+  test("an in-tree repository with a new path claims that one, and no longer the old one", async () => {
     const [from, to] = [await tree("from"), await tree("to")];
     const { result } = await t.owner.call("repo/add", { name: "moving", path: from, inTree: true });
-    await t.owner.call("config/set", { repo: result.id, "svc.timeout": 5 });
     await t.owner.call("repo/update", { repo: result.id, path: to });
-    const list = await t.owner.call("config/list", { repo: result.id, field: "svc.timeout" });
-    expect(list.result).toEqual({ svc: { timeout: 900 } });
     const claimed = await t.owner.call("repo/add", { name: "other", path: to, inTree: true });
-    expect(claimed).toMatchObject({ errors: [{ code: 1111 }] });
     const other = await t.owner.call("repo/add", { name: "other", path: from, inTree: true });
-    expect(other.errors).toEqual([]);
     const taken = await t.owner.call("repo/update", { repo: other.result.id, path: to });
-    expect(taken).toMatchObject({ errors: [{ code: 1111 }] });
+    expect(other.errors).toEqual([]);
+    for (const { errors } of [claimed, taken]) expect(errors).toMatchObject([{ code: 1111 }]);
   });
 
-  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
-    ["no repo", { name: "n" }, 1006],
-    ["an empty repo", { repo: "", name: "n" }, 1006],
-    ["an unknown repository", { repo: "nowhere", name: "n" }, 1102],
-    ["neither name nor path", { repo: "updated" }, 1101],
-  ])("%s is refused", async (_title, args, code) => {
-    await t.owner.call("repo/add", { name: "updated", id: "updated" });
-    expect(await t.owner.call("repo/update", args)).toMatchObject({ result: null, errors: [{ code }] });
+  test("no, an empty or an unknown repo is refused, as by repo/remove, and neither name nor path", async () => {
+    const repo = await t.addRepository();
+    for (const [operation, args, code] of [
+      ["repo/update", { name: "n" }, 1006],
+      ["repo/update", { repo: "", name: "n" }, 1006],
+      ["repo/update", { repo: "nowhere", name: "n" }, 1102],
+      ["repo/update", { repo }, 1101],
+      ["repo/remove", {}, 1006],
+      ["repo/remove", { repo: null }, 1006],
+      ["repo/remove", { repo: "nowhere" }, 1102],
+    ] as const)
+      expect(await t.owner.call(operation, args)).toMatchObject({ result: null, errors: [{ code }] });
   });
 });
 
@@ -198,14 +190,6 @@ describe("repo/remove", () => {
     expect(await t.owner.call("config/set", { repo, "svc.timeout": 6 })).toMatchObject({ errors: [{ code: 1007 }] });
     const list = await t.owner.call("repo/list", { limit: 1000 });
     expect(list.result.map(({ id }) => id)).not.toContain(repo);
-  });
-
-  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
-    ["no repo", {}, 1006],
-    ["a null repo", { repo: null }, 1006],
-    ["an unknown repository", { repo: "nowhere" }, 1102],
-  ])("%s is refused", async (_title, args, code) => {
-    expect(await t.owner.call("repo/remove", args)).toMatchObject({ result: null, errors: [{ code }] });
   });
 });
 

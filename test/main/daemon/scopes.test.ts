@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
@@ -180,7 +180,7 @@ describe("an unusable scope file", () => {
   const withField = (field: unknown, name = "a") => ({ type: "object", properties: { [name]: field } });
   const text = (more: object = {}) => withField({ type: "string", default: "", ...more });
   const unusable: { readonly [title: string]: unknown } = {
-    "invalid JSON": '{ "type": "object", ',
+    "invalid JSON": '{\n  "type": nonsense\n}',
     "an array": "[]",
     "no properties": { type: "object" },
     "a field without a default": withField({ type: "string" }),
@@ -193,8 +193,10 @@ describe("an unusable scope file", () => {
     "a field called __proto__": '{ "type": "object", "properties": { "__proto__": { "default": 1 } } }',
     "a field's name with a space": withField({ type: "string", default: "" }, "a b"),
   };
-  test("is reported with its path, and not used, whatever is wrong with its content or its name", async () => {
-    await using t = await startTestDaemon();
+  test("is reported with its path until it is fixed, and not used, whatever is wrong with it; other extensions are ignored", async () => {
+    await using t = await startTestDaemon({
+      files: { "scopes/notes.json": deploy, "scopes/deploy.schema.json~": "no JSON" },
+    });
     const files: readonly (readonly [scope: string, title: string, schema: unknown])[] = [
       ...Object.entries(unusable).map(([title, schema], index) => [`broken${index}`, title, schema] as const),
       ["9broken", "an invalid scope name", text()],
@@ -210,25 +212,10 @@ describe("an unusable scope file", () => {
       expect(problems, title).toContainEqual(expect.stringContaining(fileOf(t, scope)));
       expect(t.log.join("")).toContain(`${scope}.schema.json`);
     }
+    expect(problems).toContainEqual(expect.stringMatching(/broken0\.schema\.json, line 2, column 11: /));
     expect((await t.owner.call("scope/list")).result[0]?.schema).toEqual(svcSchema);
-  });
-
-  test("a report of invalid JSON names line and column", async () => {
-    await using t = await startTestDaemon();
-    await put(t, "broken", '{\n  "type": nonsense\n}');
-    await until(async () => (await problemsOf(t)).length > 0, "the report");
-    expect(await problemsOf(t)).toEqual([expect.stringMatching(/broken\.schema\.json, line 2, column 11: /)]);
-    await put(t, "broken", deploy);
-    await untilScopes(t, "svc", "broken");
-    expect(await problemsOf(t)).toEqual([]);
-  });
-
-  test("files with another extension are ignored", async () => {
-    await using t = await startTestDaemon();
-    await writeFile(join(t.homeFolder, "scopes", "notes.json"), JSON.stringify(deploy));
-    await writeFile(join(t.homeFolder, "scopes", "deploy.schema.json~"), "no JSON");
-    await put(t, "marker", deploy);
-    await untilScopes(t, "svc", "marker");
-    expect(await problemsOf(t)).toEqual([]);
+    await put(t, "broken0", deploy);
+    await untilScopes(t, "svc", "usable", "broken0");
+    expect(await problemsOf(t)).toHaveLength(files.length - 1);
   });
 });

@@ -76,12 +76,9 @@ describe("config/search finds", () => {
     ["a field of one repository, by both their names", "shop refresh_hour", ["a svc.refresh_hour"]],
     ["the fields of a repository by scope", "attic plugin", ["c plugin.colour", "c plugin.token", "c plugin.login"]],
     ["every repository for an empty query", "", ["a", "b", "c"]],
+    ["a repository first, then its fields", "shop", ["a", "a svc.application_path", "a svc.domain"]],
   ])("%s", async (_title, query, expected) => {
     expect(await places(query)).toEqual(expected);
-  });
-
-  test("a repository together with its fields, the repository first", async () => {
-    expect(await places("shop")).toEqual(["a", "a svc.application_path", "a svc.domain"]);
   });
 
   test("fields with their effective value", async () => {
@@ -95,19 +92,10 @@ describe("config/search finds", () => {
 
 describe("@modified and @broken", () => {
   test("@modified finds every stored field, and words narrow it", async () => {
-    const stored = [
-      "a svc.timeout",
-      "a svc.domain",
-      "a svc.application_path",
-      "a svc.services",
-      "a svc.envvars",
-      "a plugin.token",
-      "a plugin.login",
-      "a plugin.colour",
-      "b svc.timeout",
-      "b svc.provider",
-    ];
-    expect((await places("@modified")).sort()).toEqual([...stored].sort());
+    const svc = ["timeout", "domain", "application_path", "services", "envvars"].map(field => `a svc.${field}`);
+    const plugin = ["token", "login", "colour"].map(field => `a plugin.${field}`);
+    const stored = [...svc, ...plugin, "b svc.timeout", "b svc.provider"];
+    expect((await places("@modified")).sort()).toEqual(stored.sort());
     expect(await places("@modified timeout")).toEqual(["a svc.timeout", "b svc.timeout"]);
     expect(await places("blog @Modified")).toEqual(["b"]);
     expect(await places("@modified refresh_hour")).toEqual([]);
@@ -170,7 +158,6 @@ describe("the query language", () => {
 
 describe("the last change of a field, by whom and when", () => {
   const clock = new TestClock({ timers: "run" });
-  const read = (...fields: string[]): Grants => [{ repos: "*", fields, right: "read" }];
 
   async function startChanged(): Promise<TestDaemon> {
     const daemon = await startTestDaemon({ clock, repositories: ["one", "two"] });
@@ -207,7 +194,7 @@ describe("the last change of a field, by whom and when", () => {
 
   test("is found by the names that the key may see, in fields that it may read", async () => {
     await using daemon = await startChanged();
-    const tool = await daemon.connectWith(read("svc.timeout"));
+    const tool = await daemon.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
     for (const query of ["by:ci", "by:*bot*", "by:owner"]) expect(await places(query, tool)).toEqual([]);
     expect(await places('by:"another key"', tool)).toEqual(["one svc.timeout", "two svc.timeout"]);
     expect(await places("since:30m", tool)).toEqual([]);
@@ -235,11 +222,9 @@ describe("masked values", () => {
     },
   );
 
-  test.each(["hunter2", "PASSWORD", "topsecret", "top", "innersecret"])("are not searched: %s", async query => {
-    expect(await places(query)).toEqual([]);
-  });
-
-  test("are not shown when the field is found by its name", async () => {
+  test("are not searched, and not shown when the field is found by its name", async () => {
+    for (const query of ["hunter2", "PASSWORD", "topsecret", "top", "innersecret"])
+      expect(await places(query)).toEqual([]);
     for (const query of ["envvars", "plugin.token", "plugin.login", "@modified"]) {
       const text = JSON.stringify(await find(query));
       expect(text).toMatch(/envvars|token|login/);
@@ -249,31 +234,25 @@ describe("masked values", () => {
   });
 });
 
-describe("pages", () => {
-  test("end between two repositories, continue after the last one, and together are complete", async () => {
-    const whole = await find("svc");
-    const pages: SearchHit[][] = [];
-    let after: string | undefined;
-    do {
-      const reply = await t.owner.call("config/search", { query: "svc", limit: 1, ...(after && { after }) });
-      pages.push([...reply.result]);
-      after = reply.next;
-    } while (after !== undefined);
-    expect(pages.map(page => [...new Set(page.map(({ repo }) => repo))])).toEqual([["a"], ["b"], ["c"]]);
-    expect(pages.flat()).toEqual(whole);
-  });
+test("pages end between two repositories, continue after the last one, and together are complete", async () => {
+  const whole = await find("svc");
+  const pages: SearchHit[][] = [];
+  let after: string | undefined;
+  do {
+    const reply = await t.owner.call("config/search", { query: "svc", limit: 1, ...(after && { after }) });
+    pages.push([...reply.result]);
+    after = reply.next;
+  } while (after !== undefined);
+  expect(pages.map(page => [...new Set(page.map(({ repo }) => repo))])).toEqual([["a"], ["b"], ["c"]]);
+  expect(pages.flat()).toEqual(whole);
 });
 
-describe("what a key may not read", () => {
-  const read = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "read" }];
-
-  test("pages of a limited key reveal no repository between those that it sees", async () => {
-    const tool = await t.connectWith(read(["a", "c"], "svc.timeout"));
-    const { result, next } = await tool.call("config/search", { query: "timeout", limit: 1 });
-    expect(result.map(({ repo }) => repo)).toEqual(["a"]);
-    expect(next).toBe("a");
-    const last = await tool.call("config/search", { query: "timeout", limit: 1, after: "a" });
-    expect(last.result.map(({ repo }) => repo)).toEqual(["c"]);
-    expect(last).not.toHaveProperty("next");
-  });
+test("pages of a limited key reveal no repository between those that it sees", async () => {
+  const tool = await t.connectWith([{ repos: ["a", "c"], fields: ["svc.timeout"], right: "read" }]);
+  const { result, next } = await tool.call("config/search", { query: "timeout", limit: 1 });
+  expect(result.map(({ repo }) => repo)).toEqual(["a"]);
+  expect(next).toBe("a");
+  const last = await tool.call("config/search", { query: "timeout", limit: 1, after: "a" });
+  expect(last.result.map(({ repo }) => repo)).toEqual(["c"]);
+  expect(last).not.toHaveProperty("next");
 });

