@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
-import { RepoconfClient, type RepoconfError } from "../../../main/client/client.ts";
+import { RepoconfClient } from "../../../main/client/client.ts";
 import { locateDaemon } from "../../../main/client/locate.ts";
 import { keyCredentials } from "../../../main/home/credentials.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
@@ -55,12 +55,6 @@ describe("the typed client", () => {
     expect(await client.get(repo, "svc.refresh_hour")).toBe(5);
   });
 
-  test("without a daemon it throws 1200, and the message says how to start one", async () => {
-    await using t = await startTestDaemon();
-    const error: RepoconfError = await connect({ home: join(t.homeFolder, "elsewhere") }).catch(error => error);
-    expect(error).toMatchObject({ code: 1200, message: expect.stringContaining("repoconf daemon") });
-  });
-
   test("a key comes from the argument, the file, REPOCONF_API_KEY or the home, in this order; a wrong one gives 1100", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
@@ -83,14 +77,15 @@ describe("the typed client", () => {
     await expect(nameWith({ keyFile: join(t.homeFolder, "none") })).rejects.toMatchObject({ code: 1100 });
   });
 
-  test("another protocol number is refused with a message that names repoconf restart", async () => {
+  test("without a daemon, or with one of another protocol number, it throws 1200 and says which command helps", async () => {
     await using t = await startTestDaemon();
     const { endpoint } = await locateDaemon({ home: t.homeFolder });
     await writeFile(join(t.homeFolder, "daemon.json"), JSON.stringify({ ...endpoint, protocol: 2 }));
-    await expect(connect({ home: t.homeFolder })).rejects.toMatchObject({
-      code: 1200,
-      message: expect.stringContaining("repoconf restart"),
-    });
+    for (const [home, command] of [
+      [join(t.homeFolder, "elsewhere"), "repoconf daemon"],
+      [t.homeFolder, "repoconf restart"],
+    ] as const)
+      await expect(connect({ home })).rejects.toMatchObject({ code: 1200, message: expect.stringContaining(command) });
   });
 
   test("reconnects automatically after a restart on another port, and requests made meanwhile are answered", async () => {

@@ -1,7 +1,6 @@
 import { copyFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { WatchMessage } from "../../../main/client/client.ts";
 import { Watch } from "../../../shared/client/watch.ts";
 import type { EventMessage } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
@@ -48,31 +47,23 @@ test("a watch says when it begins: changes made from then on arrive", async () =
 });
 
 describe("client.watch ends", () => {
-  test("when the client is closed", async () => {
+  test("with the signal, even one that was aborted before, and when the client is closed", async () => {
     await using t = await startTestDaemon();
     const client = await connect({ home: t.homeFolder });
-    const { ended } = collect(client.watchEverything());
+    const stop = new AbortController();
+    const [stopped, closed] = [{ signal: stop.signal }, {}].map(options => collect(client.watchEverything(options)));
+    stop.abort();
+    expect(await stopped?.ended).toBeUndefined();
+    expect(await collect(client.watchEverything({ signal: AbortSignal.abort() })).ended).toBeUndefined();
     await client.run("daemon/status", {});
     client.close();
-    expect(await ended).toBeUndefined();
-  });
-
-  test("with the signal, even one that was aborted before", async () => {
-    await using t = await startTestDaemon();
-    using client = await connect({ home: t.homeFolder });
-    const stop = new AbortController();
-    const { ended } = collect(client.watchEverything({ signal: stop.signal }));
-    stop.abort();
-    expect(await ended).toBeUndefined();
-    expect(await collect(client.watchEverything({ signal: AbortSignal.abort() })).ended).toBeUndefined();
+    expect(await closed?.ended).toBeUndefined();
   });
 
   test("with 1100 when the key is revoked, as every request then does", async () => {
     await using t = await startTestDaemon();
-    const { result } = await t.owner.call("key/create", {
-      name: "tool",
-      grants: [{ repos: "*", fields: ["*"], right: "read" }],
-    });
+    const grants = [{ repos: "*", fields: ["*"], right: "read" }];
+    const { result } = await t.owner.call("key/create", { name: "tool", grants });
     using client = await connect({ home: t.homeFolder, apiKey: result.key });
     const { ended } = collect(client.watchEverything());
     await client.run("daemon/status", {});
@@ -157,24 +148,15 @@ test("a second watch of the same repository does not interrupt the first one's c
   for (let count = 0; count < 40; count += 1)
     await t.owner.call("config/set", { repo, "svc.services": { big: { ready: "", image: image(count) } } });
   using client = await connect({ home: t.homeFolder });
-  const seen: number[] = [];
-  const first = (async () => {
-    for await (const { revision } of client.watch({ repo, since: 1 })) {
-      seen.push(revision);
-      if (revision === 42) return;
-    }
-  })();
-  await until(() => seen.length > 2, "the first changes");
-  const stop = new AbortController();
-  const second = (async () => {
-    for await (const _change of client.watch({ repo, signal: stop.signal }));
-  })();
+  const first = collect(client.watch({ repo, since: 1 }));
+  await until(() => first.seen.length > 2, "the first changes");
+  const second = collect(client.watch({ repo }));
   await client.run("daemon/status", {});
   await t.owner.call("config/set", { repo, "svc.timeout": 5 });
-  await first;
-  stop.abort();
-  await second;
-  expect(seen).toEqual(Array.from({ length: 41 }, (_, index) => index + 2));
+  await until(() => first.seen.at(-1)?.revision === 42, "the last change");
+  client.close();
+  await Promise.all([first.ended, second.ended]);
+  expect(first.seen.map(({ revision }) => revision)).toEqual(Array.from({ length: 41 }, (_, index) => index + 2));
 });
 
 test("a watch that was away for longer than history is kept ends with 1110; a watch of everything reports what it lost", async () => {
@@ -185,24 +167,13 @@ test("a watch that was away for longer than history is kept ends with 1110; a wa
   using connections = watchConnections();
   using client = await connect({ home: t.homeFolder });
   using everything = await connect({ home: t.homeFolder });
-  const watched = client.watch({ repo });
-  let isFirst = false;
-  const first = watched.next().then(() => {
-    isFirst = true;
-  });
-  const messages: WatchMessage[] = [];
-  void (async () => {
-    for await (const message of everything.watchEverything()) messages.push(message);
-  })();
+  const { seen, ended } = collect(client.watch({ repo }));
+  const { seen: messages } = collect(everything.watchEverything());
   let timeout = 0;
   await until(async () => {
     await t.owner.call("config/set", { repo, "svc.timeout": ++timeout });
-    return isFirst && messages.length > 0;
+    return seen.length > 0 && messages.length > 0;
   }, "both watches to begin");
-  await first;
-  const ended = (async () => {
-    for await (const _ of watched);
-  })().catch((error: unknown) => error);
   // Without the endpoint's file no client can reconnect.
   const endpoint = join(t.homeFolder, "daemon.json");
   await rename(endpoint, `${endpoint}.away`);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type Node, parseTree, visit } from "jsonc-parser";
+import { visit } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
 import {
   formatJsonText,
@@ -119,67 +119,47 @@ test.each([
   expect(rewriteJsonText(read, JSON.parse(JSON.stringify(read.value)))).toBe(text);
 });
 
-describe("rewriteJsonText replaces", () => {
-  test.each(
-    rows(`
-    only the value, among comments | { /*1*/ "a" /*2*/ : /*3*/ 1 /*4*/ , // 5␊ "b" : 2 } | { "a": "x", "b": 2 } | { /*1*/ "a" /*2*/ : /*3*/ "x" /*4*/ , // 5␊ "b" : 2 }
-    a whole array of another length | { "a": [ 1,2 ] } | { "a": [1,2,3] } | { "a": [1, 2, 3] }
-    an inline value by an inline one | {␊  "a": null␊}␊ | { "a": {"ready": "x", "image": "y"} } | {␊  "a": { "ready": "x", "image": "y" }␊}␊
-    an inline value by several lines if one is too long | {␊    "a": null␊}␊ | { "a": {"ready": "x*40", "image": "y*40"} } | {␊    "a": {␊        "ready": "x*40",␊        "image": "y*40"␊    }␊}␊
-    a value of several lines by several lines | {␊  "a": [␊    {}␊  ]␊}␊ | { "a": {"b": 1} } | {␊  "a": {␊    "b": 1␊  }␊}␊
+test.each(
+  rows(`
+    replaces only the value, among comments | { /*1*/ "a" /*2*/ : /*3*/ 1 /*4*/ , // 5␊ "b" : 2 } | { "a": "x", "b": 2 } | { /*1*/ "a" /*2*/ : /*3*/ "x" /*4*/ , // 5␊ "b" : 2 }
+    replaces a whole array of another length | { "a": [ 1,2 ] } | { "a": [1,2,3] } | { "a": [1, 2, 3] }
+    replaces an inline value by an inline one | {␊  "a": null␊}␊ | { "a": {"ready": "x", "image": "y"} } | {␊  "a": { "ready": "x", "image": "y" }␊}␊
+    replaces an inline value by several lines if one is too long | {␊    "a": null␊}␊ | { "a": {"ready": "x*40", "image": "y*40"} } | {␊    "a": {␊        "ready": "x*40",␊        "image": "y*40"␊    }␊}␊
+    replaces a value of several lines by several lines | {␊  "a": [␊    {}␊  ]␊}␊ | { "a": {"b": 1} } | {␊  "a": {␊    "b": 1␊  }␊}␊
+    inserts after the last member, in next's order | {␊  "a": 1␊}␊ | { "c": 3, "a": 1, "b": 2 } | {␊  "a": 1,␊  "c": 3,␊  "b": 2␊}␊
+    inserts with tabs and CRLF | {␍␊␉"a": {␍␊␉␉"b": 1␍␊␉}␍␊} | { "a": {"b": 1}, "c": {"d": 2} } | {␍␊␉"a": {␍␊␉␉"b": 1␍␊␉},␍␊␉"c": {␍␊␉␉"d": 2␍␊␉}␍␊}
+    inserts with the unit of an inner object | { "x": 1,␊"a": {␊   "b": 1 } } | { "x": 1, "a": {"b": 1}, "c": 2 } | { "x": 1,␊"a": {␊   "b": 1 },␊"c": 2␊}
+    inserts after a line comment on the last line | {␊  "a": 1 // note␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1, // note␊  "b": 2␊}␊
+    inserts after block comments on the last line | {␊  "a": 1 /* x */ /* y␊  z */ // w␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1, /* x */ /* y␊  z */ // w␊  "b": 2␊}␊
+    inserts before comments on their own lines | {␊  "a": 1␊␊  // own␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1,␊  "b": 2␊␊  // own␊}␊
+    inserts before a comment in front of the brace | {␊  "a": 1␊/* own */ }␊ | { "a": 1, "b": 2 } | {␊  "a": 1,␊  "b": 2␊/* own */␊}␊
+    inserts inline | { "a": 1 } | { "a": 1, "b": [2], "c": {"d": 3} } | { "a": 1, "b": [2], "c": { "d": 3 } }
+    inserts inline into an inner object | {␊  "a": { "b": 1 } // note␊}␊ | { "a": {"b": 1, "c": 2} } | {␊  "a": { "b": 1, "c": 2 } // note␊}␊
+    inserts on new lines what does not fit inline | { "a": 1 } | { "a": 1, "b": "x*80" } | { "a": 1,␊  "b": "x*80"␊}
+    inserts into {} | {} | { "a": 1 } | {␊  "a": 1␊}
+    inserts into braces on two lines | {  ␊}␊ | { "a": 1 } | {  ␊  "a": 1␊}␊
+    inserts into an inner {}, in the file's style | {␊␉"a": {} // note␊} | { "a": {"b": 1} } | {␊␉"a": {␊␉␉"b": 1␊␉} // note␊}
+    inserts into an object that holds a line comment | { // nothing yet␊}␊ | { "a": 1 } | { // nothing yet␊  "a": 1␊}␊
+    inserts into an object that holds comments on lines | {␊  // one  ␊  /* two */␊}␊ | { "a": 1 } | {␊  // one  ␊  /* two */␊  "a": 1␊}␊
+    inserts into an object that holds a block comment inline | { /* nothing */ } | { "a": 1 } | { /* nothing */␊  "a": 1␊}
+    removes a first member, not its comment | THREE | { "b": 2, "c": 3 } | {␊  // first␊  // own␊  "b": 2,␊  "c": 3 // last␊}␊
+    removes a middle member with its line | THREE | { "a": 1, "c": 3 } | {␊  "a": 1, // first␊  // own␊  "c": 3 // last␊}␊
+    removes a last member and the comma before it | THREE | { "a": 1, "b": 2 } | {␊  "a": 1, // first␊  // own␊  "b": 2␊  // last␊}␊
+    removes all members | THREE | {} | {␊  // first␊  // own␊  // last␊}␊
+    removes all members when there is no comment | {␊  "a": 1,␊  "b": 2␊}␊ | {} | {}␊
+    removes a value with the comments in it | {␊  "a": [ // in␊  ],␊  "c": 3␊}␊ | { "c": 3 } | {␊  "c": 3␊}␊
+    removes the last member inline | { "a": 1, "b": 2 } | { "a": 1 } | { "a": 1 }
+    removes a member whose comma leads the next line | {␊  "a": 1␊  , "b": 2␊}␊ | { "a": 1 } | {␊  "a": 1␊}␊
+    removes the last member on the line of the brace | { "a": 1,␊  "b": 2 } | { "a": 1 } | { "a": 1 }
+    removes a member between comments | { /* x */ "a": 1 /* y */ } | {} | { /* x */ /* y */ }
+    removes the last member, and inserts one | THREE | { "a": 1, "b": 2, "d": 4 } | {␊  "a": 1, // first␊  // own␊  "b": 2,␊  "d": 4␊  // last␊}␊
+    removes the first member, and inserts one | THREE | { "b": 2, "c": 3, "d": 4 } | {␊  // first␊  // own␊  "b": 2,␊  "c": 3, // last␊  "d": 4␊}␊
+    removes a member inline, and inserts one | { "a": 1, "b": 2 } | { "a": 1, "c": 3 } | { "a": 1, "c": 3 }
+    removes a member inline, and inserts a long one | { "a": 1, "b": 2 } | { "a": 1, "c": "x*80" } | { "a": 1,␊  "c": "x*80"␊}
+    removes all members inline among comments, and inserts a long one | { /* x */ "a": 1 /* y */ } | { "b": "x*80" } | { /* x */ "b": "x*80"␊  /* y */␊}
   `),
-  )("%s", (_title, text = "", next = "", expected) => {
-    expect(rewrite(text, JSON.parse(next))).toBe(expected);
-  });
-});
-
-describe("rewriteJsonText inserts", () => {
-  test.each(
-    rows(`
-    after the last member, in next's order | {␊  "a": 1␊}␊ | { "c": 3, "a": 1, "b": 2 } | {␊  "a": 1,␊  "c": 3,␊  "b": 2␊}␊
-    with tabs and CRLF | {␍␊␉"a": {␍␊␉␉"b": 1␍␊␉}␍␊} | { "a": {"b": 1}, "c": {"d": 2} } | {␍␊␉"a": {␍␊␉␉"b": 1␍␊␉},␍␊␉"c": {␍␊␉␉"d": 2␍␊␉}␍␊}
-    with the unit of an inner object | { "x": 1,␊"a": {␊   "b": 1 } } | { "x": 1, "a": {"b": 1}, "c": 2 } | { "x": 1,␊"a": {␊   "b": 1 },␊"c": 2␊}
-    after a line comment on the last line | {␊  "a": 1 // note␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1, // note␊  "b": 2␊}␊
-    after block comments on the last line | {␊  "a": 1 /* x */ /* y␊  z */ // w␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1, /* x */ /* y␊  z */ // w␊  "b": 2␊}␊
-    before comments on their own lines | {␊  "a": 1␊␊  // own␊}␊ | { "a": 1, "b": 2 } | {␊  "a": 1,␊  "b": 2␊␊  // own␊}␊
-    before a comment in front of the brace | {␊  "a": 1␊/* own */ }␊ | { "a": 1, "b": 2 } | {␊  "a": 1,␊  "b": 2␊/* own */␊}␊
-    inline | { "a": 1 } | { "a": 1, "b": [2], "c": {"d": 3} } | { "a": 1, "b": [2], "c": { "d": 3 } }
-    inline into an inner object | {␊  "a": { "b": 1 } // note␊}␊ | { "a": {"b": 1, "c": 2} } | {␊  "a": { "b": 1, "c": 2 } // note␊}␊
-    on new lines what does not fit inline | { "a": 1 } | { "a": 1, "b": "x*80" } | { "a": 1,␊  "b": "x*80"␊}
-    into {} | {} | { "a": 1 } | {␊  "a": 1␊}
-    into braces on two lines | {  ␊}␊ | { "a": 1 } | {  ␊  "a": 1␊}␊
-    into an inner {}, in the file's style | {␊␉"a": {} // note␊} | { "a": {"b": 1} } | {␊␉"a": {␊␉␉"b": 1␊␉} // note␊}
-    into an object that holds a line comment | { // nothing yet␊}␊ | { "a": 1 } | { // nothing yet␊  "a": 1␊}␊
-    into an object that holds comments on lines | {␊  // one  ␊  /* two */␊}␊ | { "a": 1 } | {␊  // one  ␊  /* two */␊  "a": 1␊}␊
-    into an object that holds a block comment inline | { /* nothing */ } | { "a": 1 } | { /* nothing */␊  "a": 1␊}
-  `),
-  )("%s", (_title, text = "", next = "", expected) => {
-    expect(rewrite(text, JSON.parse(next))).toBe(expected);
-  });
-});
-
-describe("rewriteJsonText removes", () => {
-  test.each(
-    rows(`
-    a first member, not its comment | THREE | { "b": 2, "c": 3 } | {␊  // first␊  // own␊  "b": 2,␊  "c": 3 // last␊}␊
-    a middle member with its line | THREE | { "a": 1, "c": 3 } | {␊  "a": 1, // first␊  // own␊  "c": 3 // last␊}␊
-    a last member and the comma before it | THREE | { "a": 1, "b": 2 } | {␊  "a": 1, // first␊  // own␊  "b": 2␊  // last␊}␊
-    all members | THREE | {} | {␊  // first␊  // own␊  // last␊}␊
-    all members when there is no comment | {␊  "a": 1,␊  "b": 2␊}␊ | {} | {}␊
-    a value with the comments in it | {␊  "a": [ // in␊  ],␊  "c": 3␊}␊ | { "c": 3 } | {␊  "c": 3␊}␊
-    the last member inline | { "a": 1, "b": 2 } | { "a": 1 } | { "a": 1 }
-    a member whose comma leads the next line | {␊  "a": 1␊  , "b": 2␊}␊ | { "a": 1 } | {␊  "a": 1␊}␊
-    the last member on the line of the brace | { "a": 1,␊  "b": 2 } | { "a": 1 } | { "a": 1 }
-    a member between comments | { /* x */ "a": 1 /* y */ } | {} | { /* x */ /* y */ }
-    the last member, and inserts one | THREE | { "a": 1, "b": 2, "d": 4 } | {␊  "a": 1, // first␊  // own␊  "b": 2,␊  "d": 4␊  // last␊}␊
-    the first member, and inserts one | THREE | { "b": 2, "c": 3, "d": 4 } | {␊  // first␊  // own␊  "b": 2,␊  "c": 3, // last␊  "d": 4␊}␊
-    a member inline, and inserts one | { "a": 1, "b": 2 } | { "a": 1, "c": 3 } | { "a": 1, "c": 3 }
-    a member inline, and inserts a long one | { "a": 1, "b": 2 } | { "a": 1, "c": "x*80" } | { "a": 1,␊  "c": "x*80"␊}
-    all members inline among comments, and inserts a long one | { /* x */ "a": 1 /* y */ } | { "b": "x*80" } | { /* x */ "b": "x*80"␊  /* y */␊}
-  `),
-  )("%s", (_title, text = "", next = "", expected) => {
-    expect(rewrite(text, JSON.parse(next))).toBe(expected);
-  });
+)("rewriteJsonText %s", (_title, text = "", next = "", expected) => {
+  expect(rewrite(text, JSON.parse(next))).toBe(expected);
 });
 
 describe("rewriteJsonText", () => {
@@ -214,27 +194,19 @@ describe("rewriteJsonText", () => {
   });
 });
 
-describe("a text of 1 MB", () => {
-  const text = `{"first":1,${"//\n".repeat(300_000)}"last":2}`;
-  const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`m${index}`, 1])));
+const text = `{"first":1,${"//\n".repeat(300_000)}"last":2}`;
+const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`m${index}`, 1])));
 
-  test("is scanned in parts", () => {
-    expect(inParts(scanningValidText(text)).parts).toBeGreaterThanOrEqual(9);
-  });
-
-  test("has its members read in parts", () => {
-    const { parts, result } = inParts(TextNode.root(runToEnd(scanningValidText(wide))).readingMembers());
-    expect(parts).toBeGreaterThanOrEqual(6);
-    expect(result).toHaveLength(60_000);
-  });
-
-  test("is compared with the next value in parts", async () => {
-    await using rounds = countingRounds();
-    const next = { first: 1, last: 3 };
-    const { value } = await rewriteJsonInParts(parseJsonText(text), next);
-    expect(value).toEqual(next);
-    expect(rounds.count).toBeGreaterThanOrEqual(100);
-  });
+test("a text of 1 MB is scanned, has its members read, and is compared with the next value in parts", async () => {
+  expect(inParts(scanningValidText(text)).parts).toBeGreaterThanOrEqual(9);
+  const { parts, result } = inParts(TextNode.root(runToEnd(scanningValidText(wide))).readingMembers());
+  expect(parts).toBeGreaterThanOrEqual(6);
+  expect(result).toHaveLength(60_000);
+  await using rounds = countingRounds();
+  const next = { first: 1, last: 3 };
+  const { value } = await rewriteJsonInParts(parseJsonText(text), next);
+  expect(value).toEqual(next);
+  expect(rounds.count).toBeGreaterThanOrEqual(100);
 });
 
 describe("formatJsonText writes", () => {
@@ -245,16 +217,13 @@ describe("formatJsonText writes", () => {
     scalars | {"a":null,"b":true,"c":1.5,"d":"x\\"\\n"} | {␊  "a": null,␊  "b": true,␊  "c": 1.5,␊  "d": "x\\"\\n"␊}␊
     short arrays of scalars on one line | {"a":["x",1]} | {␊  "a": ["x", 1]␊}␊
     long arrays on several lines | {"a":${long}} | {␊  "a": [␊    ${long.slice(1, -1).replaceAll(",", ",␊    ")}␊  ]␊}␊
+    an array of exactly 80 characters on one line | {"a":["x*76"]} | {␊  "a": ["x*76"]␊}␊
+    an array of 81 characters on several | {"a":["x*77"]} | {␊  "a": [␊    "x*77"␊  ]␊}␊
     arrays of objects on several lines | {"a":[{"b":1}]} | {␊  "a": [␊    {␊      "b": 1␊    }␊  ]␊}␊
   `),
   )("%s", (_title, value = "", expected = "") => {
     expect(formatJsonText(JSON.parse(value))).toBe(expected);
     expect(parseJsonText(expected).value).toStrictEqual(JSON.parse(value));
-  });
-
-  test("arrays of exactly 80 characters on one line, of 81 on several", () => {
-    expect(formatJsonText({ a: ["x".repeat(76)] })).toBe(`{\n  "a": ["${"x".repeat(76)}"]\n}\n`);
-    expect(formatJsonText({ a: ["x".repeat(77)] })).toBe(`{\n  "a": [\n    "${"x".repeat(77)}"\n  ]\n}\n`);
   });
 
   test("no members that are undefined", () => {
@@ -268,7 +237,7 @@ describe("formatJsonText writes", () => {
 describe("for any text and any next value", () => {
   const seed = 20_260_101;
 
-  test("the new text reads as next, keeps all comments outside removed values, and all members that stay", () => {
+  test("the new text reads as next, and keeps all comments outside removed values", () => {
     fc.assert(
       fc.property(sources, objects, picks, ({ text, comments, value }, other, pick) => {
         const next = mix(value, other, cycle(pick));
@@ -279,45 +248,21 @@ describe("for any text and any next value", () => {
         const expected = comments.filter(({ path }) => !isLost(value, next, path)).map(comment => comment.text);
         expect(commentsOf(rewritten)).toStrictEqual(expected);
         expect(rewritten.startsWith(bom)).toBe(text.startsWith(bom));
-        expectSameText(text, rewritten);
         expect(rewriteJsonText(read, next)).toBe(rewritten);
       }),
       { numRuns: amount(1_000, 3_000), seed },
     );
   });
 
-  test("the text stays unchanged when nothing differs", () => {
+  test("the text stays unchanged when nothing differs, and a new file reads as its value", () => {
     fc.assert(
       fc.property(sources, ({ text, value }) => {
         const read = parseJsonText(text);
         expect(JSON.stringify(read.value)).toBe(JSON.stringify(value));
         expect(rewriteJsonText(read, value)).toBe(text);
-      }),
-      { numRuns: 1000, seed },
-    );
-  });
-
-  test("a new file reads as its value", () => {
-    fc.assert(
-      fc.property(objects, value => {
         expect(JSON.stringify(parseJsonText(formatJsonText(value)).value)).toBe(JSON.stringify(value));
       }),
       { numRuns: 1000, seed },
-    );
-  });
-
-  test("a damaged text is read or throws a JsonTextError with a place in it", () => {
-    fc.assert(
-      fc.property(sources, damages, ({ text }, changes) => {
-        const damaged = changes.reduce(damage, text);
-        const problem = problemOf(damaged);
-        if (problem === undefined) return;
-        const textLines = withoutBom(damaged).split(/\r\n|\r|\n/);
-        expect(problem.line).toBeGreaterThan(0);
-        expect(problem.column).toBeGreaterThan(0);
-        expect(problem.column).toBeLessThanOrEqual((textLines[problem.line - 1] ?? "").length + 1);
-      }),
-      { numRuns: amount(1_500, 4_000), seed },
     );
   });
 
@@ -474,30 +419,6 @@ function commentsOf(text: string): string[] {
   const body = withoutBom(text);
   visit(body, { onComment: (offset, length) => comments.push(body.slice(offset, offset + length)) });
   return comments;
-}
-
-/** Expects root members with the same value in both texts to be written the same in both, in the same order. */
-function expectSameText(before: string, after: string): void {
-  const newMembers = membersOfRoot(after);
-  let previous = -1;
-  for (const [name, { value, text }] of membersOfRoot(before)) {
-    const member = newMembers.get(name);
-    if (member === undefined) continue;
-    const index = [...newMembers.keys()].indexOf(name);
-    expect(index).toBeGreaterThan(previous);
-    previous = index;
-    if (JSON.stringify(sorted(member.value)) === JSON.stringify(sorted(value))) expect(member.text).toBe(text);
-  }
-}
-
-function membersOfRoot(text: string): Map<string, { value: JsonValue; text: string }> {
-  const body = withoutBom(text);
-  const { value } = parseJsonText(text);
-  const members = (parseTree(body)?.children ?? []).map(({ offset, length, children }: Node) => {
-    const name = String(children?.[0]?.value);
-    return [name, { value: value[name] ?? null, text: body.slice(offset, offset + length) }] as const;
-  });
-  return new Map(members);
 }
 
 interface Damage {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type FolderIdentity, realFileSystem } from "../../../main/files/file-system.ts";
 import { WorkTreeFolder } from "../../../main/git/work-tree-folder.ts";
-import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { healthOf } from "../../helpers/shop.ts";
@@ -70,18 +70,7 @@ test("a set creates no file if the disk of the work tree is unmounted right befo
 
 /* Unmounting a work tree's disk leaves an empty folder on another disk, which must not count as a branch without the file. */
 
-interface MountedTree extends AsyncDisposable {
-  readonly t: TestDaemon;
-  readonly folder: string;
-  /** Simulates a mount or an unmount: the folder is on this disk, with this value in its file or without a file. */
-  mount(device: number, timeout: number | undefined): Promise<void>;
-  set(timeout: number): Promise<readonly number[]>;
-  newest(): Promise<number | undefined>;
-  /** Resolves when nothing has checked the folder for a while. */
-  quiet(): Promise<void>;
-}
-
-async function startMountedTree(timeout: number | undefined, rescanInterval = 50): Promise<MountedTree> {
+async function startMountedTree(timeout: number | undefined, rescanInterval = 50) {
   const above = await temporaryFolder();
   const folder = join(above.path, "site");
   const file = join(folder, ".repoconf.json");
@@ -108,15 +97,16 @@ async function startMountedTree(timeout: number | undefined, rescanInterval = 50
   return {
     t,
     folder,
-    mount: async (next, value) => {
+    /** Simulates a mount or an unmount: the folder is on this disk, with this value in its file or without a file. */
+    mount: async (next: number, value: number | undefined) => {
       device = next;
       await put(value);
     },
-    set: async value => {
+    set: async (value: number) => {
       const { errors } = await t.owner.call("config/set", { repo: "site", "svc.timeout": value });
       return errors.map(({ code }) => code);
     },
-    newest: async () => (await t.owner.call("history/list", { repo: "site" })).result[0]?.revision,
+    /** Resolves when nothing has checked the folder for a while. */
     quiet: async () => {
       for (let before = -1; before !== checks; ) {
         before = checks;

@@ -5,24 +5,23 @@ import { newKeyText } from "../../../main/daemon/keys/key-text.ts";
 import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 
 const read = (path: string) => readFile(path, "utf8").catch(() => "");
+const untilLogged = (t: TestDaemon, problem: string) =>
+  until(() => t.log.some(line => line.includes(problem)), "the problem to be logged");
 
 describe("daemon.json is restored while the daemon runs", () => {
-  const damages: { readonly [damage: string]: (path: string) => Promise<void> } = {
-    "was removed": path => rm(path),
-    "was garbled": path => writeFile(path, "{"),
-    "names another URL": async path =>
-      writeFile(path, (await readFile(path, "utf8")).replace(/"url": "[^"]+"/, `"url": "http://127.0.0.1:1"`)),
-    "was replaced by a link": async path => {
-      await rm(path);
-      await symlink("/dev/null", path);
-    },
-  };
-  test.each(Object.entries(damages))("when it %s", async (_damage, damage) => {
+  test("when it was removed, garbled, names another URL, or was replaced by a link", async () => {
     await using t = await startTestDaemon(noRescans);
     const path = join(t.homeFolder, "daemon.json");
     const text = await readFile(path, "utf8");
-    await damage(path);
-    await until(async () => (await read(path)) === text, "daemon.json to be as it was");
+    for (const damage of [
+      () => rm(path),
+      () => writeFile(path, "{"),
+      () => writeFile(path, text.replace(/"url": "[^"]+"/, `"url": "http://127.0.0.1:1"`)),
+      () => rm(path).then(() => symlink("/dev/null", path)),
+    ]) {
+      await damage();
+      await until(async () => (await read(path)) === text, "daemon.json to be as it was");
+    }
     await t.daemon.close();
     expect(await read(path)).toBe("");
   });
@@ -33,10 +32,7 @@ describe("daemon.json is restored while the daemon runs", () => {
     const text = await readFile(path, "utf8");
     await rm(path);
     await mkdir(path);
-    await until(
-      () => t.log.some(line => line.includes("cannot restore a file of the home")),
-      "the problem to be logged",
-    );
+    await untilLogged(t, "cannot restore a file of the home");
     await rm(path, { recursive: true });
     await until(async () => (await read(path)) === text, "daemon.json to be as it was");
   });
@@ -86,10 +82,7 @@ describe("the owner's key, while the daemon runs", () => {
     await writeFile(temporary, "");
     await rm(keyFile(t));
     await until(() => !owner.socket.connected, "the old key to end");
-    await until(
-      () => t.log.some(line => line.includes("cannot restore a file of the home")),
-      "the problem to be logged",
-    );
+    await untilLogged(t, "cannot restore a file of the home");
     for (const ended of [t.ownerKey, session]) await expect(t.connect(ended)).rejects.toThrow("Unauthorized");
     expect(await keyOf(t)).toBe("");
     await rm(temporary);
@@ -106,7 +99,7 @@ describe("the owner's key, while the daemon runs", () => {
     expect(await audited("keyRevoked")).toBe(1);
   });
 
-  test("when its file is deleted and written again with the same key, nothing ends", async () => {
+  test("when its file is deleted and written again with the same key, or contains no key, nothing ends; the latter is reported", async () => {
     await using t = await startTestDaemon(noRescans);
     const text = await readFile(keyFile(t), "utf8");
     await rm(keyFile(t));
@@ -116,12 +109,8 @@ describe("the owner's key, while the daemon runs", () => {
     await until(async () => (await read(join(t.homeFolder, "daemon.json"))) !== "", "daemon.json to be back");
     expect(await readFile(keyFile(t), "utf8")).toBe(text);
     expect((await t.owner.call("key/self")).errors).toEqual([]);
-  });
-
-  test("when its file contains no key, that is reported, and the known one stays valid", async () => {
-    await using t = await startTestDaemon(noRescans);
     await writeFile(keyFile(t), "no key\n");
-    await until(() => t.log.some(line => line.includes("does not contain a key")), "the problem to be logged");
+    await untilLogged(t, "does not contain a key");
     expect(await read(keyFile(t))).toBe("no key\n");
     await t.connect(t.ownerKey);
     await rm(keyFile(t));

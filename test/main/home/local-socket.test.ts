@@ -11,12 +11,7 @@ import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-interface Endpoint {
-  readonly url: string;
-  readonly socket?: string;
-}
-
-const endpointOf = async (t: TestDaemon): Promise<Endpoint> =>
+const endpointOf = async (t: TestDaemon): Promise<{ readonly socket?: string }> =>
   JSON.parse(await readFile(join(t.homeFolder, "daemon.json"), "utf8"));
 
 async function socketOf(t: TestDaemon): Promise<string> {
@@ -38,24 +33,15 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     expect(await readdir(join(t.homeFolder, "socket"))).toEqual([]);
   });
 
-  test("is the client's first choice", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository("shop");
-    expect(await locateDaemon({ home: t.homeFolder })).toMatchObject({
-      url: "http://localhost",
-      agent: expect.any(Agent),
-    });
+  test("is the client's first choice; if it is missing, the client uses the port", async () => {
+    await using t = await startTestDaemon({ repositories: ["shop"] });
+    const located = await locateDaemon({ home: t.homeFolder });
+    expect(located).toMatchObject({ url: "http://localhost", agent: expect.any(Agent) });
     using client = await connect({ home: t.homeFolder });
-    await client.set(repo, { "svc.timeout": 31 });
-    expect(await client.get(repo, "svc.timeout")).toBe(31);
-  });
-
-  test("may be missing: the client then uses the port", async () => {
-    await using t = await startTestDaemon();
-    const repo = await t.addRepository("shop");
+    await client.set("shop", { "svc.timeout": 31 });
     await unlink(await socketOf(t));
-    using client = await connect({ home: t.homeFolder });
-    expect(await client.get(repo, "svc.timeout")).toBe(900);
+    using another = await connect({ home: t.homeFolder });
+    expect(await another.get("shop", "svc.timeout")).toBe(31);
   });
 
   test("also serves a plain client, over polling and websocket, and has its own connection budget", async () => {

@@ -13,24 +13,11 @@ import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-test("the lock is taken without writing anything, so a full disk cannot prevent it", async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, "lock");
-  const lock = takeLock(path);
-  expect(await readdir(folder.path)).toEqual(["lock"]);
-  expect((await stat(path)).size).toBe(0);
-  lock?.release();
-});
-
 test("a daemon starts on a full disk and serves, using the space reserved by an earlier one; without it the start fails and names the full disk", async () => {
   const fileSystem = watchFileSystem();
   await using t = await startTestDaemon({ fileSystem });
   const reserve = join(t.homeFolder, "reserve");
-  const isReserved = (path: string) =>
-    stat(path).then(
-      ({ blocks }) => blocks > 0,
-      () => false,
-    );
+  const isReserved = async (path: string) => (await stat(path).catch(() => ({ blocks: 0 }))).blocks > 0;
   await t.addRepository("shop");
   await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 });
   expect(await isReserved(reserve)).toBe(true);
@@ -68,40 +55,29 @@ test("a daemon starts even if the schema for editors cannot be written", async (
   expect(t.log.filter(line => line.includes("repository.schema.json"))).toHaveLength(1);
 });
 
-describe("a failed start releases everything", () => {
-  const obstacles: {
-    readonly [what: string]: (home: string, port: number) => Promise<() => Promise<unknown>>;
-  } = {
-    "daemon.json is a folder": async home => {
-      await mkdir(join(home, "daemon.json"), { recursive: true });
-      return () => rm(join(home, "daemon.json"), { recursive: true });
-    },
-    "the port is taken": async (_home, port) => {
-      const server = await listen(port);
-      return () => new Promise(closed => server.close(closed));
-    },
-  };
-  test.each(Object.entries(obstacles))(
-    "%s: the port does not answer, and the next start works",
-    async (_what, obstruct) => {
-      await using home = await temporaryFolder();
-      const server = await listen(0);
-      const port = portOf(server);
-      await new Promise(closed => server.close(closed));
-      const takeAway = await obstruct(home.path, port);
-      const options = { home: home.path, version: "0.0.0-test", port, logger: pino({ level: "silent" }) };
-      await expect(createDaemon(options)).rejects.toThrow();
-      await takeAway();
-      for (const host of ["127.0.0.1", "::1"]) {
-        const socket = connect(port, host);
-        await expect(once(socket, "connect")).rejects.toThrow();
-        socket.destroy();
-      }
-      await using t = await startTestDaemon({ home: home.path, port });
-      await t.addRepository("shop");
-    },
-  );
-});
+test.each(["daemon.json is a folder", "the port is taken"])(
+  "a failed start releases everything: if %s, the port does not answer, and the next start works",
+  async what => {
+    await using home = await temporaryFolder();
+    const server = await listen(0);
+    const port = portOf(server);
+    if (what.startsWith("daemon.json")) {
+      server.close();
+      await mkdir(join(home.path, "daemon.json"), { recursive: true });
+    }
+    const options = { home: home.path, version: "0.0.0-test", port, logger: pino({ level: "silent" }) };
+    await expect(createDaemon(options)).rejects.toThrow();
+    if (what.startsWith("daemon.json")) await rm(join(home.path, "daemon.json"), { recursive: true });
+    else await new Promise(closed => server.close(closed));
+    for (const host of ["127.0.0.1", "::1"]) {
+      const socket = connect(port, host);
+      await expect(once(socket, "connect")).rejects.toThrow();
+      socket.destroy();
+    }
+    await using t = await startTestDaemon({ home: home.path, port });
+    await t.addRepository("shop");
+  },
+);
 
 describe("the home's lock", () => {
   const takeElsewhere = async (path: string): Promise<string> => {
@@ -112,11 +88,13 @@ describe("the home's lock", () => {
     return stdout.trim();
   };
 
-  test("stays with its process after a second attempt in the same process", async () => {
+  test("is taken without writing anything, so a full disk cannot prevent it, and stays after a second attempt in the same process", async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, "lock");
     const lock = takeLock(path);
     expect(lock).toBeDefined();
+    expect(await readdir(folder.path)).toEqual(["lock"]);
+    expect((await stat(path)).size).toBe(0);
     expect(await takeElsewhere(path)).toBe("busy");
     expect(takeLock(path)).toBeUndefined();
     expect(await takeElsewhere(path)).toBe("busy");

@@ -1,19 +1,15 @@
 import { mkdir, rm, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ScopeFiles } from "../../../main/scopes/scope-files.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { saveByRename, shopText, startShop } from "../../helpers/shop.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
 test("broken scope files are retried concurrently (forty of them used to delay a start by ten seconds)", async () => {
-  await using home = await temporaryFolder();
-  await mkdir(join(home.path, "scopes"));
-  for (let index = 0; index < 8; index++)
-    await writeFile(join(home.path, "scopes", `broken${index}.schema.json`), "{ broken");
+  const names = Array.from({ length: 8 }, (_, index) => `scopes/broken${index}.schema.json`);
   const clock = new TestClock();
-  const starting = startTestDaemon({ home: home.path, clock });
+  const starting = startTestDaemon({ files: Object.fromEntries(names.map(name => [name, "{ broken"])), clock });
   for (const pause of [5, 15, 40, 90, 100]) {
     await until(() => clock.waiting(pause) === 8, "the daemon to wait for all files at once");
     clock.advance(pause);
@@ -25,46 +21,40 @@ test("broken scope files are retried concurrently (forty of them used to delay a
 const schema = (defaultValue: string) =>
   JSON.stringify({ type: "object", properties: { keys: { type: "string", default: defaultValue } } });
 
-describe("a scope file named like an inherited member of every object", () => {
-  test.each(["constructor", "hasOwnProperty"])(
-    "is reported and not used, and leaves Object.keys alone: %s.schema.json",
-    async name => {
-      await using home = await temporaryFolder();
-      const file = join(home.path, `scopes/${name}.schema.json`);
-      const { keys } = Object;
-      await mkdir(join(home.path, "scopes"), { mode: 0o700 });
-      await writeFile(file, schema("at the start"));
-      await using t = await startTestDaemon({ home: home.path });
-      await t.addRepository("shop");
-      const problems = async () =>
-        ((await t.owner.call("daemon/status")).result.problems ?? []).filter(problem => problem.startsWith(file));
-      const notUsed = async () => {
-        expect((await t.owner.call("scope/list")).result.map(scope => scope.scope)).toEqual(["svc"]);
-        const made = await t.owner.call("key/create", {
-          name: "tool",
-          grants: [{ repos: ["shop"], fields: [`${name}.keys`], right: "write" }],
-        });
-        for (const value of ["one", "two"]) {
-          const { errors } = await t.owner.call("config/set", { repo: "shop", [`${name}.keys`]: value });
-          expect(errors).toHaveLength(1);
-        }
-        if (made.errors.length === 0) await t.connect(made.result.key);
-        expect(Object.keys).toBe(keys);
-        expect(Reflect.get(Object.prototype, "keys")).toBeUndefined();
-      };
-      expect(await problems()).toHaveLength(1);
-      await notUsed();
-      await rm(file);
-      await until(async () => (await problems()).length === 0, "the problem to be over");
-      await writeFile(file, schema("while it runs"));
-      await until(async () => (await problems()).length === 1, "the file to be reported");
-      await notUsed();
-    },
-  );
-});
+test.each(["constructor", "hasOwnProperty"])(
+  "a scope file named like an inherited member of every object is reported and not used, and leaves Object.keys alone: %s",
+  async name => {
+    const { keys } = Object;
+    const place = `scopes/${name}.schema.json`;
+    await using t = await startTestDaemon({ files: { [place]: schema("at the start") }, repositories: ["shop"] });
+    const file = join(t.homeFolder, place);
+    const problems = async () =>
+      ((await t.owner.call("daemon/status")).result.problems ?? []).filter(problem => problem.startsWith(file));
+    const notUsed = async () => {
+      expect((await t.owner.call("scope/list")).result.map(scope => scope.scope)).toEqual(["svc"]);
+      const grants = [{ repos: ["shop"], fields: [`${name}.keys`], right: "write" }];
+      const made = await t.owner.call("key/create", { name: "tool", grants });
+      for (const value of ["one", "two"]) {
+        const { errors } = await t.owner.call("config/set", { repo: "shop", [`${name}.keys`]: value });
+        expect(errors).toHaveLength(1);
+      }
+      if (made.errors.length === 0) await t.connect(made.result.key);
+      expect(Object.keys).toBe(keys);
+      expect(Reflect.get(Object.prototype, "keys")).toBeUndefined();
+    };
+    expect(await problems()).toHaveLength(1);
+    await notUsed();
+    await rm(file);
+    await until(async () => (await problems()).length === 0, "the problem to be over");
+    await writeFile(file, schema("while it runs"));
+    await until(async () => (await problems()).length === 1, "the file to be reported");
+    await notUsed();
+  },
+);
 
-describe("a scope file saved by delete and create, with a short gap, never drops the scope", () => {
-  test.each(["when nothing reads it", "while it is being read"])("%s", async when => {
+test.each(["when nothing reads it", "while it is being read"])(
+  "a scope file saved by delete and create, with a short gap, never drops the scope: %s",
+  async when => {
     const clock = new TestClock();
     await using t = await startTestDaemon({ clock });
     const file = join(t.homeFolder, "scopes/deploy.schema.json");
@@ -95,8 +85,8 @@ describe("a scope file saved by delete and create, with a short gap, never drops
     await until(() => scopeEvents().length > 1, "the change to be published");
     expect((await t.owner.call("config/list", { repo: "shop" })).result["deploy"]?.["keys"]).toBe("during the save");
     expect(scopeEvents()).toHaveLength(2);
-  });
-});
+  },
+);
 
 const numbers = JSON.stringify({ type: "object", properties: { replicas: { type: "integer", default: 1 } } });
 
