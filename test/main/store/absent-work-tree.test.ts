@@ -1,5 +1,5 @@
 import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { bundle } from "../../helpers/bundled.ts";
 import type { TestClient } from "../../helpers/daemon.ts";
@@ -19,81 +19,55 @@ beforeAll(async () => {
   return () => folder[Symbol.asyncDispose]();
 });
 
-class Tree implements AsyncDisposable {
-  readonly folder: string;
-  readonly file: string;
-  readonly #above: Awaited<ReturnType<typeof temporaryFolder>>;
-  #daemon: DaemonProcess | undefined;
-  #client: TestClient | undefined;
-
-  constructor(above: Awaited<ReturnType<typeof temporaryFolder>>) {
-    this.#above = above;
-    this.folder = join(above.path, "disk");
-    this.file = join(this.folder, ".repoconf.json");
-  }
-
-  /** With a timeout of 30 in its file. */
-  static async create(kind: "git" | "plain" | "package"): Promise<Tree> {
-    const tree = new Tree(await temporaryFolder());
-    await mkdir(tree.folder);
-    await mkdir(tree.#home);
-    if (kind === "package") await runProcess("git", ["init", "--quiet"], { folder: dirname(tree.folder) });
-    if (kind === "git") await runProcess("git", ["init", "--quiet"], { folder: tree.folder });
-    await tree.start();
-    await tree.client.call("repo/add", { id: "site", name: "site", path: tree.folder, inTree: true });
-    await tree.set(30);
-    return tree;
-  }
-
-  get #home(): string {
-    return join(this.#above.path, "home");
-  }
-
-  get client(): TestClient {
-    if (this.#client === undefined) throw new Error("no daemon");
-    return this.#client;
-  }
-
-  async start(): Promise<void> {
-    this.#daemon = await DaemonProcess.start(this.#home, program);
-    this.#client = await this.#daemon.connect();
-  }
-
-  async end(how: "stop" | "kill"): Promise<void> {
-    this.#client?.socket.close();
-    await this.#daemon?.[how]();
-  }
-
-  /** Puts an empty folder in its place. */
-  async unmount(): Promise<void> {
-    await rename(this.folder, join(this.#above.path, "unmounted"));
-    await mkdir(this.folder);
-  }
-
-  async mount(): Promise<void> {
-    await rmdir(this.folder);
-    await rename(join(this.#above.path, "unmounted"), this.folder);
-  }
-
-  async set(timeout: number) {
-    return (await this.client.call("config/set", { repo: "site", "svc.timeout": timeout })).errors;
-  }
-
-  async state() {
-    const { result } = await this.client.call("config/list", { repo: "site", field: "svc.timeout" });
-    const entry = (await this.client.call("repo/list")).result[0];
-    return { ...result["svc"], revision: entry?.revision, health: entry?.health.map(({ code }) => code) };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.end("kill");
-    await this.#above[Symbol.asyncDispose]();
-  }
+/** A work tree with a timeout of 30 in its file. */
+async function createTree(kind: "git" | "plain" | "package") {
+  const above = await temporaryFolder();
+  const [home, folder, unmounted] = [join(above.path, "home"), join(above.path, "disk"), join(above.path, "unmounted")];
+  for (const made of [home, folder]) await mkdir(made);
+  if (kind !== "plain") await runProcess("git", ["init", "--quiet"], { folder: kind === "git" ? folder : above.path });
+  let daemon: DaemonProcess;
+  let client: TestClient;
+  const tree = {
+    folder,
+    file: join(folder, ".repoconf.json"),
+    call: (...args: Parameters<TestClient["call"]>) => client.call(...args),
+    start: async () => {
+      daemon = await DaemonProcess.start(home, program);
+      client = await daemon.connect();
+    },
+    end: async (how: "stop" | "kill") => {
+      client.socket.close();
+      await daemon[how]();
+    },
+    /** Puts an empty folder in its place. */
+    unmount: async () => {
+      await rename(folder, unmounted);
+      await mkdir(folder);
+    },
+    mount: async () => {
+      await rmdir(folder);
+      await rename(unmounted, folder);
+    },
+    set: async (timeout: number) => (await client.call("config/set", { repo: "site", "svc.timeout": timeout })).errors,
+    state: async () => {
+      const { result } = await client.call("config/list", { repo: "site", field: "svc.timeout" });
+      const entry = (await client.call("repo/list")).result[0];
+      return { ...result["svc"], revision: entry?.revision, health: entry?.health.map(({ code }) => code) };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await tree.end("kill");
+      await above[Symbol.asyncDispose]();
+    },
+  };
+  await tree.start();
+  await tree.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+  await tree.set(30);
+  return tree;
 }
 
 describe.each(["git", "plain", "package"] as const)("a work tree (%s)", kind => {
   test("whose place an empty folder takes, while the daemon runs or before a start, keeps its values, and nothing is written there", async () => {
-    await using tree = await Tree.create(kind);
+    await using tree = await createTree(kind);
     const before = await tree.state();
     const keepsItsValues = async () => {
       expect(await tree.set(31)).toMatchObject([
@@ -125,23 +99,23 @@ describe.each(["git", "plain", "package"] as const)("a work tree (%s)", kind => 
   test.each(kind === "git" ? (["stop", "kill"] as const) : (["stop"] as const))(
     "whose file was deleted after a %s has no values, and gets no file at the start",
     async how => {
-      await using tree = await Tree.create(kind);
+      await using tree = await createTree(kind);
       await tree.end(how);
       await unlink(tree.file);
       await tree.start();
       expect(await tree.state()).toMatchObject({ timeout: 900, health: [] });
-      await tree.client.call("file/read", { repo: "site" });
+      await tree.call("file/read", { repo: "site" });
       expect((await readdir(tree.folder)).filter(name => name !== ".git")).toEqual([]);
     },
   );
 });
 
 test("a work tree is accepted without its file once a person has named the folder again", async () => {
-  await using tree = await Tree.create("git");
+  await using tree = await createTree("git");
   await tree.end("stop");
   await tree.unmount();
   await tree.start();
-  const { errors } = await tree.client.call("repo/update", { repo: "site", path: tree.folder });
+  const { errors } = await tree.call("repo/update", { repo: "site", path: tree.folder });
   expect(errors).toEqual([]);
   expect(await tree.state()).toMatchObject({ timeout: 900, health: [] });
   expect(await tree.set(31)).toEqual([]);
@@ -152,7 +126,7 @@ test("a work tree is accepted without its file once a person has named the folde
 });
 
 test("a new clone in the place of a work tree counts if it has the file", async () => {
-  await using tree = await Tree.create("git");
+  await using tree = await createTree("git");
   await tree.end("kill");
   await rename(tree.file, `${tree.folder}.json`);
   await rm(tree.folder, { recursive: true });

@@ -48,10 +48,9 @@ describe("a set in a work tree", () => {
   test("follows a branch that git checks out before the set is in the log, and changes only its own field of it", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree(fileSystem);
-    let isSwitched = false;
     fileSystem.before = async ({ operation, path }) => {
-      if (operation !== "writeFile" || !path.endsWith(".tmp") || isSwitched) return;
-      isSwitched = true;
+      if (operation !== "writeFile" || !path.endsWith(".tmp")) return;
+      fileSystem.before = () => {};
       await saveByRename(tree.file, otherText);
     };
     const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
@@ -64,15 +63,14 @@ describe("a set in a work tree", () => {
   test("is in the history but the file wins as a whole if git checks out another branch once the set is in the log", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree(fileSystem);
-    let isSwitched = false;
+    let isInLog = false;
     fileSystem.after = ({ operation, path }) => {
-      if (operation === "datasync" && path.includes("/log/") && !isSwitched) isSwitched = true;
+      isInLog ||= operation === "datasync" && path.includes("/log/");
     };
     fileSystem.before = async ({ operation, path }) => {
-      if (isSwitched && operation === "rename" && path.endsWith(".tmp")) {
-        fileSystem.before = () => {};
-        await saveByRename(tree.file, otherText);
-      }
+      if (!isInLog || operation !== "rename" || !path.endsWith(".tmp")) return;
+      fileSystem.before = () => {};
+      await saveByRename(tree.file, otherText);
     };
     const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
     expect(errors).toEqual([]);
@@ -129,27 +127,25 @@ const trees: { readonly [kind: string]: (above: string) => Promise<string> } = {
 };
 const isTemporary = (path: string) => /\.repoconf\.json\.[0-9a-f]+\.tmp$/.test(path);
 
-describe("git never sees the temporary file of a set", () => {
-  test.each(Object.entries(trees))("in %s", async (_kind, makeTree) => {
-    await using above = await temporaryFolder();
-    const tree = await makeTree(above.path);
-    const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ ...noRescans, fileSystem });
-    await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
-    const seen: string[] = [];
-    let written = 0;
-    fileSystem.before = async ({ operation, path }) => {
-      if (operation !== "rename" || !isTemporary(path)) return;
-      written++;
-      expect(existsSync(path)).toBe(true);
-      seen.push(await git(tree, "status", "--porcelain", "--untracked-files=all", "--ignored", "."));
-    };
-    for (const timeout of [1, 2])
-      expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": timeout })).errors).toEqual([]);
-    expect(written).toBe(2);
-    expect(seen.filter(status => status.includes(".tmp"))).toEqual([]);
-    expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 2`);
-  });
+test.each(Object.entries(trees))("git never sees the temporary file of a set in %s", async (_kind, makeTree) => {
+  await using above = await temporaryFolder();
+  const tree = await makeTree(above.path);
+  const fileSystem = watchFileSystem();
+  await using t = await startTestDaemon({ ...noRescans, fileSystem });
+  await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
+  const seen: string[] = [];
+  let written = 0;
+  fileSystem.before = async ({ operation, path }) => {
+    if (operation !== "rename" || !isTemporary(path)) return;
+    written++;
+    expect(existsSync(path)).toBe(true);
+    seen.push(await git(tree, "status", "--porcelain", "--untracked-files=all", "--ignored", "."));
+  };
+  for (const timeout of [1, 2])
+    expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": timeout })).errors).toEqual([]);
+  expect(written).toBe(2);
+  expect(seen.filter(status => status.includes(".tmp"))).toEqual([]);
+  expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 2`);
 });
 
 describe("a set in a work tree succeeds", () => {

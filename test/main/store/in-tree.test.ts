@@ -11,13 +11,16 @@ import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
 const modeOf = async (path: string) => (await lstat(path)).mode & 0o777;
 
 describe("an in-tree repository", () => {
-  test("has no stored values without a file; a set writes one that contains only config", async () => {
+  test("has no stored values without a file; a set writes one that contains only config, and touches no other", async () => {
     await using tree = await startWorkTree(null);
     const stored = await tree.t.owner.call("config/list", { repo: "site", stored: true });
     expect(stored).toMatchObject({ result: {}, errors: [] });
     expect(await tree.value("timeout")).toBe(900);
     expect(await healthOf(tree.t, "site")).toEqual([]);
+    // Somebody's own, although it is named like a temporary one.
+    await writeFile(`${tree.file}.tmp`, "mine");
     expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
+    expect(await readFile(`${tree.file}.tmp`, "utf8")).toBe("mine");
     expect(JSON.parse(await readFile(tree.file, "utf8"))).toEqual({ config: { svc: { timeout: 31 } } });
     if (process.platform !== "win32") expect(await modeOf(tree.file)).toBe(0o644 & ~process.umask());
   });
@@ -59,13 +62,6 @@ describe("an in-tree repository", () => {
       expect(await readFile(target, "utf8")).toBe(secret);
     },
   );
-
-  test("keeps a person's file that is named like a temporary one", async () => {
-    await using tree = await startWorkTree();
-    await writeFile(`${tree.file}.tmp`, "mine");
-    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
-    expect(await readFile(`${tree.file}.tmp`, "utf8")).toBe("mine");
-  });
 });
 
 test.each([
@@ -132,22 +128,15 @@ describe("an in-tree repository whose folder was moved", () => {
     expect(await readFile(join(above, "fourth/.repoconf.json"), "utf8")).toContain("31");
   });
 
-  test("can be renamed while its folder is missing, and stays broken", async () => {
-    await using tree = await startWorkTree(treeText, { rescanInterval: 20 });
-    const { t, folder: old } = tree;
-    await rm(old, { recursive: true });
-    await untilHealth(t, "site", health => health.length > 0);
-    const { result, errors } = await t.owner.call("repo/update", { repo: "site", name: "the site" });
-    expect(errors).toEqual([]);
-    expect(result).toMatchObject({ name: "the site", path: old, health: [{ code: 1106 }] });
-  });
-
-  test("cannot be pointed to a missing folder, or while the file with its path is broken", async () => {
+  test("can be renamed while its folder is missing, but not pointed to a missing folder, or while the file with its path is broken", async () => {
     await using tree = await startWorkTree(treeText, { rescanInterval: 20 });
     const { t, folder: old } = tree;
     const folder = dirname(old);
     await rename(old, join(folder, "new"));
     await untilHealth(t, "site", health => health.length > 0);
+    const renamed = await t.owner.call("repo/update", { repo: "site", name: "the site" });
+    const entry = { name: "the site", path: old, health: [{ code: 1106 }] };
+    expect(renamed).toMatchObject({ result: entry, errors: [] });
     const nowhere = await t.owner.call("repo/update", { repo: "site", path: join(folder, "nowhere") });
     expect(nowhere).toMatchObject({ result: null, errors: [{ code: 1101, repo: "site" }] });
     await writeFile(t.repositoryFile("site"), "{ broken");

@@ -25,14 +25,11 @@ test("a hand edit of a field that was just set but is not written to the file ye
   const text = shopText.replace("30", "45");
   await using shop = await startShopEditedInBetween(text);
   await shop.set({ "svc.timeout": 31 });
-  expect(await shop.t.owner.nextChange()).toMatchObject({
-    source: "set",
-    changes: { svc: { timeout: { value: 31, previous: 30 } } },
-  });
-  expect(await shop.t.owner.nextChange()).toMatchObject({
-    source: "file",
-    changes: { svc: { timeout: { value: 45, previous: 31 } } },
-  });
+  for (const [source, value, previous] of [["set", 31, 30] as const, ["file", 45, 31] as const])
+    expect(await shop.t.owner.nextChange()).toMatchObject({
+      source,
+      changes: { svc: { timeout: { value, previous } } },
+    });
   expect(await shop.read()).toBe(text);
 });
 
@@ -40,9 +37,8 @@ describe("a hand edit that has not been noticed when a set arrives", () => {
   test("makes a set with an expected revision fail with 1104", async () => {
     await using shop = await startShop();
     renameOver(shop.file, edited);
-    const { result, errors } = await shop.t.owner.call("config/set", { repo: "shop", revision: 1, "svc.timeout": 31 });
-    expect(result).toEqual([]);
-    expect(errors).toMatchObject([{ code: 1104, details: { current: 2 } }]);
+    const reply = await shop.t.owner.call("config/set", { repo: "shop", revision: 1, "svc.timeout": 31 });
+    expect(reply).toMatchObject({ result: [], errors: [{ code: 1104, details: { current: 2 } }] });
     expect(await shop.read()).toBe(edited);
   });
 
@@ -61,9 +57,7 @@ describe("a hand edit that has not been noticed when a set arrives", () => {
     const broken = edited.replace("{", "{{");
     await using shop = await startShop();
     renameOver(shop.file, broken);
-    const { result, errors } = await shop.set({ "svc.timeout": 31 });
-    expect(result).toEqual([]);
-    expect(errors).toMatchObject([{ code: 1106 }]);
+    expect(await shop.set({ "svc.timeout": 31 })).toMatchObject({ result: [], errors: [{ code: 1106 }] });
     expect(await shop.read()).toBe(broken);
     expect(await shop.value("timeout")).toBe(30);
   });
@@ -72,9 +66,8 @@ describe("a hand edit that has not been noticed when a set arrives", () => {
 test("a file broken between a set and its write stays byte for byte; the set is served, and written once the file is fixed", async () => {
   const broken = edited.replace("{", "{{");
   await using shop = await startShopEditedInBetween(broken);
-  const { result, errors } = await shop.set({ "svc.timeout": 31 });
-  expect(errors).toEqual([]);
-  expect(result).toMatchObject([{ revision: 2, mirrored: false }]);
+  const set = await shop.set({ "svc.timeout": 31 });
+  expect(set).toMatchObject({ result: [{ revision: 2, mirrored: false }], errors: [] });
   await until(async () => (await shop.health()).length > 0, "the file to be reported as broken");
   expect(await shop.read()).toBe(broken);
   expect(await shop.value("timeout")).toBe(31);

@@ -10,55 +10,37 @@ import { timeoutOf } from "../../helpers/shared-world.ts";
 import { saveByRename, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
-describe("the revisions of a removed repository continue", () => {
-  const returns: {
-    readonly [how: string]: { readonly same: boolean; restore(t: TestDaemon, movedTo: string): Promise<void> };
-  } = {
-    "its file is put back by hand": {
-      same: true,
-      restore: async (t, movedTo) => {
-        await rename(movedTo, t.repositoryFile("a"));
-      },
+const putBack = (t: TestDaemon, movedTo: string) => rename(movedTo, t.repositoryFile("a"));
+const addAgain = (t: TestDaemon) => t.addRepository("a");
+test.each<[how: string, same: boolean, restore: (t: TestDaemon, movedTo: string) => Promise<unknown>]>([
+  ["its file is put back by hand", true, putBack],
+  [
+    "its file is put back by hand while no daemon runs",
+    true,
+    async (t, movedTo) => {
+      await t.daemon.close();
+      await putBack(t, movedTo);
+      await t.restart();
     },
-    "its file is put back by hand while no daemon runs": {
-      same: true,
-      restore: async (t, movedTo) => {
-        await t.daemon.close();
-        await rename(movedTo, t.repositoryFile("a"));
-        await t.restart();
-      },
-    },
-    "its id is added again": {
-      same: false,
-      restore: async t => {
-        await t.addRepository("a");
-      },
-    },
-    "its id is added again after a restart": {
-      same: false,
-      restore: async t => {
-        await t.restart();
-        await t.addRepository("a");
-      },
-    },
-  };
-  test.each(Object.entries(returns))("when %s", async (_how, { same, restore }) => {
-    await using t = await startTestDaemon(noRescans);
-    const notes = new RevisionNotes();
-    await t.addRepository("a");
-    await notes.set(t, "a", 1, 2, 3);
-    const before = notes.highest;
-    const { result } = await t.owner.call("repo/remove", { repo: "a" });
-    await restore(t, result.movedTo ?? "");
-    await until(async () => (await repository(t, "a")) !== undefined, "the repository to exist again");
-    // The same state keeps its revision; a different one gets the next.
-    expect(await notes.note(t, "a")).toBe(same ? before : before + 1);
-    await notes.set(t, "a", 4, 5);
-    await t.restart();
-    await notes.note(t, "a");
-    const { result: history } = await t.owner.call("history/list", { repo: "a" });
-    expect(history.map(({ revision }) => revision)).toEqual(descendingFrom(notes.highest));
-  });
+  ],
+  ["its id is added again", false, addAgain],
+  ["its id is added again after a restart", false, t => t.restart().then(() => addAgain(t))],
+])("the revisions of a removed repository continue when %s", async (_how, same, restore) => {
+  await using t = await startTestDaemon(noRescans);
+  const notes = new RevisionNotes();
+  await t.addRepository("a");
+  await notes.set(t, "a", 1, 2, 3);
+  const before = notes.highest;
+  const { result } = await t.owner.call("repo/remove", { repo: "a" });
+  await restore(t, result.movedTo ?? "");
+  await until(async () => (await repository(t, "a")) !== undefined, "the repository to exist again");
+  // The same state keeps its revision; a different one gets the next.
+  expect(await notes.note(t, "a")).toBe(same ? before : before + 1);
+  await notes.set(t, "a", 4, 5);
+  await t.restart();
+  await notes.note(t, "a");
+  const { result: history } = await t.owner.call("history/list", { repo: "a" });
+  expect(history.map(({ revision }) => revision)).toEqual(descendingFrom(notes.highest));
 });
 
 describe("removing a repository", () => {
@@ -73,37 +55,28 @@ describe("removing a repository", () => {
     expect(await repository(t, "a")).toBeUndefined();
   });
 
-  const failures: {
-    readonly [what: string]: (folder: string) => { readonly operation: string; readonly path: string };
-  } = {
-    "the file": folder => ({ operation: "rename", path: `${folder}/repos/a.json` }),
-    "the folder for removed files": folder => ({ operation: "sync", path: `${folder}/removed` }),
-  };
-  test.each(Object.entries(failures))(
-    "while the disk fails at %s is refused with 1108, and the repository stays",
-    async (_what, failing) => {
-      const fileSystem = watchFileSystem();
-      await using t = await startTestDaemon({ ...noRescans, fileSystem });
-      const notes = new RevisionNotes();
-      await t.addRepository("a");
-      await notes.set(t, "a", 31);
-      const fails = failing(t.homeFolder);
-      fileSystem.before = ({ operation, path }) => {
-        if (operation === fails.operation && path === fails.path) throw systemError("EIO");
-      };
-      const { errors } = await t.owner.call("repo/remove", { repo: "a" });
-      fileSystem.before = () => {};
-      expect(errors.map(({ code, details }) => ({ code, details }))).toEqual([
-        { code: 1108, details: { cause: "EIO" } },
-      ]);
-      expect(await t.readRepository("a")).toContain("31");
-      expect(await repository(t, "a")).toMatchObject({ health: [] });
-      await notes.set(t, "a", 32);
-      await t.restart();
-      expect(await timeoutOf(t, "a")).toBe(32);
-      expect((await t.owner.call("repo/remove", { repo: "a" })).errors).toEqual([]);
-    },
-  );
+  test.each([
+    ["the file", "rename", "repos/a.json"],
+    ["the folder for removed files", "sync", "removed"],
+  ])("while the disk fails at %s is refused with 1108, and the repository stays", async (_what, failing, place) => {
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noRescans, fileSystem });
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 31);
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === failing && path === join(t.homeFolder, place)) throw systemError("EIO");
+    };
+    const { errors } = await t.owner.call("repo/remove", { repo: "a" });
+    fileSystem.before = () => {};
+    expect(errors.map(({ code, details }) => ({ code, details }))).toEqual([{ code: 1108, details: { cause: "EIO" } }]);
+    expect(await t.readRepository("a")).toContain("31");
+    expect(await repository(t, "a")).toMatchObject({ health: [] });
+    await notes.set(t, "a", 32);
+    await t.restart();
+    expect(await timeoutOf(t, "a")).toBe(32);
+    expect((await t.owner.call("repo/remove", { repo: "a" })).errors).toEqual([]);
+  });
 });
 
 async function repository(t: TestDaemon, id: string): Promise<RepositoryEntry | undefined> {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { noRescans, startTestDaemon } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
@@ -55,47 +55,45 @@ test("temporary names are never shared with repositories named like the home's o
   for (const key of made) (await t.connect(key)).socket.close();
 });
 
-describe("the index has one writer", () => {
-  test.each(["the end", "a removal"])(
-    "a timer and %s save the index at the same moment: it holds the newest state",
-    async other => {
-      const clock = new TestClock();
-      await using home = await temporaryFolder();
-      const fileSystem = watchFileSystem();
-      const t = await startTestDaemon({ home: home.path, fileSystem, clock });
-      const held = Promise.withResolvers<void>();
-      const release = Promise.withResolvers<void>();
-      let calls = 0;
-      let syncs = 0;
-      fileSystem.before = async ({ path, operation }) => {
-        if (!path.endsWith("/tmp/index.json")) return;
-        if (operation === "sync") syncs++;
-        if (calls++ > 0) {
-          // Time for the first writer to remove the file that the second one is about to rename.
-          if (operation === "rename") await delay(50);
-          return;
-        }
-        held.resolve();
-        await release.promise;
-      };
-      await t.addRepository("shop");
-      await t.addRepository("old");
-      // The index is saved five seconds after a change.
-      clock.advance(5_000);
-      await held.promise;
-      await t.owner.call("config/set", { repo: "shop", "svc.timeout": 10 });
-      const { result } = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 20 });
-      const removes = other === "a removal";
-      const second = removes ? t.owner.call("repo/remove", { repo: "old" }) : t[Symbol.asyncDispose]();
-      // Long enough for a second writer, if there is one, to be in the middle of its write.
-      for (let wait = 0; wait < 30 && syncs === 0; wait++) await delay(10);
-      release.resolve();
-      await second;
-      if (removes) await t[Symbol.asyncDispose]();
-      const index = JSON.parse(await readFile(join(home.path, "index.json"), "utf8"));
-      expect(Object.keys(index.repositories).sort()).toEqual(removes ? ["shop"] : ["old", "shop"]);
-      expect(index.repositories.shop.revision).toBe(result[0]?.revision);
-      expect(t.log.filter(line => line.includes("index"))).toEqual([]);
-    },
-  );
-});
+test.each(["the end", "a removal"])(
+  "the index has one writer: if a timer and %s save it at the same moment, it holds the newest state",
+  async other => {
+    const clock = new TestClock();
+    await using home = await temporaryFolder();
+    const fileSystem = watchFileSystem();
+    const t = await startTestDaemon({ home: home.path, fileSystem, clock });
+    const held = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    let calls = 0;
+    let syncs = 0;
+    fileSystem.before = async ({ path, operation }) => {
+      if (!path.endsWith("/tmp/index.json")) return;
+      if (operation === "sync") syncs++;
+      if (calls++ > 0) {
+        // Time for the first writer to remove the file that the second one is about to rename.
+        if (operation === "rename") await delay(50);
+        return;
+      }
+      held.resolve();
+      await release.promise;
+    };
+    await t.addRepository("shop");
+    await t.addRepository("old");
+    // The index is saved five seconds after a change.
+    clock.advance(5_000);
+    await held.promise;
+    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 10 });
+    const { result } = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 20 });
+    const removes = other === "a removal";
+    const second = removes ? t.owner.call("repo/remove", { repo: "old" }) : t[Symbol.asyncDispose]();
+    // Long enough for a second writer, if there is one, to be in the middle of its write.
+    for (let wait = 0; wait < 30 && syncs === 0; wait++) await delay(10);
+    release.resolve();
+    await second;
+    if (removes) await t[Symbol.asyncDispose]();
+    const index = JSON.parse(await readFile(join(home.path, "index.json"), "utf8"));
+    expect(Object.keys(index.repositories).sort()).toEqual(removes ? ["shop"] : ["old", "shop"]);
+    expect(index.repositories.shop.revision).toBe(result[0]?.revision);
+    expect(t.log.filter(line => line.includes("index"))).toEqual([]);
+  },
+);

@@ -1,7 +1,7 @@
 import { readFile, rm, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createDaemon } from "../../../main/daemon/daemon.ts";
 import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
@@ -66,30 +66,25 @@ test("values and revision are restored from the journal when the index is older 
   }
 });
 
-describe("index.json is rebuilt, and revisions stay the same, when it", () => {
-  const damages: [title: string, damage: (path: string) => Promise<void>][] = [
-    ["is missing", path => rm(path)],
-    ["is empty", path => writeFile(path, "")],
-    ["is cut short", async path => writeFile(path, (await readFile(path, "utf8")).slice(0, 60))],
-    [
-      "names another repository",
-      async path => writeFile(path, (await readFile(path, "utf8")).replaceAll('"shop"', '"other"')),
-    ],
-  ];
-  test.each(damages)("%s", async (_title, damage) => {
-    await using home = await stoppedHome();
-    await damage(home.index);
-    await home.run(async t => {
-      const now = await list(t);
-      expect(now.timeout).toBe(31);
-      const { result } = await t.owner.call("repo/list");
-      expect(result).toMatchObject([{ id: "shop", modified: 2, inTree: false, health: [] }]);
-      expect(now.revision).toBe(3);
-      expect(t.log.filter(line => line.includes("cannot compare"))).toEqual([]);
-    });
-    const index = JSON.parse(await readFile(home.index, "utf8"));
-    expect(index).toMatchObject({ repositories: { shop: { id: "shop", name: "shop", modified: 2 } } });
+test.each<[title: string, damage: (text: string) => string | undefined]>([
+  ["is missing", () => undefined],
+  ["is empty", () => ""],
+  ["is cut short", text => text.slice(0, 60)],
+  ["names another repository", text => text.replaceAll('"shop"', '"other"')],
+])("index.json is rebuilt, and revisions stay the same, when it %s", async (_title, damage) => {
+  await using home = await stoppedHome();
+  const text = damage(await readFile(home.index, "utf8"));
+  await (text === undefined ? rm(home.index) : writeFile(home.index, text));
+  await home.run(async t => {
+    const now = await list(t);
+    expect(now.timeout).toBe(31);
+    const { result } = await t.owner.call("repo/list");
+    expect(result).toMatchObject([{ id: "shop", modified: 2, inTree: false, health: [] }]);
+    expect(now.revision).toBe(3);
+    expect(t.log.filter(line => line.includes("cannot compare"))).toEqual([]);
   });
+  const index = JSON.parse(await readFile(home.index, "utf8"));
+  expect(index).toMatchObject({ repositories: { shop: { id: "shop", name: "shop", modified: 2 } } });
 });
 
 test("a file deleted by hand while no daemon ran stays reported as broken over restarts, its last values are served, and it can be removed", async () => {

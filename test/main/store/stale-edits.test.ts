@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { JsonValue } from "../../../shared/json.ts";
 import { until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { type Shop, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
@@ -43,75 +44,56 @@ test("(a) an edit found just before a write becomes a revision of source file be
 });
 
 describe("(b) an edit after a write is taken as it is", () => {
-  test("when it knew of the set", async () => {
-    await using shop = await startStillShop();
-    await shop.set({ "svc.timeout": 31 });
-    const text = staleText.replace("30", "31");
-    await saveByRename(shop.file, text);
-    expect(await changeAfter(shop, 2)).toMatchObject({ source: "file", actor: "file" });
-    expect(await shop.read()).toBe(text);
-    expect(await shop.health()).toEqual([]);
-  });
-
-  test("when it touches a field that the set touched", async () => {
-    await using shop = await startStillShop();
-    await shop.set({ "svc.timeout": 31, "svc.provider": "p" });
-    const text = staleText.replace("30", "45");
-    await saveByRename(shop.file, text);
-    expect(await changeAfter(shop, 2)).toMatchObject({
-      source: "file",
-      changes: {
-        svc: {
-          timeout: { value: 45, previous: 31 },
-          provider: { value: "", previous: "p", stored: false },
-          refresh_day: { value: 3 },
-        },
-      },
-    });
-    expect(await shop.read()).toBe(text);
-  });
-
-  test("when its text is an earlier one, which makes it a revert", async () => {
-    await using shop = await startStillShop();
-    await shop.set({ "svc.timeout": 31 });
-    const second = await shop.read();
-    await shop.set({ "svc.provider": "p" });
-    await saveByRename(shop.file, shopText);
-    expect(await changeAfter(shop, 3)).toMatchObject({
-      revision: 4,
-      source: "file",
-      changes: { svc: { timeout: { value: 30 }, provider: { stored: false } } },
-    });
-    expect(await shop.read()).toBe(shopText);
-    await saveByRename(shop.file, second);
-    expect(await changeAfter(shop, 4)).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 31 } } } });
-    expect(await shop.read()).toBe(second);
-    expect(await shop.health()).toEqual([]);
-  });
-
-  test("when the sets that it did not know of are older than two seconds", async () => {
+  const provider = { stored: false };
+  test.each<[why: string, sets: readonly { [path: string]: JsonValue }[], age: number, text: string, changes: object]>([
+    ["it knew of the set", [{ "svc.timeout": 31 }], 0, staleText.replace("30", "31"), {}],
+    [
+      "it touches a field that the set touched",
+      [{ "svc.timeout": 31, "svc.provider": "p" }],
+      0,
+      staleText.replace("30", "45"),
+      { timeout: { value: 45, previous: 31 }, provider, refresh_day: { value: 3 } },
+    ],
+    [
+      "its text is the first one, which makes it a revert",
+      [{ "svc.timeout": 31 }, { "svc.provider": "p" }],
+      0,
+      shopText,
+      { timeout: { value: 30 }, provider },
+    ],
+    [
+      "its text is an earlier one of the daemon, which makes it a revert",
+      [{ "svc.timeout": 31 }, { "svc.provider": "p" }],
+      0,
+      shopText.replace("30", "31"),
+      { provider },
+    ],
+    [
+      "the sets that it did not know of are older than two seconds",
+      [{ "svc.timeout": 31 }],
+      2_001,
+      staleText,
+      { timeout: { value: 30 } },
+    ],
+  ])("when %s", async (_why, sets, age, text, svc) => {
     const clock = new TestClock({ timers: "run" });
     await using shop = await startStillShop(clock);
-    await shop.set({ "svc.timeout": 31 });
-    clock.advance(2_001);
-    await saveByRename(shop.file, staleText);
-    expect(await changeAfter(shop, 2)).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 30 } } } });
-    expect(await shop.read()).toBe(staleText);
+    for (const fields of sets) await shop.set(fields);
+    clock.advance(age);
+    await saveByRename(shop.file, text);
+    const change = await changeAfter(shop, 1 + sets.length);
+    expect(change).toMatchObject({ revision: 2 + sets.length, source: "file", actor: "file", changes: { svc } });
+    expect(await shop.read()).toBe(text);
+    expect(await shop.health()).toEqual([]);
   });
 
   test("when it reverts a field changed by hand since the set, whose value must not return", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.provider": "set" });
     await saveByRename(shop.file, (await shop.read()).replace(`"set"`, `"hand"`));
-    expect(await changeAfter(shop, 2)).toMatchObject({
-      source: "file",
-      changes: { svc: { provider: { value: "hand" } } },
-    });
+    expect((await changeAfter(shop, 2)).changes).toMatchObject({ svc: { provider: { value: "hand" } } });
     await saveByRename(shop.file, staleText);
-    expect(await changeAfter(shop, 3)).toMatchObject({
-      source: "file",
-      changes: { svc: { provider: { stored: false } } },
-    });
+    expect(await changeAfter(shop, 3)).toMatchObject({ source: "file", changes: { svc: { provider } } });
     expect(await shop.read()).toBe(staleText);
   });
 });

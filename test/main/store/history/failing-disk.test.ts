@@ -3,15 +3,13 @@ import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { appendUpTo, changeTo, configOf, journalFiles, openJournal, revisionsOf } from "../../../helpers/journal.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
-const appends = [
-  { what: "the very first record", there: 0 },
-  { what: "a record in a segment", there: 1 },
-  { what: "a record that begins another segment", there: 2 },
-];
-
-test.each(appends)(
-  "$what: whichever call of the append fails, the journal is unchanged and the next append succeeds",
-  async ({ there }) => {
+test.each([
+  ["the very first record", 0],
+  ["a record in a segment", 1],
+  ["a record that begins another segment", 2],
+])(
+  "%s: whichever call of the append fails, the journal is unchanged and the next append succeeds",
+  async (_what, there) => {
     const retention = { revisions: 20, bytes: 64 * 1024 * 1024 };
     let failures = 0;
     for (let failing = 1; ; failing++) {

@@ -21,14 +21,8 @@ describe("history/restore", () => {
   test("restores all fields, also deleted ones, and removes those that did not exist, in one revision", async () => {
     await using shop = await startWithHistory();
     const reply = await restore(shop, { to: 1, reason: "it was better" });
-    expect(reply.errors).toEqual([]);
-    expect(reply.result).toMatchObject([
-      {
-        repo: "shop",
-        revision: 5,
-        config: { svc: { timeout: { value: 30 }, refresh_day: { value: 2 }, domain: { value: "" } } },
-      },
-    ]);
+    const svc = { timeout: { value: 30 }, refresh_day: { value: 2 }, domain: { value: "" } };
+    expect(reply).toMatchObject({ result: [{ repo: "shop", revision: 5, config: { svc } }], errors: [] });
     expect(Object.keys(reply.result[0]?.config["svc"] ?? {})).toHaveLength(3);
     expect(await stored(shop)).toEqual({ timeout: 30, refresh_day: 2 });
     expect(await shop.read()).not.toContain("b.test");
@@ -45,25 +39,21 @@ describe("history/restore", () => {
     const { result } = await restore(shop, { to: 1, dryRun: true });
     expect(result).toMatchObject([{ revision: 5, config: { svc: { timeout: { value: 30 } } } }]);
     const unknown = ["svc.timeout", "svc.nothing"];
+    const absent = { code: 1007, field: "svc.nothing" };
+    const conflict = { code: 1104, repo: "shop", details: { current: 4 } };
     for (const [args, error] of [
       [{ repo: "", to: 1 }, { code: 1006 }],
       [{ repo: "nowhere", to: 1 }, { code: 1007 }],
       [{}, { code: 1101 }],
       [{ to: 99 }, { code: 1112 }],
       [{ to: 1, fields: [] }, { code: 1008 }],
-      [
-        { to: 1, revision: 3 },
-        { code: 1104, repo: "shop", details: { current: 4 } },
-      ],
-      [
-        { to: 1, fields: unknown, atomic: true },
-        { code: 1007, field: "svc.nothing" },
-      ],
+      [{ to: 1, revision: 3 }, conflict],
+      [{ to: 1, fields: unknown, atomic: true }, absent],
     ] as const)
       expect(await restore(shop, args)).toMatchObject({ result: [], errors: [error] });
     expect([await shop.read(), await shop.revision()]).toEqual([before, 4]);
     const partly = await restore(shop, { to: 1, revision: 4, fields: unknown });
-    expect(partly).toMatchObject({ result: [{ revision: 5 }], errors: [{ code: 1007, field: "svc.nothing" }] });
+    expect(partly).toMatchObject({ result: [{ revision: 5 }], errors: [absent] });
     await breakFile(shop.t, "shop");
     expect(await restore(shop, { to: 1 })).toMatchObject({ result: [], errors: [{ code: 1106 }] });
   });

@@ -29,12 +29,8 @@ describe("a home without a journal", () => {
       errors: [],
       revision: 1,
     });
-    const changes = {
-      svc: {
-        timeout: { value: 30, previous: 900, stored: true },
-        refresh_day: { value: 2, previous: 0, stored: true },
-      },
-    };
+    const timeout = { value: 30, previous: 900, stored: true };
+    const changes = { svc: { timeout, refresh_day: { value: 2, previous: 0, stored: true } } };
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const entry = { revision: 1, time, actor: "file", source: "file" };
     expect(await historyOf(t, "shop")).toEqual({ result: [{ ...entry, changes }], errors: [] });

@@ -67,13 +67,15 @@ describe.each(["EMFILE", "EACCES"])("a journal that could not be opened at first
     await using restarted = await restartWithoutJournal(code);
     const { t, lift } = restarted;
     const { result } = await t.owner.call("file/read", { repo: "shop" });
-    expect(codesOf(await t.owner.call("history/forget", { repo: "shop", field: "svc.domain" }))).toEqual([1108]);
-    expect(codesOf(await t.owner.call("history/list", { repo: "shop" }))).toEqual([1108]);
-    expect(codesOf(await t.owner.call("config/list", { repo: "shop", revision: 3 }))).toEqual([1108]);
-    expect(codesOf(await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 }))).toEqual([1108]);
-    const write = { repo: "shop", text: "{}", expected: result.text };
-    expect(codesOf(await t.owner.call("file/write", write))).toEqual([1108]);
-    expect(codesOf(await t.owner.call("file/restore", { repo: "shop" }))).toEqual([1108]);
+    for (const [name, args] of [
+      ["history/forget", { field: "svc.domain" }],
+      ["history/list", {}],
+      ["config/list", { revision: 3 }],
+      ["config/set", { "svc.timeout": 31 }],
+      ["file/write", { text: "{}", expected: result.text }],
+      ["file/restore", {}],
+    ] as const)
+      expect(codesOf(await t.owner.call(name, { repo: "shop", ...args }))).toEqual([1108]);
     expect(await t.readRepository("shop")).toBe(result.text);
     lift();
     expect(await pastTimeouts(t)).toEqual(whole);

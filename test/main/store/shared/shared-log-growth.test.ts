@@ -241,10 +241,8 @@ describeWithNats("a shared log that grows", () => {
     const { errors } = await desk.owner.call("config/list", { repo: "shop", revision: 10 });
     expect(errors.map(({ code }) => code)).toEqual([1110]);
   });
-});
 
-describeWithNats("a home that was copied into a shared log", () => {
-  test("has the same repositories as the others: a machine that was away during a snapshot of it keeps its files", async () => {
+  test("that a home was copied into has the same repositories everywhere: a machine that was away during a snapshot keeps its files", async () => {
     await using world = await makeSharedWorld();
     const home = world.home("laptop");
     await mkdir(home, { recursive: true });
@@ -266,10 +264,8 @@ describeWithNats("a home that was copied into a shared log", () => {
     expect(await readdir(join(world.home("desk"), "removed"))).toEqual([]);
     expect((await changesOf(desk)).map(({ revision }) => revision)).toEqual([7, 6, 5, 4, 3, 2, 1]);
   });
-});
 
-describeWithNats("a repository's name in a shared log", () => {
-  test("is the same on every machine: on one that was present, was away during a snapshot, or joins", async () => {
+  test("has the same name of a repository on every machine: on one that was present, was away during a snapshot, or joins", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using board = await world.start("board");

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { copyFromShared } from "../../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../../main/home/home.ts";
@@ -44,10 +45,7 @@ async function scopesOf({ owner }: TestDaemon): Promise<{ [scope: string]: unkno
 }
 
 async function uses(daemon: TestDaemon, scopes: { [scope: string]: number }): Promise<void> {
-  const isSo = async () => {
-    const used = Object.entries(await scopesOf(daemon)).sort();
-    return JSON.stringify(used) === JSON.stringify(Object.entries(scopes).sort());
-  };
+  const isSo = async () => isDeepStrictEqual(await scopesOf(daemon), scopes);
   await until(isSo, `the scopes ${JSON.stringify(scopes)}`);
 }
 
