@@ -13,28 +13,18 @@ async function write(shop: Shop, text: string, expected: string | null = shopTex
   return shop.t.owner.call("file/write", { repo: "shop", text, expected });
 }
 
-describe("file/read", () => {
-  test("returns the file's path and its current text on disk, including comments; null if it is missing or is not text", async () => {
-    await using shop = await startShop();
-    const read = async () => (await shop.t.owner.call("file/read", { repo: "shop" })).result;
-    expect(await read()).toEqual({ file: shop.file, text: shopText });
-    await writeFile(shop.file, `${shopText}// the end\n`);
-    expect(await read()).toEqual({ file: shop.file, text: `${shopText}// the end\n` });
-    await writeFile(shop.file, halfAFile);
-    expect(await read()).toEqual({ file: shop.file, text: halfAFile });
-    await writeFile(shop.file, Buffer.from([0x7b, 0xff, 0xfe]));
-    expect((await read()).text).toBeNull();
-    await unlink(shop.file);
-    expect((await read()).text).toBeNull();
-  });
-
-  test("returns the file in the work tree of an in-tree repository, or the pointer while that is broken", async () => {
-    await using site = await startWorkTree();
-    const read = async () => (await site.t.owner.call("file/read", { repo: "site" })).result;
-    expect(await read()).toEqual({ file: site.file, text: treeText });
-    await breakFile(site.t, "site");
-    expect(await read()).toEqual({ file: site.t.repositoryFile("site"), text: halfAFile });
-  });
+test("file/read returns the file's path and its current text on disk, including comments; null if it is missing or is not text", async () => {
+  await using shop = await startShop();
+  const read = async () => (await shop.t.owner.call("file/read", { repo: "shop" })).result;
+  expect(await read()).toEqual({ file: shop.file, text: shopText });
+  await writeFile(shop.file, `${shopText}// the end\n`);
+  expect(await read()).toEqual({ file: shop.file, text: `${shopText}// the end\n` });
+  await writeFile(shop.file, halfAFile);
+  expect(await read()).toEqual({ file: shop.file, text: halfAFile });
+  await writeFile(shop.file, Buffer.from([0x7b, 0xff, 0xfe]));
+  expect((await read()).text).toBeNull();
+  await unlink(shop.file);
+  expect((await read()).text).toBeNull();
 });
 
 describe("file/write", () => {
@@ -116,30 +106,6 @@ describe("file/write", () => {
     expect(await site.value("timeout")).toBe(31);
     // The replaced file is kept briefly, in case another program is still writing to it.
     await until(async () => (await readdir(join(file, ".."))).length === 1, "the other files to go");
-  });
-
-  test("does not follow a link in place of the in-tree file", async () => {
-    await using site = await startWorkTree();
-    const outside = join(site.t.homeFolder, "outside.json");
-    await writeFile(outside, treeText);
-    await unlink(site.file);
-    await symlink(outside, site.file);
-    expect((await site.t.owner.call("file/read", { repo: "site" })).result.text).toBeNull();
-    for (const expected of [null, treeText]) {
-      const reply = await site.t.owner.call("file/write", { repo: "site", text: "{}", expected });
-      expect(reply).toMatchObject({ result: null, errors: [{ code: 1104 }] });
-    }
-    expect(await readFile(outside, "utf8")).toBe(treeText);
-  });
-
-  test("fixes a broken pointer to a work tree", async () => {
-    await using site = await startWorkTree();
-    const pointer = await site.t.readRepository("site");
-    await breakFile(site.t, "site");
-    const { errors } = await site.t.owner.call("file/write", { repo: "site", text: pointer, expected: halfAFile });
-    expect(errors).toEqual([]);
-    expect(await readFile(site.file, "utf8")).toBe(treeText);
-    expect((await site.t.owner.call("file/read", { repo: "site" })).result.file).toBe(site.file);
   });
 
   test("does not bring back a repository that is removed at the same time", async () => {
@@ -240,21 +206,6 @@ describe("file/restore", () => {
     },
   );
 
-  test("does not follow a link: its target is neither read nor written, and the link is kept", async () => {
-    await using site = await startWorkTree();
-    const outside = join(site.t.homeFolder, "outside.json");
-    await writeFile(outside, "somebody's secret");
-    await unlink(site.file);
-    await symlink(outside, site.file);
-    await untilHealth(site.t, "site", health => health.length > 0);
-    const { result, errors } = await site.t.owner.call("file/restore", { repo: "site" });
-    expect(errors).toEqual([]);
-    expect(await readlink(result.movedTo ?? "")).toBe(outside);
-    expect(await readFile(outside, "utf8")).toBe("somebody's secret");
-    expect((await lstat(site.file)).isFile()).toBe(true);
-    expect(await site.value("timeout")).toBe(30);
-  });
-
   test("gets 1106 if no valid values are known, and neither changes the file nor keeps a copy", async () => {
     await using t = await startTestDaemon({ files: { "repos/odd.json": halfAFile } });
     expect(await t.owner.call("file/restore", { repo: "odd" })).toMatchObject({
@@ -278,6 +229,39 @@ describe("file/restore", () => {
     expect(await removedFiles(site.t)).toEqual([]);
     expect(await site.value("timeout")).toBe(30);
   });
+});
+
+test("the file in a work tree is read and written, or the pointer to it while that is broken, which a write fixes", async () => {
+  await using site = await startWorkTree();
+  const read = async () => (await site.t.owner.call("file/read", { repo: "site" })).result;
+  expect(await read()).toEqual({ file: site.file, text: treeText });
+  const pointer = await site.t.readRepository("site");
+  await breakFile(site.t, "site");
+  expect(await read()).toEqual({ file: site.t.repositoryFile("site"), text: halfAFile });
+  const fix = { repo: "site", text: pointer, expected: halfAFile };
+  expect((await site.t.owner.call("file/write", fix)).errors).toEqual([]);
+  expect(await read()).toEqual({ file: site.file, text: treeText });
+});
+
+test("a link in place of the file in a work tree is not followed: its target is neither read nor written; a restore keeps the link", async () => {
+  await using site = await startWorkTree();
+  const call = site.t.owner.call;
+  const outside = join(site.t.homeFolder, "outside.json");
+  await writeFile(outside, "somebody's secret");
+  await unlink(site.file);
+  await symlink(outside, site.file);
+  await untilHealth(site.t, "site", health => health.length > 0);
+  expect((await call("file/read", { repo: "site" })).result.text).toBeNull();
+  for (const expected of [null, treeText, "somebody's secret"])
+    expect(await call("file/write", { repo: "site", text: "{}", expected })).toMatchObject({
+      errors: [{ code: 1104 }],
+    });
+  const { result, errors } = await call("file/restore", { repo: "site" });
+  expect(errors).toEqual([]);
+  expect(await readlink(result.movedTo ?? "")).toBe(outside);
+  expect(await readFile(outside, "utf8")).toBe("somebody's secret");
+  expect((await lstat(site.file)).isFile()).toBe(true);
+  expect(await site.value("timeout")).toBe(30);
 });
 
 test.each([

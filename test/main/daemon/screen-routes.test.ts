@@ -219,37 +219,31 @@ describe("the screen's own host", () => {
   });
 });
 
-describe("the screen by address, for browsers that cannot resolve its name", () => {
-  test("has its own port, which serves the page, lets it connect, and refuses every other Host and Origin", async () => {
-    await using daemon = await startTestDaemon({ screenFolder: screen.folder });
-    const linkOf = async () => (await daemon.owner.call("session/link", { byAddress: true })).result.url;
-    const link = await linkOf();
-    const { origin, host, hostname, port } = new URL(link);
-    expect(hostname).toBe("127.0.0.1");
-    expect(port).not.toBe(new URL(daemon.url).port);
-    expect(new URL(await linkOf()).origin).toBe(origin);
-    const ask = async (path: string, ...headers: readonly string[]) => rawRequest(origin, path, { headers });
-    const page = await ask("/", `Host: ${host}`);
-    expect(page.headers.get("content-security-policy")).toContain(`connect-src 'self' ws://${host};`);
-    expect((await ask("/icon.svg", `Host: ${host}`)).status).toBe(200);
-    expect((await ask("/livez", `Host: ${host}`)).status).toBe(404);
-    expect((await ask(pollingHandshake, `Host: ${host}`, `Origin: ${origin}`)).status).toBe(200);
-    for (const other of [daemon.screenHost, addressOf(daemon), `localhost:${port}`, "evil.example"])
-      expect((await ask("/", `Host: ${other}`)).status).toBe(403);
-    for (const other of [`http://${daemon.screenHost}`, daemon.url, `http://localhost:${port}`])
-      expect((await ask(pollingHandshake, `Host: ${host}`, `Origin: ${other}`)).status).toBe(403);
-    // The session is like any other.
-    const session = await followLink(link);
-    const window = await daemon.connect(session);
-    expect((await window.call("key/self")).result).toMatchObject({ name: "owner (browser)" });
-  });
-
-  test("is not available before it is requested, and stops with the daemon", async () => {
-    await using daemon = await startTestDaemon({ screenFolder: screen.folder });
-    const { url } = (await daemon.owner.call("session/link", { byAddress: true })).result;
-    await daemon.restart();
-    await expect(fetch(new URL(url).origin)).rejects.toThrow();
-  });
+test("the screen by address, for browsers that cannot resolve its name, has its own port, which serves the page, lets it connect, and refuses every other Host and Origin", async () => {
+  await using daemon = await startTestDaemon({ screenFolder: screen.folder });
+  const linkOf = async () => (await daemon.owner.call("session/link", { byAddress: true })).result.url;
+  const link = await linkOf();
+  const { origin, host, hostname, port } = new URL(link);
+  expect(hostname).toBe("127.0.0.1");
+  expect(port).not.toBe(new URL(daemon.url).port);
+  expect(new URL(await linkOf()).origin).toBe(origin);
+  const ask = async (path: string, ...headers: readonly string[]) => rawRequest(origin, path, { headers });
+  const page = await ask("/", `Host: ${host}`);
+  expect(page.headers.get("content-security-policy")).toContain(`connect-src 'self' ws://${host};`);
+  expect((await ask("/icon.svg", `Host: ${host}`)).status).toBe(200);
+  expect((await ask("/livez", `Host: ${host}`)).status).toBe(404);
+  expect((await ask(pollingHandshake, `Host: ${host}`, `Origin: ${origin}`)).status).toBe(200);
+  for (const other of [daemon.screenHost, addressOf(daemon), `localhost:${port}`, "evil.example"])
+    expect((await ask("/", `Host: ${other}`)).status).toBe(403);
+  for (const other of [`http://${daemon.screenHost}`, daemon.url, `http://localhost:${port}`])
+    expect((await ask(pollingHandshake, `Host: ${host}`, `Origin: ${other}`)).status).toBe(403);
+  // The session is like any other.
+  const session = await followLink(link);
+  const window = await daemon.connect(session);
+  expect((await window.call("key/self")).result).toMatchObject({ name: "owner (browser)" });
+  // It stops with the daemon, and the next one has none before it is requested.
+  await daemon.restart();
+  await expect(fetch(origin)).rejects.toThrow();
 });
 
 test("a daemon whose screen is not named, does not exist or is an empty folder says so in plain text, and serves nothing else", async () => {

@@ -233,43 +233,25 @@ describe("trust/*", () => {
     expect(await tree.accept(evil)).toMatchObject([{ code: 1108 }]);
     await tree.t.owner.call("file/read", { repo: "site" });
     expect(await tree.served()).toEqual({});
-    const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.services": other });
-    expect(errors).toMatchObject([{ code: 1108 }]);
+    expect(await tree.set({ "svc.services": other })).toMatchObject([{ code: 1108 }]);
     expect(await tree.served()).toEqual({});
     isFull = false;
     expect(await tree.accept(evil)).toEqual([]);
     expect(await tree.served()).toEqual(evil);
-  });
-
-  test("a set that the log refuses leaves no trust: its value waits when a pull brings it", async () => {
-    const fileSystem = watchFileSystem();
-    await using tree = await startTree({ timeout: 30 }, { fileSystem });
+    // A set that the log refuses leaves no trust: its value waits when a pull brings it.
     let failing = 1;
     fileSystem.before = ({ operation, path }) => {
       if (operation === "write" && path.includes("/log/") && failing-- > 0) throw systemError("ENOSPC");
     };
-    expect(await tree.set({ "svc.services": evil })).toMatchObject([{ code: 1108 }]);
-    await tree.pull({ services: evil });
+    expect(await tree.set({ "svc.services": other })).toMatchObject([{ code: 1108 }]);
+    await tree.pull({ services: other });
     expect(await tree.waiting()).toMatchObject([{ field: "svc.services" }]);
-    expect(await tree.served()).toEqual({});
+    expect(await tree.served()).toEqual(evil);
   });
 
-  test("what is active stays active if trust.json is lost and cannot be written", async () => {
+  test("trust.json is private to its user, and a damaged or lost one trusts only what is active", async () => {
     const fileSystem = watchFileSystem();
     await using tree = await startTree({}, { fileSystem });
-    await tree.set({ "svc.services": good });
-    await tree.t.daemon.close();
-    await unlink(join(tree.home, "trust.json"));
-    fileSystem.before = ({ operation, path }) => {
-      if (operation === "open" && path.includes("/tmp/trust")) throw systemError("ENOSPC");
-    };
-    await tree.t.restart();
-    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
-    expect(await tree.served()).toEqual(good);
-  });
-
-  test("trust.json is private to its user, and a damaged one trusts only what is active", async () => {
-    await using tree = await startTree({});
     await tree.set({ "svc.services": evil });
     await tree.set({ "svc.services": good });
     const file = join(tree.home, "trust.json");
@@ -286,5 +268,15 @@ describe("trust/*", () => {
     expect(await tree.served()).toEqual(good);
     await until(async () => (await stat(file)).size > 2, "the file to be written again");
     if (process.platform !== "win32") expect((await stat(file)).mode & 0o777).toBe(0o600);
+    // The same holds if it is lost and cannot be written.
+    await tree.pull({ services: good });
+    await tree.t.daemon.close();
+    await unlink(file);
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "open" && path.includes("/tmp/trust")) throw systemError("ENOSPC");
+    };
+    await tree.t.restart();
+    expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
+    expect(await tree.served()).toEqual(good);
   });
 });

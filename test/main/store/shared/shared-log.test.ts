@@ -184,24 +184,7 @@ describeWithNats("daemons that share a log", () => {
     expect(histories.size).toBe(1);
   });
 
-  test("start without the server, serve the values that they had, refuse sets, and continue once it is there", async () => {
-    await using world = await makeSharedWorld();
-    await leaveShop(world, "laptop");
-    await using desk = await world.start("desk");
-    await set(desk, "shop", 42);
-    await world.server.kill();
-    await using laptop = await world.start("laptop");
-    expect(await timeoutOf(laptop, "shop")).toBe(41);
-    expect((await laptop.owner.call("daemon/status")).result.problems?.join()).toContain("cannot be reached");
-    const { errors } = await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 43 });
-    expect(errors).toMatchObject([{ code: 1108, message: expect.stringMatching(/log.*cannot reach/) }]);
-    expect(errors[0]?.message).not.toContain("disk");
-    await world.server.start();
-    await sees(laptop, "shop", 42);
-    expect((await laptop.owner.call("daemon/status")).result.problems).toEqual([]);
-  });
-
-  test("serve no edit by hand before it is in the log, not even after a restart, and merge it with what others set meanwhile", async () => {
+  test("start without the server and serve no edit by hand before it is in the log, but the values that they had; refuse sets, and merge the edit with what others set", async () => {
     await using world = await makeSharedWorld();
     await leaveShop(world, "laptop");
     await edit(fileOf(world, "laptop"), "timeout", 51);
@@ -212,8 +195,13 @@ describeWithNats("daemons that share a log", () => {
     await world.server.kill();
     await using laptop = await world.start("laptop");
     expect(await timeoutOf(laptop, "shop")).toBe(41);
+    expect((await laptop.owner.call("daemon/status")).result.problems?.join()).toContain("cannot be reached");
+    const { errors } = await laptop.owner.call("config/set", { repo: "shop", "svc.provider": "here" });
+    expect(errors).toMatchObject([{ code: 1108, message: expect.stringMatching(/log.*cannot reach/) }]);
+    expect(errors[0]?.message).not.toContain("disk");
     await world.server.start();
     await sees(laptop, "shop", 51);
+    expect((await laptop.owner.call("daemon/status")).result.problems).toEqual([]);
     expect((await historyOf(laptop)).map(({ machine }) => machine)).toEqual(["laptop", "desk", "laptop", "laptop"]);
     expect(await svcOf(laptop)).toEqual({ timeout: 51, domain: "two.test" });
   });

@@ -251,12 +251,12 @@ describeWithNats("a log on a stream", () => {
     },
   );
 
-  test("rejects an entry that a full stream has no room for, reports why, and continues once there is room", async () => {
+  test("rejects an entry that a full stream has no room for, reports why, and continues once there is room; reports a missing stream", async () => {
     await using place = await makePlace();
     const { streams } = await place.administer();
     const config = { name: "test", subjects: ["repoconf.test"], max_bytes: 2_000, discard: DiscardPolicy.New };
     await streams.add(config);
-    const { append, committed } = await place.open();
+    const { log, append, committed } = await place.open();
     let refused: unknown;
     for (let timeout = 1; refused === undefined && timeout < 100; timeout++)
       refused = await append(timeout).catch((error: unknown) => error);
@@ -266,17 +266,11 @@ describeWithNats("a log on a stream", () => {
     const next = committed.length + 1;
     await append(99);
     expect(committed.at(-1)).toEqual([next, 99]);
-  });
-
-  test("reports a missing stream, and does not create another one in its place", async () => {
-    await using place = await makePlace();
-    const { log, append } = await place.open();
-    await append(1);
-    const { streams } = await place.administer();
     await streams.delete("test");
     await until(() => log.problem?.includes("stream not found") === true, "the problem");
     place.server.clock.isHurried = true;
     await expect(append(2)).rejects.toThrow("cannot reach");
+    // It does not create another one in its place.
     await expect(streams.info("test")).rejects.toThrow("not found");
   });
 
