@@ -26,6 +26,8 @@ describe("an expected error", () => {
     const error = new RepoconfError(1104, "decide anew", context, new Error("/secret/path"));
     const entry = { code: 1104, name: "Revision Conflict", message: "decide anew", ...context };
     expect(JSON.parse(JSON.stringify(error.toEntry()))).toEqual(entry);
+    // It is not wrapped again.
+    expect(toRepoconfError(error)).toBe(error);
   });
 
   test("keeps everything else when a repository is added", () => {
@@ -35,11 +37,6 @@ describe("an expected error", () => {
     expect(said.cause).toBe("cause");
     expect(error.repo).toBeUndefined();
   });
-
-  test("is not wrapped again", () => {
-    const error = new RepoconfError(1011, "no such field");
-    expect(toRepoconfError(error)).toBe(error);
-  });
 });
 
 const hostile = {
@@ -48,23 +45,21 @@ const hostile = {
   },
 };
 
-describe("an unexpected error", () => {
-  test.each([
-    ["an Error", new Error("ENOENT /home/me/secret")],
-    ["an error of the system", Object.assign(new Error("secret"), { code: "EACCES", path: "/secret" })],
-    ["an error with a code of ours", Object.assign(new Error("secret"), { code: 1006, name: errorNames[1006] })],
-    ["an object that looks like ours", { code: 1006, message: "secret", toEntry: () => ({ code: 1006 }) }],
-    ["an object that cannot be read", hostile],
-    ["a text", "secret"],
-    ["a symbol", Symbol("secret")],
-    ["null", null],
-  ])("becomes 1500 and reveals nothing: %s", (_, thrown) => {
-    const error = toRepoconfError(thrown);
-    expect(error.code).toBe(1500);
-    expect(error.cause).toBe(thrown);
-    const entry = error.toEntry();
-    expect(Object.keys(entry).sort()).toEqual(["code", "message", "name"]);
-    expect(entry.name).toBe("Internal Error");
-    expect(JSON.stringify(entry)).not.toContain("secret");
-  });
+test.each([
+  ["an Error", new Error("ENOENT /home/me/secret")],
+  ["an error of the system", Object.assign(new Error("secret"), { code: "EACCES", path: "/secret" })],
+  ["an error with a code of ours", Object.assign(new Error("secret"), { code: 1006, name: errorNames[1006] })],
+  ["an object that looks like ours", { code: 1006, message: "secret", toEntry: () => ({ code: 1006 }) }],
+  ["an object that cannot be read", hostile],
+  ["a text", "secret"],
+  ["a symbol", Symbol("secret")],
+  ["null", null],
+])("an unexpected error becomes 1500 and reveals nothing: %s", (_, thrown) => {
+  const error = toRepoconfError(thrown);
+  expect(error.code).toBe(1500);
+  expect(error.cause).toBe(thrown);
+  const entry = error.toEntry();
+  expect(Object.keys(entry).sort()).toEqual(["code", "message", "name"]);
+  expect(entry.name).toBe("Internal Error");
+  expect(JSON.stringify(entry)).not.toContain("secret");
 });

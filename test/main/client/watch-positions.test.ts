@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { RepoconfClient, WatchMessage } from "../../../main/client/client.ts";
+import { collectWatch } from "../../helpers/collect-watch.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { watchConnections } from "../../helpers/daemon-connections.ts";
 import { connect } from "../../helpers/patient-client.ts";
@@ -138,13 +139,8 @@ test("after a backup was restored, a watch of everything names every repository 
   const first = await startTestDaemon({ home: home.path });
   for (const id of ["shop", "other"]) await first.addRepository(id);
   using client = await connect({ home: home.path });
-  const messages: WatchMessage[] = [];
-  void (async () => {
-    for await (const message of client.watchEverything()) messages.push(message);
-  })();
-  const ended = (async () => {
-    for await (const _ of client.watch({ repo: "shop" }));
-  })().catch((error: unknown) => error);
+  const { seen: messages } = collectWatch(client.watchEverything());
+  const { ended } = collectWatch(client.watch({ repo: "shop" }));
   await client.run("daemon/status", {});
   await first.owner.call("config/set", { repo: "shop", "svc.timeout": 1 });
   await until(() => messages.length === 1, "the change");
@@ -176,17 +172,14 @@ test("a watch that is cut while its past is sent continues there, although anoth
   using connections = watchConnections();
   using client = await connect({ home: t.homeFolder });
   const stop = new AbortController();
-  const others: number[] = [];
-  const ended = (async () => {
-    for await (const [resource, , payload] of client.watchEverything({ signal: stop.signal }))
-      if (resource === "config" && payload.repo === "other") others.push(payload.revision);
-  })();
+  const { seen: messages, ended } = collectWatch(client.watchEverything({ signal: stop.signal }));
+  const isOther = ([resource, , payload]: WatchMessage) => resource === "config" && payload.repo === "other";
   await client.run("daemon/status", {});
   const seen: number[] = [];
   let isCut = false;
   for await (const { revision } of client.watch({ repo, since: 1 })) {
     if (seen.push(revision) === 3) await t.owner.call("config/set", { repo: "other", "svc.timeout": 5 });
-    if (others.length > 0 && !isCut) {
+    if (messages.some(isOther) && !isCut) {
       isCut = true;
       connections.cut();
       // Sent last, whatever is missing.

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Watch } from "../../../shared/client/watch.ts";
 import type { EventMessage } from "../../../shared/protocol.ts";
+import { collectWatch } from "../../helpers/collect-watch.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { watchConnections } from "../../helpers/daemon-connections.ts";
 import { holdCalls, isReplaced, watchFileSystem } from "../../helpers/file-system.ts";
@@ -10,24 +11,6 @@ import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 const repo = "shop";
-
-/** Collects what a watch yields until it ends; `ended` resolves to what it threw, if anything. */
-function collect<Message>(watch: AsyncIterable<Message>): {
-  readonly seen: Message[];
-  readonly ended: Promise<unknown>;
-} {
-  const seen: Message[] = [];
-  const take = async () => {
-    for await (const message of watch) seen.push(message);
-  };
-  return {
-    seen,
-    ended: take().then(
-      () => undefined,
-      (error: unknown) => error,
-    ),
-  };
-}
 
 test("a watch says when it begins: changes made from then on arrive", async () => {
   await using t = await startTestDaemon({ repositories: [repo] });
@@ -37,7 +20,7 @@ test("a watch says when it begins: changes made from then on arrive", async () =
     const stop = new AbortController();
     const options = { signal: stop.signal, onBegin: begun.resolve };
     const messages = watched === undefined ? client.watchEverything(options) : client.watch({ repo, ...options });
-    const { seen, ended } = collect<unknown>(messages);
+    const { seen, ended } = collectWatch<unknown>(messages);
     await begun.promise;
     await t.owner.call("config/set", { repo, "svc.timeout": watched === undefined ? 4 : 5 });
     await until(() => seen.length > 0, "the change");
@@ -51,10 +34,12 @@ describe("client.watch ends", () => {
     await using t = await startTestDaemon();
     const client = await connect({ home: t.homeFolder });
     const stop = new AbortController();
-    const [stopped, closed] = [{ signal: stop.signal }, {}].map(options => collect(client.watchEverything(options)));
+    const [stopped, closed] = [{ signal: stop.signal }, {}].map(options =>
+      collectWatch(client.watchEverything(options)),
+    );
     stop.abort();
     expect(await stopped?.ended).toBeUndefined();
-    expect(await collect(client.watchEverything({ signal: AbortSignal.abort() })).ended).toBeUndefined();
+    expect(await collectWatch(client.watchEverything({ signal: AbortSignal.abort() })).ended).toBeUndefined();
     await client.run("daemon/status", {});
     client.close();
     expect(await closed?.ended).toBeUndefined();
@@ -65,7 +50,7 @@ describe("client.watch ends", () => {
     const grants = [{ repos: "*", fields: ["*"], right: "read" }];
     const { result } = await t.owner.call("key/create", { name: "tool", grants });
     using client = await connect({ home: t.homeFolder, apiKey: result.key });
-    const { ended } = collect(client.watchEverything());
+    const { ended } = collectWatch(client.watchEverything());
     await client.run("daemon/status", {});
     await t.owner.call("key/revoke", { id: result.id });
     expect(await ended).toMatchObject({ code: 1100 });
@@ -75,8 +60,8 @@ describe("client.watch ends", () => {
   test("with 1102 when its repository does not exist, even if it was removed while the connection was lost", async () => {
     await using t = await startTestDaemon({ repositories: [repo] });
     using client = await connect({ home: t.homeFolder });
-    expect(await collect(client.watch({ repo: "nowhere" })).ended).toMatchObject({ code: 1102 });
-    const { ended } = collect(client.watch({ repo }));
+    expect(await collectWatch(client.watch({ repo: "nowhere" })).ended).toMatchObject({ code: 1102 });
+    const { ended } = collectWatch(client.watch({ repo }));
     await client.run("daemon/status", {});
     await t.owner.call("repo/remove", { repo });
     await t.restart();
@@ -90,7 +75,7 @@ test("after a lost connection a watch of everything reports what was changed, ad
   const first = await startTestDaemon({ home: folder.path });
   for (const id of ["edited", "goes", "stays"]) await first.addRepository(id);
   using client = await connect({ home: folder.path });
-  const { seen } = collect(client.watchEverything());
+  const { seen } = collectWatch(client.watchEverything());
   await client.run("daemon/status", {});
   await first.addRepository("seen");
   await until(() => seen.length === 1, "the event");
@@ -117,8 +102,8 @@ test("a watch requested from a stopping daemon begins with the next one, and a r
   using client = await connect({ home: t.homeFolder });
   using other = await connect({ home: t.homeFolder });
   const stop = new AbortController();
-  const everything = collect(client.watchEverything({ signal: stop.signal }));
-  const goingOn = collect(client.watch({ repo, since: 1 }));
+  const everything = collectWatch(client.watchEverything({ signal: stop.signal }));
+  const goingOn = collectWatch(client.watch({ repo, since: 1 }));
   await t.owner.call("config/set", { repo, "svc.timeout": 4 });
   await until(() => goingOn.seen.length > 0 && everything.seen.length > 0, "both watches");
   const write = holdCalls(fileSystem, isReplaced(repo));
@@ -126,7 +111,7 @@ test("a watch requested from a stopping daemon begins with the next one, and a r
   await write.begun;
   const closing = t.daemon.close();
   expect(await t.owner.call("key/self")).toMatchObject({ errors: [{ code: 1113 }] });
-  const asked = collect(other.watch({ repo, since: 1 }));
+  const asked = collectWatch(other.watch({ repo, since: 1 }));
   // The daemon forgets all watches of the connection, so the other one is requested again.
   stop.abort();
   await everything.ended;
@@ -148,9 +133,9 @@ test("a second watch of the same repository does not interrupt the first one's c
   for (let count = 0; count < 40; count += 1)
     await t.owner.call("config/set", { repo, "svc.services": { big: { ready: "", image: image(count) } } });
   using client = await connect({ home: t.homeFolder });
-  const first = collect(client.watch({ repo, since: 1 }));
+  const first = collectWatch(client.watch({ repo, since: 1 }));
   await until(() => first.seen.length > 2, "the first changes");
-  const second = collect(client.watch({ repo }));
+  const second = collectWatch(client.watch({ repo }));
   await client.run("daemon/status", {});
   await t.owner.call("config/set", { repo, "svc.timeout": 5 });
   await until(() => first.seen.at(-1)?.revision === 42, "the last change");
@@ -167,8 +152,8 @@ test("a watch that was away for longer than history is kept ends with 1110; a wa
   using connections = watchConnections();
   using client = await connect({ home: t.homeFolder });
   using everything = await connect({ home: t.homeFolder });
-  const { seen, ended } = collect(client.watch({ repo }));
-  const { seen: messages } = collect(everything.watchEverything());
+  const { seen, ended } = collectWatch(client.watch({ repo }));
+  const { seen: messages } = collectWatch(everything.watchEverything());
   let timeout = 0;
   await until(async () => {
     await t.owner.call("config/set", { repo, "svc.timeout": ++timeout });

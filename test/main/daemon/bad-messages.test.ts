@@ -9,35 +9,33 @@ afterAll(() => t[Symbol.asyncDispose]());
 
 const args = { repo: "the repository", "svc.timeout": 1 };
 
-describe("a message that names no operation gets 1109", () => {
-  test.each<[string, unknown[]]>([
-    ["another operation", ["svc", "config", "lst", args]],
-    ["another namespace", ["svcs", "config", "list", args]],
-    ["capital letters", ["SVC", "Config", "List", args]],
-    ["an empty namespace", ["", "config", "list", args]],
-    ["no operation", ["svc", "config"]],
-    ["arguments in place of the operation", ["svc", "config", args]],
-    ["both in one, and an empty operation", ["svc", "config/list", "", args]],
-    ["a set as the namespace", ["config/set", "config", "set", args]],
-    ["a long name", ["svc", "config", `list${"t".repeat(1000)}`, args]],
-    ["arrays as names", ["svc", ["config"], ["list"], args]],
-    ["binary data as a name", ["svc", Buffer.from("config"), "list", args]],
-    ["names that every object inherits", ["svc", "toString", "constructor", args]],
-    ["__proto__", ["svc", "__proto__", "__proto__", args]],
-    ["the event `error`, for which Node would throw", ["error", "config", "list", args]],
-    ["the event `message`", ["message", args]],
-  ])("%s", async (_, message) => {
-    const repo = await t.addRepository();
-    const sent = message.map(part => (part === args ? { ...args, repo } : part));
-    const reply = await t.owner.emit(...sent);
-    expect(reply).toEqual({
-      result: null,
-      errors: [expect.objectContaining({ code: 1109, name: "Unknown Operation", message: expect.any(String) })],
-    });
-    // The error quotes the message, but only a part of limited length.
-    expect(JSON.stringify(reply).length).toBeLessThan(500);
-    expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
+test.each<[string, unknown[]]>([
+  ["another operation", ["svc", "config", "lst", args]],
+  ["another namespace", ["svcs", "config", "list", args]],
+  ["capital letters", ["SVC", "Config", "List", args]],
+  ["an empty namespace", ["", "config", "list", args]],
+  ["no operation", ["svc", "config"]],
+  ["arguments in place of the operation", ["svc", "config", args]],
+  ["both in one, and an empty operation", ["svc", "config/list", "", args]],
+  ["a set as the namespace", ["config/set", "config", "set", args]],
+  ["a long name", ["svc", "config", `list${"t".repeat(1000)}`, args]],
+  ["arrays as names", ["svc", ["config"], ["list"], args]],
+  ["binary data as a name", ["svc", Buffer.from("config"), "list", args]],
+  ["names that every object inherits", ["svc", "toString", "constructor", args]],
+  ["__proto__", ["svc", "__proto__", "__proto__", args]],
+  ["the event `error`, for which Node would throw", ["error", "config", "list", args]],
+  ["the event `message`", ["message", args]],
+])("a message that names no operation gets 1109: %s", async (_, message) => {
+  const repo = await t.addRepository();
+  const sent = message.map(part => (part === args ? { ...args, repo } : part));
+  const reply = await t.owner.emit(...sent);
+  expect(reply).toEqual({
+    result: null,
+    errors: [expect.objectContaining({ code: 1109, name: "Unknown Operation", message: expect.any(String) })],
   });
+  // The error quotes the message, but only a part of limited length.
+  expect(JSON.stringify(reply).length).toBeLessThan(500);
+  expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
 });
 
 describe("arguments", () => {

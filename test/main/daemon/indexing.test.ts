@@ -60,18 +60,13 @@ describe("files that have not been read yet", () => {
     await writeRepositoryFiles(home.path, repositoryNames(100));
     const disk = slowDisk(isRepositoryFile);
     await using t = await startTestDaemon({ home: home.path, fileSystem: disk.fileSystem, clock });
-    const { result: key } = await t.owner.call("key/create", {
-      name: "other",
-      grants: [{ repos: "*", fields: ["*"], right: "read" }],
-    });
+    const grants = [{ repos: "*", fields: ["*"], right: "read" }];
+    const { result: key } = await t.owner.call("key/create", { name: "other", grants });
     const plain = await t.connect();
     const reported: { readonly owner: unknown[]; readonly limited: unknown[] } = { owner: [], limited: [] };
     using owner = await connect({ home: home.path, onIndexing: progress => void reported.owner.push(progress) });
-    using limited = await connect({
-      home: home.path,
-      apiKey: key.key,
-      onIndexing: progress => void reported.limited.push(progress),
-    });
+    const onIndexing = (progress: unknown) => void reported.limited.push(progress);
+    using limited = await connect({ home: home.path, apiKey: key.key, onIndexing });
     await until(() => disk.held.length === 32, "files to be opening");
     const lists = Promise.all([owner.repositories(), limited.repositories()]);
     // Both requests have arrived.

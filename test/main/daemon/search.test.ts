@@ -141,8 +141,6 @@ describe("the query language", () => {
     ["all repositories but some", "-repo:shop", ["b", "c"]],
     ["nothing that matches an excluded word, in repository or field", "timeout -shop -blog", ["c svc.timeout"]],
     ["only what matches no excluded word", "shop -domain -path", ["a"]],
-    ["modified without the @", "modified timeout", ["a svc.timeout", "b svc.timeout"]],
-    ["broken without the @", "broken", ["b"]],
     ["what is not broken", "-broken", ["a", "c"]],
     ["fields by a word of the repository and a field filter", "shop field:svc.timeout", ["a svc.timeout"]],
   ])("finds %s", async (_title, query, expected) => {

@@ -33,31 +33,29 @@ const ask = `["svc","key","self",{}]`;
 const placeholder = (num: string) => `["svc","key","self",{"a":{"_placeholder":true,"num":${num}}}]`;
 const bytes = new Uint8Array([1, 2, 3]);
 
-describe("a connection that sends an invalid Socket.IO packet is closed, and no other", () => {
-  test.each<[string, ...(string | Uint8Array<ArrayBuffer>)[]]>([
-    ["nothing at all", ""],
-    ["an unknown Engine.IO type", "x"],
-    ["a message without a Socket.IO type", "4"],
-    ["an unknown Socket.IO type", "49"],
-    ["an event without a payload that is an array", "42{}"],
-    ["an event whose name is not a string", "42[{}]"],
-    ["a truncated event", `42["svc","key"`],
-    ["an event with a reserved name", `42["disconnect"]`],
-    ["an event with a name reserved by Node", `42["newListener","x"]`],
-    ["an event of a namespace that nobody joined", `42/admin,${ask}`],
-    ["a second CONNECT", `40{"apiKey":"other"}`],
-    ["a binary event with no number of attachments", `45${ask}`],
-    ["a binary event with too many attachments", `451000-${placeholder("0")}`],
-    ["a binary event whose attachment never comes", `451-${placeholder("0")}`, `42${ask}`],
-    ["a binary event that names a missing attachment", `451-${placeholder("7")}`, bytes],
-    ["a binary event that names an attachment by a string", `451-${placeholder(`"__proto__"`)}`, bytes],
-    ["an attachment nobody announced", bytes],
-  ])("%s", async (_, ...packets) => {
-    using hostile = await openRawWebSocket(t.url, t.ownerKey);
-    for (const packet of packets) hostile.socket.send(packet);
-    await until(() => hostile.closed, "the connection to end");
-    expect(hostile.received.filter(packet => packet.startsWith("43"))).toEqual([]);
-  });
+test.each<[string, ...(string | Uint8Array<ArrayBuffer>)[]]>([
+  ["nothing at all", ""],
+  ["an unknown Engine.IO type", "x"],
+  ["a message without a Socket.IO type", "4"],
+  ["an unknown Socket.IO type", "49"],
+  ["an event without a payload that is an array", "42{}"],
+  ["an event whose name is not a string", "42[{}]"],
+  ["a truncated event", `42["svc","key"`],
+  ["an event with a reserved name", `42["disconnect"]`],
+  ["an event with a name reserved by Node", `42["newListener","x"]`],
+  ["an event of a namespace that nobody joined", `42/admin,${ask}`],
+  ["a second CONNECT", `40{"apiKey":"other"}`],
+  ["a binary event with no number of attachments", `45${ask}`],
+  ["a binary event with too many attachments", `451000-${placeholder("0")}`],
+  ["a binary event whose attachment never comes", `451-${placeholder("0")}`, `42${ask}`],
+  ["a binary event that names a missing attachment", `451-${placeholder("7")}`, bytes],
+  ["a binary event that names an attachment by a string", `451-${placeholder(`"__proto__"`)}`, bytes],
+  ["an attachment nobody announced", bytes],
+])("a connection that sends an invalid Socket.IO packet is closed, and no other: %s", async (_, ...packets) => {
+  using hostile = await openRawWebSocket(t.url, t.ownerKey);
+  for (const packet of packets) hostile.socket.send(packet);
+  await until(() => hostile.closed, "the connection to end");
+  expect(hostile.received.filter(packet => packet.startsWith("43"))).toEqual([]);
 });
 
 describe("a connection that sends an odd but valid packet", () => {

@@ -55,20 +55,6 @@ test("a reload waits for settings that an editor deletes or writes in steps whil
   expect([t.problems, t.settings.problem]).toEqual([[], undefined]);
 });
 
-test("settings that stay missing or invalid are accepted as such: defaults for a missing file, else the last valid ones", async () => {
-  await using t = await openSettings(listed);
-  await writeFile(t.file, "{ half");
-  await t.finish(t.settings.reload());
-  expect(t.settings.values).toEqual(JSON.parse(listed));
-  expect(t.problems).toEqual([
-    expect.stringMatching(/settings\.json, line 1, column \d+: .*the last valid settings stay active/),
-  ]);
-  await rm(t.file);
-  await t.finish(t.settings.reload());
-  expect(t.settings.values).toEqual({});
-  expect(t.settings.problem).toBeUndefined();
-});
-
 test("a start without settings does not wait", async () => {
   // This clock stands still: a pause would never end.
   await using t = await openSettings();

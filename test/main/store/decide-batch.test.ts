@@ -30,27 +30,13 @@ function stateOf(config: Config, scopes: Scopes): RepositoryState {
   return { id: "shop", name: "shop", inTree: false, revision: 1, position: undefined, stored, health };
 }
 
+const editsOf = (scope: string, fields: readonly string[], ...values: readonly (JsonValue | undefined)[]) =>
+  fc.record({ scope: fc.constant(scope), field: fc.constantFrom(...fields), value: fc.constantFrom(...values) });
 const anyEdit: fc.Arbitrary<ConfigEdit> = fc.oneof(
-  fc.record({
-    scope: fc.constant("svc"),
-    field: fc.constantFrom("timeout", "unknown"),
-    value: fc.constantFrom<JsonValue | undefined>(1, 30, -1, "no number", undefined),
-  }),
-  fc.record({
-    scope: fc.constant("svc"),
-    field: fc.constant("default"),
-    value: fc.constantFrom<JsonValue | undefined>("web", "db", "", undefined),
-  }),
-  fc.record({
-    scope: fc.constant("svc"),
-    field: fc.constant("services"),
-    value: fc.constantFrom<JsonValue | undefined>({ web: service }, { web: service, db: service }, {}, undefined),
-  }),
-  fc.record({
-    scope: fc.constant("gone"),
-    field: fc.constant("a"),
-    value: fc.constantFrom<JsonValue | undefined>(1, undefined),
-  }),
+  editsOf("svc", ["timeout", "unknown"], 1, 30, -1, "no number", undefined),
+  editsOf("svc", ["default"], "web", "db", "", undefined),
+  editsOf("svc", ["services"], { web: service }, { web: service, db: service }, {}, undefined),
+  editsOf("gone", ["a"], 1, undefined),
 );
 
 test("checking only the edits gives the same result as checking the whole configuration", () => {

@@ -98,10 +98,8 @@ test("sets, hand edits and reads of repositories that are evicted again and agai
   await t.owner.call("config/watch", {});
   const wanted = new Map(ids.map(id => [id, ["1 set"]]));
   const received = (repo: string) =>
-    t.owner.events.flatMap(([, event, payload]) =>
-      event === "changed" && "changes" in payload && payload.repo === repo
-        ? [`${payload.revision} ${payload.source}`]
-        : [],
+    t.owner.events.flatMap(([resource, , payload]) =>
+      resource === "config" && payload.repo === repo ? [`${payload.revision} ${payload.source}`] : [],
     );
   for (let step = 1; step <= 60; step++) {
     const repo = ids[random(ids.length)] ?? "r0";

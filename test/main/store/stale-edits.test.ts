@@ -165,6 +165,18 @@ describe("(c) an edit that did not know of the latest sets", () => {
     },
   );
 
+  test("is kept with them even if one of them reverted an earlier one, which the edit still has", async () => {
+    await using shop = await startStillShop();
+    for (const fields of [{ "svc.timeout": 31 }, { "svc.provider": "p" }, { "svc.timeout": 30 }])
+      await shop.set(fields);
+    await saveByRename(shop.file, merged);
+    const change = await changeAfter(shop, 4);
+    expect(change).toMatchObject({ revision: 5, source: "merge" });
+    expect(Object.keys(change.changes["svc"] ?? {})).toEqual(["refresh_day", "domain"]);
+    const values = ["timeout", "provider", "domain"].map(field => shop.value(field));
+    expect(await Promise.all(values)).toEqual([30, "p", "hand.test"]);
+  });
+
   test("is kept without a revision if it changes only comments, and its note names none", async () => {
     await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });

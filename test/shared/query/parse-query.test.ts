@@ -50,19 +50,13 @@ describe("a query", () => {
     expect(parse(query)).toEqual(words.map(text => word(text)));
   });
 
-  test("accepts @modified and @broken for modified and broken, in any case", () => {
+  test("accepts @modified and @broken, keys in any case, quotes in their values, and JSON however it is formatted", () => {
     expect(parse("@Modified MODIFIED @broken")).toEqual(parse("modified broken"));
-  });
-
-  test("accepts keys in any case, and quotes in their values", () => {
     expect(parse('BY:"Release Bot" Field:svc.domain="a b*" field:"svc.default"=""')).toEqual([
       { kind: "by", isNot: false, name: { pieces: ["release bot"] } },
       field("svc.domain", { text: { pieces: ["a b*"] } }),
       field("svc.default", { text: { pieces: [""] } }),
     ]);
-  });
-
-  test("parses a value as JSON, however it is formatted", () => {
     expect(parse('field:x={"b":[1],"a":2.0}')).toMatchObject([{ value: { json: '{"a":2,"b":[1]}' } }]);
   });
 

@@ -26,26 +26,8 @@ test("records are read as they were written, each with the hash of the previous 
   );
 });
 
-test("any changed byte of a line is detected", () => {
-  fc.assert(
-    fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (written, place, difference) => {
-      const { text } = formatLines([written], noHash);
-      const bytes = Buffer.from(text.slice(0, -1));
-      const at = place % bytes.length;
-      bytes[at] = (bytes[at] ?? 0) ^ difference;
-      expect(parseLine(bytes.toString("utf8"))).toBeUndefined();
-    }),
-    { numRuns: 2_000 },
-  );
-});
-
 test("invalid UTF-8 is not mistaken for the replacement character that it decodes to", () => {
   const { text } = formatLines([{ ...changeTo(1), reason: "\ufffd" }], noHash);
   expect(text).not.toContain("\ufffd");
   expect(parseLine(text.slice(0, -1))?.record).toMatchObject({ reason: "\ufffd" });
 });
-
-test.each(["", " ", "  ", "-", "{}", "a {}", "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"])(
-  "%j is not a line",
-  line => void expect(parseLine(line)).toBeUndefined(),
-);

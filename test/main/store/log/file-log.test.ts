@@ -123,9 +123,7 @@ describe("a log after a crash", () => {
     await Promise.all([opened.append(2), opened.append(3)]);
     await opened.log.close();
     const [path = ""] = await logFiles(folder.path);
-    const lines = (await readFile(path, "utf8")).split("\n");
-    const torn = lines.map(line => (line.includes(`"value":2`) ? line.replace(`"value":2`, `"value":7`) : line));
-    await writeFile(path, torn.join("\n"));
+    await writeFile(path, (await readFile(path, "utf8")).replaceAll(`"value":2`, `"value":7`));
     expect(await start(folder.path)).toEqual([[1], 0]);
   });
 
