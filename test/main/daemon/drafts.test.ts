@@ -152,7 +152,7 @@ describe("drafts.json", () => {
       expect(await list(t.owner)).toEqual([]);
       expect(await readFile(`${file}.broken`, "utf8")).toBe(broken);
     }
-    const [finding] = (await t.owner.call("daemon/status")).result.findings;
+    const finding = (await t.owner.call("daemon/status")).result.findings?.[0];
     expect(finding?.message).toContain("drafts.json is invalid");
     expect(finding?.kept).toBe(`${file}.broken`);
   });

@@ -81,56 +81,6 @@ describe("a journal", () => {
   });
 });
 
-<<<<<<< HEAD
-describe("opening a journal removes", () => {
-  test("a record torn at any byte, and no others", async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, name);
-    const writer = (await openJournal(folder.path)).journal;
-    await appendUpTo(writer, 1, 2);
-    const kept = await readFile(path);
-    await appendUpTo(writer, 3, 3);
-    const whole = await readFile(path);
-    for (let length = kept.length; length < whole.length; length++) {
-      await writeFile(path, whole.subarray(0, length));
-      const { journal, damage } = await openJournal(folder.path);
-      expect(journal.head).toMatchObject({ revision: 2, bytes: kept.length });
-      expect(await readFile(path)).toEqual(kept);
-      expect(damage).toEqual([]);
-    }
-  });
-
-  test("a segment torn in its first record, at any byte", async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, name);
-    await (await openJournal(folder.path)).journal.append([changeTo(1)], {});
-    const whole = await readFile(path);
-    for (let length = 0; length <= whole.indexOf("\n"); length++) {
-      await writeFile(path, whole.subarray(0, length));
-      const { journal } = await openJournal(folder.path);
-      expect(journal.head).toMatchObject({ segment: undefined, revision: 0 });
-      expect(await journalFiles(folder.path)).toEqual({});
-    }
-  });
-});
-
-test("a segment that is too old to be kept is deleted, but kept aside if it is damaged", async () => {
-  await using folder = await temporaryFolder();
-  const { journal } = await openJournal(folder.path, { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } });
-  await appendUpTo(journal, 1, 6);
-  const [first, second] = journal.segments.map(({ path }) => path);
-  const damaged = (await readFile(second ?? "", "utf8")).replace(`"after":`, `"after":9`);
-  await writeFile(second ?? "", damaged);
-  await appendUpTo(journal, 7, 40);
-  while (journal.isCompacting) await nextTurn();
-  const names = await readdir(folder.path);
-  for (const path of [first, second]) expect(names).not.toContain(basename(path ?? ""));
-  expect(names.filter(name => name.endsWith(".damaged"))).toEqual([`${basename(second ?? "")}.damaged`]);
-  expect(await readFile(`${second}.damaged`, "utf8")).toBe(damaged);
-});
-
-test("each damaged record at the end of a journal may have been a revision; a copy of them is kept", async () => {
-=======
 test("opening a journal removes a record torn at any byte, and a segment torn in its first record, and no others", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, name);
@@ -157,34 +107,27 @@ test("opening a journal removes a record torn at any byte, and a segment torn in
   }
 });
 
-test("a journal whose end is lost continues after the last revision that was given out, when whole records are missing", async () => {
+test("a segment that is too old to be kept is deleted, but kept aside if it is damaged", async () => {
   await using folder = await temporaryFolder();
-  await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
-  const text = await readFile(join(folder.path, name), "utf8");
-  // The checkpoint and two revisions.
-  await truncate(join(folder.path, name), Buffer.byteLength(text.split("\n").slice(0, 3).join("\n")) + 1);
-  const { journal, damage } = await openJournal(folder.path, { known: 5 });
-  expect(journal.head?.revision).toBeGreaterThan(5);
-  expect(damage).toEqual([expect.stringContaining("revisions 3 to 5")]);
-  const next = (journal.head?.revision ?? 0) + 1;
-  await journal.append([changeTo(next)], configOf(2));
-  expect(await revisionsOf(journal.backward(next))).toEqual([next, 2, 1]);
-  const again = await openJournal(folder.path, { known: next });
-  expect(again.journal.head?.revision).toBe(next);
-  expect(again.damage).toEqual([]);
+  const { journal } = await openJournal(folder.path, { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } });
+  await appendUpTo(journal, 1, 6);
+  const [first, second] = journal.segments.map(({ path }) => path);
+  const damaged = (await readFile(second ?? "", "utf8")).replace(`"after":`, `"after":9`);
+  await writeFile(second ?? "", damaged);
+  await appendUpTo(journal, 7, 40);
+  while (journal.isCompacting) await nextTurn();
+  const names = await readdir(folder.path);
+  for (const path of [first, second]) expect(names).not.toContain(basename(path ?? ""));
+  expect(names.filter(name => name.endsWith(".damaged"))).toEqual([`${basename(second ?? "")}.damaged`]);
+  expect(await readFile(`${second}.damaged`, "utf8")).toBe(damaged);
 });
 
-test("a journal whose last intact record is followed by more than one torn one continues after them, and keeps a copy", async () => {
->>>>>>> 977173a (The tests of the store state their cases in tables)
+test("each damaged record at the end of a journal may have been a revision; a copy of them is kept", async () => {
   await using folder = await temporaryFolder();
   await appendUpTo((await openJournal(folder.path)).journal, 1, 2);
   await appendFile(join(folder.path, name), "noise\nand more\nand");
   const { journal, damage } = await openJournal(folder.path);
-<<<<<<< HEAD
   expect([journal.head?.revision, journal.assigned]).toEqual([2, 4]);
-=======
-  expect(journal.head?.revision).toBeGreaterThan(4);
->>>>>>> 977173a (The tests of the store state their cases in tables)
   expect(damage).not.toEqual([]);
   expect(await readFile(join(folder.path, `${name}.damaged`), "utf8")).toBe("noise\nand more\nand");
 });
