@@ -2,191 +2,165 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways to decide, tell or write a change wrongly: R7 to R17. */
 export const mutants = [
-  ...killedBy("R7", "test/promises/r7-r8-r9-recorded-history.test.ts", [
-    {
-      removed: "comparing a set's revision with the result of the previous set in the batch",
+  ...killedBy("R7", "test/promises/r7-r8-r9-recorded-history.test.ts", {
+    "comparing a set's revision with the result of the previous set in the batch": {
       file: "main/daemon/config/change-check.ts",
       find: "wanted !== undefined && wanted !== state.revision)",
       replace: "wanted !== undefined && wanted !== this.#store.repositories.brief(state.id)?.revision)",
       name: "R7 compare-and-set",
     },
-  ]),
-  ...killedBy("R7", "test/main/daemon/set-edits.test.ts", [
-    {
-      removed: "applying a value edit to the value at the time it runs",
+  }),
+  ...killedBy("R7", "test/main/daemon/set-edits.test.ts", {
+    "applying a value edit to the value at the time it runs": {
       file: "main/daemon/config/change-check.ts",
       find: "const outcome = applyValueEdits(before, edits);",
       replace: "const outcome = applyValueEdits(schema?.default, edits);",
       name: "concurrent edits all count",
     },
-  ]),
-  ...killedBy("R8", "test/promises/r7-r8-r9-recorded-history.test.ts", [
-    {
-      removed: "list showing a set at once (its view is up to 20 ms old)",
+  }),
+  ...killedBy("R8", "test/promises/r7-r8-r9-recorded-history.test.ts", {
+    "list showing a set at once (its view is up to 20 ms old)": {
       file: "main/daemon/config/config-views.ts",
       find: "    const { effective, readable } = this.#viewsOf(state);\n",
       replace:
         "    this.held ??= new Map();\n    const held = this.held.get(state.id);\n    const isFresh = held !== undefined && performance.now() - held.at < 20;\n    if (!isFresh) this.held.set(state.id, { at: performance.now(), views: this.#viewsOf(state) });\n    const { effective, readable } = isFresh ? held.views : this.#viewsOf(state);\n",
       name: "R8 reads are linearizable",
     },
-  ]),
-  ...killedBy("R9", "test/promises/r7-r8-r9-recorded-history.test.ts", [
-    {
-      removed: "the last check for changes made while past changes were sent",
+  }),
+  ...killedBy("R9", "test/promises/r7-r8-r9-recorded-history.test.ts", {
+    "the last check for changes made while past changes were sent": {
       file: "main/daemon/socket/catch-up.ts",
       find: "    if (complete) run.at = Math.max(run.at, newest);\n",
       replace: "    if (complete) return connection.goLive(repo);\n",
       name: "R9 a watch misses nothing",
     },
-    {
-      removed: "holding events until past changes have been sent",
+    "holding events until past changes have been sent": {
       file: "main/daemon/socket/connection.ts",
       find: "(this.#everything || this.#repositories.has(repo)) && !this.#catchingUp.has(repo)",
       replace: "this.#everything || this.#repositories.has(repo)",
       name: "R9 a watch misses nothing",
     },
-  ]),
-  ...killedBy("R9", "test/main/daemon/positions.test.ts", [
-    {
-      removed: "sending a position only with the last event of an atomic set",
+  }),
+  ...killedBy("R9", "test/main/daemon/positions.test.ts", {
+    "sending a position only with the last event of an atomic set": {
       file: "main/store/repository/commit-together.ts",
       find: "prepared !== last",
       replace: "false",
       name: "the last event of an atomic set",
     },
-    {
-      removed: "binding a position to one log",
+    "binding a position to one log": {
       file: "main/daemon/config/sealed-position.ts",
       find: "if (block.readUInt32BE(0) === 0 && isReached) return",
       replace: "if (number >= 0n) return",
       name: "of another log",
     },
-    {
-      removed: "refusing a position that the log does not reach",
+    "refusing a position that the log does not reach": {
       file: "main/daemon/config/sealed-position.ts",
       find: "if (block.readUInt32BE(0) === 0 && isReached) return",
       replace: "if (block.readUInt32BE(0) === 0) return",
       name: "an older copy of the home",
     },
-    {
-      removed: "error 1110 for a position before the start of the history",
+    "error 1110 for a position before the start of the history": {
       file: "main/store/history/repository-history.ts",
       find: "  if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);\n",
       name: "from a position older than the history",
     },
-  ]),
-  ...killedBy("R9", "test/main/client/watch.test.ts", [
-    {
-      removed: `holding events after a reconnect until the lost repositories are known`,
+  }),
+  ...killedBy("R9", "test/main/client/watch.test.ts", {
+    "holding events after a reconnect until the lost repositories are known": {
       file: "shared/client/watch.ts",
       find: "    this.#held = [];\n",
       name: "follow the message that the connection is resumed",
     },
-  ]),
-  ...killedBy("R10", "test/promises/r10-soon.test.ts", [
-    {
-      removed: "sending events at once (they are 300 ms late)",
+  }),
+  ...killedBy("R10", "test/promises/r10-soon.test.ts", {
+    "sending events at once (they are 300 ms late)": {
       file: "main/daemon/daemon.ts",
       find: "    connections.publish(event, service, store);\n",
       replace: "    setTimeout(() => connections.publish(event, service, store), 300);\n",
     },
-    {
-      removed: "reading a hand edit at once (it is read 300 ms late)",
+    "reading a hand edit at once (it is read 300 ms late)": {
       file: "main/store/hand-edits/hand-edit-watcher.ts",
       find: "    if (wait <= 0) {\n      void repositories.get(id)?.refresh();\n",
       replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.refresh(), 300);\n",
     },
-  ]),
-  ...killedBy("R11", "test/promises/r11-ways-of-saving.test.ts", [
-    {
-      removed: "watcher events about renamed files",
+  }),
+  ...killedBy("R11", "test/promises/r11-ways-of-saving.test.ts", {
+    "watcher events about renamed files": {
       file: "main/files/folder-watcher.ts",
       find: `watcher.on("raw", (_event, name) => listener(name ?? undefined));`,
       replace: `watcher.on("raw", (event, name) => event === "change" && listener(name ?? undefined));`,
     },
-  ]),
-  ...killedBy("R12", "test/promises/r12-own-writes.test.ts", [
-    {
-      removed: "waiting for the running write before a file is refreshed",
+  }),
+  ...killedBy("R12", "test/promises/r12-own-writes.test.ts", {
+    "waiting for the running write before a file is refreshed": {
       file: "main/store/hand-edits/hand-edit-reader.ts",
       find: "    return this.#context.mirror.locked(() => this.refreshLocked());",
       replace: "    return this.refreshLocked();",
     },
-    {
-      removed:
-        "both comparisons that tell our own writes from hand edits, of the text and of the values (one is enough)",
-      edits: [
-        {
-          file: "main/files/json-document.ts",
-          find: "    if (this.#isRead && text === this.#text) return undefined;\n",
-          replace: "",
-        },
-        {
-          file: "main/store/hand-edits/hand-edit-reader.ts",
-          find: "if (changes.length > 0 || begins || ",
-          replace: "if (changes.length > -1 || begins || ",
-        },
-      ],
-    },
-  ]),
-  ...killedBy("R13", "test/promises/r13-text-stays.test.ts", [
-    {
-      removed: "keeping a file's line endings",
+    "both comparisons that tell our own writes from hand edits, of the text and of the values (one is enough)": [
+      {
+        file: "main/files/json-document.ts",
+        find: "    if (this.#isRead && text === this.#text) return undefined;\n",
+        replace: "",
+      },
+      {
+        file: "main/store/hand-edits/hand-edit-reader.ts",
+        find: "if (changes.length > 0 || begins || ",
+        replace: "if (changes.length > -1 || begins || ",
+      },
+    ],
+  }),
+  ...killedBy("R13", "test/promises/r13-text-stays.test.ts", {
+    "keeping a file's line endings": {
       file: "main/files/json-text-edits.ts",
       find: "endOfLine: /\\r\\n|\\r|\\n/.exec(body)?.[0] ?? defaultStyle.endOfLine",
       replace: "endOfLine: defaultStyle.endOfLine",
     },
-  ]),
-  ...killedBy("R15", "test/promises/r15-older-homes.test.ts", [
-    {
-      removed: "reading the journals of a recorded home",
+  }),
+  ...killedBy("R15", "test/promises/r15-older-homes.test.ts", {
+    "reading the journals of a recorded home": {
       file: "main/store/history/record.ts",
       find: `createHash("sha256").update(text).digest("base64url")`,
       replace: `createHash("sha256").update(text).digest("hex")`,
     },
-    {
-      removed: "converting a home of an older format",
+    "converting a home of an older format": {
       file: "main/home/prepare-home.ts",
       find: "from >= format",
       replace: "from > format",
       name: "is converted by the first start",
     },
-    {
-      removed: "converting a backup of an older format",
+    "converting a backup of an older format": {
       file: "main/cli/backup/backup-restore.ts",
       find: "    await prepareHome(homeAt(staging));\n",
       name: "is converted when it is restored",
     },
-  ]),
-  ...killedBy("R16", "test/promises/r16-bounded.test.ts", [
-    {
-      removed: "releasing events after they are sent (200 kB of each are kept)",
+  }),
+  ...killedBy("R16", "test/promises/r16-bounded.test.ts", {
+    "releasing events after they are sent (200 kB of each are kept)": {
       find: "  publish(event: StoreEvent, service: ConfigService, store: Store): void {\n",
       replace:
         "  publish(event: StoreEvent, service: ConfigService, store: Store): void {\n    this.kept ??= [];\n    this.kept.push(Buffer.alloc(200_000, 1));\n",
       file: "main/daemon/socket/connections.ts",
     },
-    {
-      removed: "the limit on bytes queued for a client that does not read",
+    "the limit on bytes queued for a client that does not read": {
       file: "main/daemon/socket/admission.ts",
       find: "waitingBytes() <= limits.waitingEventBytes",
       replace: "waitingBytes() <= 1024 * limits.waitingEventBytes",
     },
-  ]),
-  ...killedBy("R17", "test/promises/r17-atomic.test.ts", [
-    {
-      removed: "recording an atomic set as one log entry",
+  }),
+  ...killedBy("R17", "test/promises/r17-atomic.test.ts", {
+    "recording an atomic set as one log entry": {
       file: "main/store/repository/commit-together.ts",
       find: "entries: [commit],",
       replace: "entries: documents.map(document => ({ ...commit, documents: [document] })),",
     },
-  ]),
-  ...killedBy("R17", "test/promises/r1-kill.test.ts", [
-    {
-      removed: "completing a history from the log on startup",
+  }),
+  ...killedBy("R17", "test/promises/r1-kill.test.ts", {
+    "completing a history from the log on startup": {
       file: "main/store/mirror/recovery.ts",
       find: "    if (document.revision > newest) {",
       replace: "    if (document.revision > newest + 1) {",
     },
-  ]),
+  }),
 ];

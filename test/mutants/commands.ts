@@ -2,112 +2,99 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways for a command to change or print something else than was asked. */
 export const mutants = [
-  ...killedBy("commands", "test/e2e/edit.test.ts", [
-    {
-      removed: "the confirmation before edit replaces someone else's change",
+  ...killedBy("commands", "test/e2e/edit.test.ts", {
+    "the confirmation before edit replaces someone else's change": {
       file: "main/cli/change/edited-text.ts",
       find: "const how = { flush: true, revision, ",
       replace: "const how = { flush: true, revision: revision < 0 ? 0 : null, ",
       name: "never overwrites a change made in the meantime",
     },
-  ]),
-  ...killedBy("commands", "test/e2e/value-places.test.ts", [
-    {
-      removed: "applying --add to the current value (it replaces the list)",
+  }),
+  ...killedBy("commands", "test/e2e/value-places.test.ts", {
+    "applying --add to the current value (it replaces the list)": {
       file: "main/cli/commands/set.ts",
       find: "else edits.push({ ...place, op, value });",
       replace: `else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });`,
       name: "many commands at once all take effect",
     },
-    {
-      removed: "limiting set --where to what the query finds",
+    "limiting set --where to what the query finds": {
       file: "main/cli/change/change-values.ts",
       find: ".filter(({ id }) => found.has(id));",
       replace: ";",
       name: "can be named or found by a query",
     },
-  ]),
-  ...killedBy("commands", "test/e2e/cli-batches.test.ts", [
-    {
-      removed: "asking before several repositories are changed",
+  }),
+  ...killedBy("commands", "test/e2e/cli-batches.test.ts", {
+    "asking before several repositories are changed": {
       find: "if (preview.count > 1)",
       replace: "if (preview.count > 1_000)",
       name: "without a terminal shows what would change, masked, and is refused without --yes",
       file: "main/cli/change/change-values.ts",
     },
-    {
-      removed: "changing only the revisions that the question showed",
+    "changing only the revisions that the question showed": {
       find: "    ({ revisions } = preview);\n",
       name: "overwrites nothing that was changed while the question was open",
       file: "main/cli/change/change-values.ts",
     },
-  ]),
-  ...killedBy("commands", "test/main/daemon/history-search.test.ts", [
-    {
-      removed: "leaving out changes that are made while history/search is paged through",
+  }),
+  ...killedBy("commands", "test/main/daemon/history-search.test.ts", {
+    "leaving out changes that are made while history/search is paged through": {
       file: "main/store/history/merged-history.ts",
       find: "while (comparePlaces(source.place, after) <= 0)",
       replace: "while (comparePlaces(source.place, after) === 0)",
       name: "neither repeats entries nor inserts newer ones",
     },
-  ]),
-  ...killedBy("commands", "test/main/daemon/batches.test.ts", [
-    {
-      removed: "leaving fields that were changed since out of the undo of a batch",
+  }),
+  ...killedBy("commands", "test/main/daemon/batches.test.ts", {
+    "leaving fields that were changed since out of the undo of a batch": {
       file: "shared/client/undo-batch.ts",
       find: "if (isThere && !forgotten) fields.push(path);",
       replace: "if (!forgotten) fields.push(path);",
       name: "is undone where its values are unchanged",
     },
-  ]),
-  ...killedBy("disclosure", "test/e2e/hostile-text.test.ts", [
-    {
-      removed: "the one function that every printed line passes through",
+  }),
+  ...killedBy("disclosure", "test/e2e/hostile-text.test.ts", {
+    "the one function that every printed line passes through": {
       file: "main/cli/output/terminal.ts",
       find: "visible(text).replaceAll(ownEscape",
       replace: "text.replaceAll(ownEscape",
       name: "folders that a scan found, before it asks",
     },
-  ]),
-  ...killedBy("disclosure", "test/e2e/masked-values.test.ts", [
-    {
-      removed: "the masking of values without a schema, on the command line",
+  }),
+  ...killedBy("disclosure", "test/e2e/masked-values.test.ts", {
+    "the masking of values without a schema, on the command line": {
       file: "main/cli/connect/fields.ts",
       find: "return schema === undefined || masksAnything(schema);",
       replace: "return schema !== undefined && masksAnything(schema);",
       name: "a masked value stays masked when its schema is",
     },
-  ]),
-  ...killedBy("offline", "test/e2e/check.test.ts", [
-    {
-      removed: "checking without writing (a check creates a folder)",
+  }),
+  ...killedBy("offline", "test/e2e/check.test.ts", {
+    "checking without writing (a check creates a folder)": {
       file: "main/check/check-file.ts",
       find: "  const own = await problemsOfFile(file, scopes);",
       replace: `  const own = await problemsOfFile(file, scopes);\n  await (await import("node:fs/promises")).mkdir(file.path + ".lock");`,
       name: "no home, no daemon, no write",
     },
-    {
-      removed: "the refusal of a command that nobody has trusted",
+    "the refusal of a command that nobody has trusted": {
       file: "main/check/read-values.ts",
       find: "isTrusted: () => trustsCommands",
       replace: "isTrusted: () => true",
       name: "unless the work tree's commands are trusted",
     },
-    {
-      removed: "the refusal of a symbolic link as the folder of schemas",
+    "the refusal of a symbolic link as the folder of schemas": {
       file: "main/check/work-tree-scopes.ts",
       find: "() => lstat(one)",
       replace: `async () => (await import("node:fs/promises")).stat(one)`,
       name: "follows no symbolic link, neither the file",
     },
-  ]),
-  ...killedBy("shipping", "test/packing/build.test.ts", [
-    {
-      removed: "building beside dist/",
+  }),
+  ...killedBy("shipping", "test/packing/build.test.ts", {
+    "building beside dist/": {
       file: "scripts/build.ts",
       find: "await make(made);",
       replace: "await make(dist);",
       name: "leaves all of the build before",
     },
-  ]),
+  }),
 ];

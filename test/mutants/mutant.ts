@@ -20,17 +20,22 @@ interface MutantDescription {
 }
 
 /** A deliberate bug in the product, and the test that has to detect it. `npm run mutants` tries all of them. */
-export type Mutant = MutantDescription & (Edit | { readonly edits: readonly Edit[] });
+export type Mutant = MutantDescription & Broken;
 
 export function editsOf(mutant: Mutant): readonly Edit[] {
   return "edits" in mutant ? mutant.edits : [mutant];
 }
 
-/** Mutants that break one promise, which tests of one file have to detect. */
+type Broken = Edit | { readonly edits: readonly Edit[] };
+
+/** Mutants that break one promise, by what they remove. Tests of one file have to detect them. */
 export function killedBy(
   promise: string,
   test: string,
-  mutants: readonly (Omit<MutantDescription, "promise" | "test"> & (Edit | { readonly edits: readonly Edit[] }))[],
+  mutants: { readonly [removed: string]: readonly Edit[] | (Pick<MutantDescription, "name"> & Broken) },
 ): readonly Mutant[] {
-  return mutants.map(mutant => ({ ...mutant, promise, test }));
+  return Object.entries(mutants).map(([removed, mutant]) => ({
+    ...("length" in mutant ? { edits: mutant } : mutant),
+    ...{ promise, test, removed },
+  }));
 }

@@ -2,200 +2,169 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways in without a key, and harm by what a client sends or a page shows: S1 to S5 and S7 to S13. */
 export const mutants = [
-  ...killedBy("S1", "test/promises/s1-loopback.test.ts", [
-    {
-      removed: "listening on the loopback address only",
+  ...killedBy("S1", "test/promises/s1-loopback.test.ts", {
+    "listening on the loopback address only": {
       file: "main/daemon/http/listen.ts",
       find: `await listen(ipv4.server, { host: "127.0.0.1", port: attempt === 0 ? port : 0 });`,
       replace: `await listen(ipv4.server, { host: "0.0.0.0", port: attempt === 0 ? port : 0 });`,
     },
-  ]),
-  ...killedBy("S2", "test/promises/s2-host-names.test.ts", [
-    {
-      removed: "comparing the port in the Host header",
+  }),
+  ...killedBy("S2", "test/promises/s2-host-names.test.ts", {
+    "comparing the port in the Host header": {
       file: "main/daemon/http/guard.ts",
       find: "!hosts.includes(host)",
       replace: `!hosts.some(one => one.replace(/:\\d*$/, "") === host.replace(/:\\d*$/, ""))`,
     },
-    {
-      removed: "the guard on upgrades",
+    "the guard on upgrades": {
       file: "main/daemon/http/server.ts",
       find: "head: Buffer) => {\n      const refusal = guard(request, true);",
       replace: "head: Buffer) => {\n      const refusal: Refusal | undefined = undefined;",
     },
-  ]),
-  ...killedBy("S3", "test/promises/s3-foreign-pages.test.ts", [
-    {
-      removed: "the refusal of a browser's upgrade with the daemon's own address as Origin",
+  }),
+  ...killedBy("S3", "test/promises/s3-foreign-pages.test.ts", {
+    "the refusal of a browser's upgrade with the daemon's own address as Origin": {
       file: "main/daemon/http/guard.ts",
       find: " && !isFromBrowser(request);",
       replace: ";",
     },
-    {
-      removed:
-        "both protections against loading images from other sites, the guard and the response header (one is enough)",
-      edits: [
-        {
-          file: "main/daemon/http/guard.ts",
-          find: "originHeaders.length === 0 && isForeignLoad(request, screenHosts.includes(host))",
-          replace: "false",
-        },
-        {
-          file: "main/daemon/http/screen.ts",
-          find: `    "Cross-Origin-Resource-Policy": "same-origin",\n`,
-          replace: "",
-        },
-      ],
-    },
-    {
-      removed: "the origin check",
+    "both protections against loading images from other sites, the guard and the response header (one is enough)": [
+      {
+        file: "main/daemon/http/guard.ts",
+        find: "originHeaders.length === 0 && isForeignLoad(request, screenHosts.includes(host))",
+        replace: "false",
+      },
+      {
+        file: "main/daemon/http/screen.ts",
+        find: `    "Cross-Origin-Resource-Policy": "same-origin",\n`,
+        replace: "",
+      },
+    ],
+    "the origin check": {
       file: "main/daemon/http/guard.ts",
       find: "originHeaders.find(origin => !ownOrigins.includes(origin) && !allowedOrigins().includes(origin))",
       replace: "originHeaders.find(() => false)",
     },
-  ]),
-  ...killedBy("S4", "test/promises/s4-no-key.test.ts", [
-    {
-      removed: "the expiry of a key",
+  }),
+  ...killedBy("S4", "test/promises/s4-no-key.test.ts", {
+    "the expiry of a key": {
       file: "main/daemon/keys/keys.ts",
       find: "return caller.expires === undefined || Date.parse(caller.expires) > this.#clock.now();",
       replace: "return true;",
     },
-    {
-      removed: "comparing a key's secret (its id is enough)",
+    "comparing a key's secret (its id is enough)": {
       file: "main/daemon/keys/keys.ts",
       find: "known === undefined || !sameHash(hash, known.hash)",
       replace: "known === undefined",
     },
-    {
-      removed: "comparing the owner's secret (its id is enough)",
+    "comparing the owner's secret (its id is enough)": {
       file: "main/daemon/keys/keys.ts",
       find: "if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return",
       replace: "if (id === this.#owner.id) return",
     },
-    {
-      removed: "the refusal of connections without a key (they stay, without rights)",
+    "the refusal of connections without a key (they stay, without rights)": {
       file: "main/daemon/socket/admission.ts",
       find: "return { caller: authentication.authenticate(keyOf(socket)) };",
       replace: `{\n      const nobody: Caller = { keyId: "", name: "", owner: false, actor: { kind: "key", id: "", name: "" }, grants: [] };\n      return { caller: keyOf(socket) === "" ? nobody : authentication.authenticate(keyOf(socket)) };\n    }`,
     },
-  ]),
-  ...killedBy("S5", "test/promises/s5-revoke.test.ts", [
-    {
-      removed:
-        "disconnecting a key's clients when it is revoked (they are disconnected at their next request or event)",
+  }),
+  ...killedBy("S5", "test/promises/s5-revoke.test.ts", {
+    "disconnecting a key's clients when it is revoked (they are disconnected at their next request or event)": {
       file: "main/daemon/operations/key.ts",
       find: "else connections.disconnectKey(id);",
     },
-    {
-      removed: "ending a revoked key before the next start",
+    "ending a revoked key before the next start": {
       file: "main/daemon/keys/keys.ts",
       find: "    this.#callers.delete(id);\n",
     },
-  ]),
-  ...killedBy("S7", "test/promises/s7-private-files.test.ts", [
-    {
-      removed: "the mode of files that the daemon creates",
+  }),
+  ...killedBy("S7", "test/promises/s7-private-files.test.ts", {
+    "the mode of files that the daemon creates": {
       file: "main/home/prepare-home.ts",
       find: "temporaryFolder: home.temporary, mode: 0o600, maximumBytes,",
       replace: "temporaryFolder: home.temporary, mode: 0o666, maximumBytes,",
     },
-    {
-      removed: "checking whether a folder of the home is a symbolic link",
+    "checking whether a folder of the home is a symbolic link": {
       file: "main/home/prepare-home.ts",
       find: "import { chmod, lstat, mkdir,",
       replace: "import { chmod, stat as lstat, mkdir,",
     },
-    {
-      removed: "verifying the daemon's identity before a key is used",
+    "verifying the daemon's identity before a key is used": {
       file: "main/client/locate.ts",
       find: "return one.length === other.length && timingSafeEqual(one, other) ? endpoint : undefined;",
       replace: "return one.length === other.length || timingSafeEqual(one, other) ? endpoint : undefined;",
     },
-  ]),
-  ...killedBy("S8", "test/promises/s8-keys-nowhere.test.ts", [
-    {
-      removed: "keeping refused keys out of the log",
+  }),
+  ...killedBy("S8", "test/promises/s8-keys-nowhere.test.ts", {
+    "keeping refused keys out of the log": {
       file: "main/daemon/socket/admission.ts",
       find: "      this.#options.onRefusal(error);\n      const { code } = error;",
       replace: `      this.#options.onRefusal(error.code === 1100 ? new RepoconfError(1107, "Refused: " + keyOf(socket)) : error);\n      const { code } = error;`,
     },
-  ]),
-  ...killedBy("S8", "test/e2e/ui.test.ts", [
-    {
-      removed: "the terminal check before the daemon prints a link",
+  }),
+  ...killedBy("S8", "test/e2e/ui.test.ts", {
+    "the terminal check before the daemon prints a link": {
       file: "main/cli/commands/daemon.ts",
       find: "isTerminal() && !mayResolveLocalhostOverNetwork()",
       replace: "daemon.url && !mayResolveLocalhostOverNetwork()",
       name: "is printed on a terminal only",
     },
-  ]),
-  ...killedBy("S9", "test/promises/s9-names.test.ts", [
-    {
-      removed: "validating a repository's id",
+  }),
+  ...killedBy("S9", "test/promises/s9-names.test.ts", {
+    "validating a repository's id": {
       file: "shared/repository-id.ts",
       find: "return repositoryId.test(id) && !deviceName.test(id);",
       replace: "return id.length <= 64 || (repositoryId.test(id) && !deviceName.test(id));",
     },
-    {
-      removed: "the refusal of a member called __proto__ in a value",
+    "the refusal of a member called __proto__ in a value": {
       file: "main/scopes/scopes.ts",
       find: `  if (Object.hasOwn(value, "__proto__")) return "";\n`,
     },
-  ]),
-  ...killedBy("S10", "test/promises/s10-hostile-packets.test.ts", [
-    {
-      removed: "the central catch (a refused message ends the daemon)",
+  }),
+  ...killedBy("S10", "test/promises/s10-hostile-packets.test.ts", {
+    "the central catch (a refused message ends the daemon)": {
       file: "main/daemon/socket/dispatch.ts",
       find: "      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });",
       replace: "      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });\n      throw error;",
     },
-  ]),
-  ...killedBy("S11", "test/promises/s11-desktop-shell.test.ts", [
-    {
-      removed: "the sandbox of the window's page",
+  }),
+  ...killedBy("S11", "test/promises/s11-desktop-shell.test.ts", {
+    "the sandbox of the window's page": {
       file: "main/electron/lockdown.ts",
       find: "  sandbox: true,",
       replace: "  sandbox: false,",
     },
-    {
-      removed: "checking the sender of native calls",
+    "checking the sender of native calls": {
       file: "main/electron/native-calls.ts",
       find: `      if (!owns(event.senderFrame)) throw new Error("This page is not allowed to call that.");\n`,
     },
-    {
-      removed: "comparing the whole URL of a navigation (a prefix is enough)",
+    "comparing the whole URL of a navigation (a prefix is enough)": {
       file: "main/electron/lockdown.ts",
       find: "return url.startsWith(screenUrl);",
       replace: "return url.startsWith(screenUrl.slice(0, -1));",
     },
-  ]),
-  ...killedBy("S12", "test/promises/s12-scripts-in-names.test.ts", [
-    {
-      removed: "forbidding inline scripts in the Content Security Policy",
+  }),
+  ...killedBy("S12", "test/promises/s12-scripts-in-names.test.ts", {
+    "forbidding inline scripts in the Content Security Policy": {
       file: "main/daemon/http/screen.ts",
       find: `"script-src 'self'",`,
       replace: `"script-src 'self' 'unsafe-inline'",`,
     },
-    {
-      removed: "escaping a field's description",
+    "escaping a field's description": {
       file: "renderer/page/field-row.tsx",
       find: `<p className="visually-hidden" id={\`\${id}-description\`}>\n          {schema.description}\n        </p>`,
       replace: `<p className="visually-hidden" id={\`\${id}-description\`} dangerouslySetInnerHTML={{ __html: schema.description }} />`,
     },
-  ]),
-  ...killedBy("S13", "test/promises/s13-journal-damage.test.ts", [
-    {
-      removed: "the checksum of a journal line",
+  }),
+  ...killedBy("S13", "test/promises/s13-journal-damage.test.ts", {
+    "the checksum of a journal line": {
       file: "main/store/history/record.ts",
       find: "if (end === -1 || hashText(content) !== hash) return undefined;",
       replace: "if (end === -1) return undefined;",
     },
-    {
-      removed: "comparing a journal line with the hash in the next one (a history with a gap is returned as complete)",
+    "comparing a journal line with the hash in the next one (a history with a gap is returned as complete)": {
       file: "main/store/history/journal.ts",
       find: "if (line === undefined || (expected !== undefined && line.hash !== expected))",
       replace: "if (line === undefined)",
     },
-  ]),
+  }),
 ];

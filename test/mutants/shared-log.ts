@@ -2,126 +2,109 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways to lose, repeat or mix up what machines share. */
 export const mutants = [
-  ...killedBy("shared-log", "test/main/store/shared/shared-log.test.ts", [
-    {
-      removed: "the expected sequence number of an appended message",
+  ...killedBy("shared-log", "test/main/store/shared/shared-log.test.ts", {
+    "the expected sequence number of an appended message": {
       file: "main/store/shared/stream/stream-session.ts",
       find: "expect: { lastSequence: after }, ",
       name: "decide one after the other",
     },
-    {
-      removed: "retrying a decision after another machine committed first",
+    "retrying a decision after another machine committed first": {
       file: "main/store/repository/repository-changes.ts",
       find: "        await this.#reader.conflictApplied(error);\n        return this.change(batch);",
       replace: "        await this.#reader.conflictApplied(error);",
       name: "decide one after the other",
     },
-    {
-      removed: "not activating a hand edit that could not be recorded on startup",
+    "not activating a hand edit that could not be recorded on startup": {
       file: "main/store/hand-edits/hand-edit-reader.ts",
       find: "      if (isRecorded || !first || before.stored !== undefined) return;",
       replace: "      if (isRecorded || !first) return;",
       name: "serve no edit by hand before it is in the log",
     },
-  ]),
-  ...killedBy("shared-log", "test/main/store/shared/stream-log.test.ts", [
-    {
-      removed: "the refusal of a decision made before another change of the same repository",
+  }),
+  ...killedBy("shared-log", "test/main/store/shared/stream-log.test.ts", {
+    "the refusal of a decision made before another change of the same repository": {
       file: "main/store/shared/stream/stream-conflicts.ts",
       find: "    if (newest <= after) return undefined;",
       replace: "    if (newest >= 0) return undefined;",
       name: "rejects a change decided before",
     },
-    {
-      removed: "recognizing our own message by its id when it is delivered",
+    "recognizing our own message by its id when it is delivered": {
       file: "main/store/shared/stream/stream-log.ts",
       find: "    if (message.id === inFlight?.id) return this.#commitOwn(inFlight, message.sequence);\n",
       name: "recognizes a message by its id",
     },
-    {
-      removed: "checking that the stream is the one that the home follows",
+    "checking that the stream is the one that the home follows": {
       file: "main/store/shared/stream/stream-log.ts",
       find: "    if (session.id !== this.id)",
       replace: "    if (session.id === sequence)",
       name: "does not continue with a stream that lost",
     },
-    {
-      removed: "checking that messages are consecutive",
+    "checking that messages are consecutive": {
       file: "main/store/shared/stream/stream-log.ts",
       find: "content.first === this.newest + 1 && ",
       replace: "content.first >= 0 && ",
       name: "stops at a message that no daemon published",
     },
-    {
-      removed: "the previous message's id in each message, which detects a diverged replica",
+    "the previous message's id in each message, which detects a diverged replica": {
       file: "main/store/shared/stream/stream-log.ts",
       find: " && content.previous === this.#applied.message",
       name: "stops at a message that no daemon published",
     },
-    {
-      removed: "validating the name of a scope from the stream",
+    "validating the name of a scope from the stream": {
       file: "main/store/shared/stream/stream-content.ts",
       find: `  if (typeof name !== "string" || !isOwnScopeName(name)) return false;\n`,
       name: "stops at a message that no daemon published",
     },
-  ]),
-  ...killedBy("shared-log", "test/main/store/shared/shared-log-growth.test.ts", [
-    {
-      removed: "continuing from a snapshot if required messages are missing",
+  }),
+  ...killedBy("shared-log", "test/main/store/shared/shared-log-growth.test.ts", {
+    "continuing from a snapshot if required messages are missing": {
       file: "main/store/shared/stream/stream-log.ts",
       find: "    if (resumesAtSnapshot) this.#skipTo(content.first);\n",
       name: "is applied by a daemon that was away",
     },
-    {
-      removed: "erasing values on other machines too",
+    "erasing values on other machines too": {
       file: "main/store/history/erasures.ts",
       find: "    this.#shortener()?.watchForgetting();\n    await this.carryOut();",
       replace: "    this.#pending.delete(number);",
       name: "removes a value from every message",
     },
-    {
-      removed: "erasing a value from the stream",
+    "erasing a value from the stream": {
       file: "main/store/history/erasures.ts",
       find: "      ?.shorten(number)",
       replace: "      ?.shorten(0 * number - 1)",
       name: "removes a value from every message",
     },
-    {
-      removed: "compacting a long stream",
+    "compacting a long stream": {
       file: "main/store/store.ts",
       find: "() => void this.#shared?.shortener.shortenIfLong(),",
       replace: "() => {},",
       name: "drops its beginning",
     },
-  ]),
-  ...killedBy("shared-log", "test/main/git/git-remote.test.ts", [
-    {
-      removed: "the refusal of a remote that may contain a password",
+  }),
+  ...killedBy("shared-log", "test/main/git/git-remote.test.ts", {
+    "the refusal of a remote that may contain a password": {
       file: "main/git/git-remote.ts",
       find: "return isRemote(remote) ? remote : undefined;",
       replace: "return remote;",
       name: "is not a remote that two machines",
     },
-  ]),
-  ...killedBy("shared-log", "test/main/store/shared/shared-log-scopes.test.ts", [
-    {
-      removed: "appending a changed scope to the log",
+  }),
+  ...killedBy("shared-log", "test/main/store/shared/shared-log-scopes.test.ts", {
+    "appending a changed scope to the log": {
       file: "main/daemon/home/home-files.ts",
       find: "    store.shareScopes();\n",
       name: "reach a machine that joins",
     },
-    {
-      removed: "checking for a local change of a scope that another machine changed",
+    "checking for a local change of a scope that another machine changed": {
       file: "main/store/shared/shared-scopes.ts",
       find: "      if (found !== known) await this.#keepAside(name, found);\n",
       name: "changed on two machines",
     },
-    {
-      removed: "checking values against the scopes of other machines",
+    "checking values against the scopes of other machines": {
       file: "main/store/store.ts",
       find: "scopes?.begin(context.log, () => this.reinterpret());",
       replace: "scopes?.begin(context.log, () => {});",
       name: "take their values out of service",
     },
-  ]),
+  }),
 ];

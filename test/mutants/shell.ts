@@ -2,60 +2,53 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways for a value or secret to go wrong on its way into a shell or program. */
 export const mutants = [
-  ...killedBy("shell", "test/e2e/run.test.ts", [
-    {
-      removed: "checking for untrusted variables before a command runs",
+  ...killedBy("shell", "test/e2e/run.test.ts", {
+    "checking for untrusted variables before a command runs": {
       file: "main/cli/environment/environment.ts",
       find: "if (untrusted.length > 0) {",
       replace: "if (untrusted.length > 100) {",
       name: "a work tree's variables wait for trust",
     },
-    {
-      removed: "forwarding signals to the command (they end only repoconf)",
+    "forwarding signals to the command (they end only repoconf)": {
       file: "main/cli/system/child-command.ts",
       find: "    process.on(signal, handler);\n",
       name: "and exits as the command does",
     },
-  ]),
-  ...killedBy("shell", "test/e2e/env.test.ts", [
-    {
-      removed: "the escaping of an apostrophe for shells",
+  }),
+  ...killedBy("shell", "test/e2e/env.test.ts", {
+    "the escaping of an apostrophe for shells": {
       file: "main/cli/output/messages.ts",
       find: `text.replaceAll("'", "'\\\\''")`,
       replace: "text",
       name: "reads back as it was",
     },
-    {
-      removed: "requiring --reveal on a terminal",
+    "requiring --reveal on a terminal": {
       file: "main/cli/commands/env.ts",
       find: "if (isTerminal() && !options.reveal) {",
       replace: "if (false) {",
       name: "on a terminal it requires --reveal",
     },
-    {
-      removed: "the refusal of an argument that the program would parse as an option",
+    "the refusal of an argument that the program would parse as an option": {
       file: "main/cli/environment/secrets.ts",
       find: `argument.startsWith("-")`,
       replace: `argument.startsWith("--never")`,
       name: "nothing runs",
     },
-  ]),
-  ...killedBy("shell", "test/e2e/masked-values.test.ts", [
-    {
-      removed: "masking JSON output",
+  }),
+  ...killedBy("shell", "test/e2e/masked-values.test.ts", {
+    "masking JSON output": {
       file: "main/cli/output/masking.ts",
       find: "return isMasked(fields.get(path)) ? maskValue(value, mask) : value;",
       replace: "return value;",
       name: "no command prints a masked value without --reveal",
     },
-  ]),
-  ...killedBy("shell", "test/e2e/hook.test.ts", [
-    {
-      removed: "restoring the variables' previous values",
+  }),
+  ...killedBy("shell", "test/e2e/hook.test.ts", {
+    "restoring the variables' previous values": {
       file: "main/cli/environment/hook-scripts.ts",
       find: `"declare -x $1="*) __repoconf_undo+="export $1=$__repoconf_before"`,
       replace: `"declare -x $1="*) __repoconf_undo+="unset -v $1"`,
       name: "gives back on leaving what was there before",
     },
-  ]),
+  }),
 ];

@@ -2,207 +2,179 @@ import { killedBy } from "./mutant.ts";
 
 /** Starts that conclude from evidence that another story leaves too: R19. */
 export const mutants = [
-  ...killedBy("R19", "test/main/daemon/findings.test.ts", [
-    {
-      removed: "remembering what was dismissed (it is told again after a restart)",
+  ...killedBy("R19", "test/main/daemon/findings.test.ts", {
+    "remembering what was dismissed (it is told again after a restart)": {
       file: "main/store/findings.ts",
       find: "message === more ? rest : [...rest, { ...found, dismissed: true }]",
       replace: "rest",
       name: "until the owner dismisses it",
     },
-    {
-      removed: "telling that the end of a history is damaged before it is cut off",
+    "telling that the end of a history is damaged before it is cut off": {
       file: "main/store/history/journal.ts",
       find: "await this.#options.onDamage({ message, kept: aside });",
       replace: "void this.#options.onDamage({ message, kept: aside });",
       name: "is told before",
     },
-  ]),
-  ...killedBy("R19", "test/main/store/history/journal.test.ts", [
-    {
-      removed: "keeping a damaged segment that is too old to be kept",
+  }),
+  ...killedBy("R19", "test/main/store/history/journal.test.ts", {
+    "keeping a damaged segment that is too old to be kept": {
       file: "main/store/history/journal.ts",
       find: "if (!(await isIntact(oldest.path)))",
       replace: "if (oldest.path === undefined)",
       name: "kept aside if it is damaged",
     },
-  ]),
-  ...killedBy("R19", "test/main/store/recovery.test.ts", [
-    {
-      removed: "comparing the stamp of the text that a write replaced",
+  }),
+  ...killedBy("R19", "test/main/store/recovery.test.ts", {
+    "comparing the stamp of the text that a write replaced": {
       file: "main/store/mirror/mirror.ts",
       find: "return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);",
       replace: "return record.replacedHash === this.textHash();",
       name: "put back after a kill",
     },
-  ]),
-  ...killedBy("R19", "test/main/store/absent-work-tree.test.ts", [
-    {
-      removed: "not creating a file in a work tree at a start",
+  }),
+  ...killedBy("R19", "test/main/store/absent-work-tree.test.ts", {
+    "not creating a file in a work tree at a start": {
       file: "main/store/mirror/recovery.ts",
       find: `(!isKnown || isGap || files.values.status.kind === "missing")`,
       replace: "(isGap && content.config === undefined)",
       name: "gets no file at the start",
     },
-    {
-      removed: "asking whether a folder without the file is the work tree (an empty mount point is one)",
+    "asking whether a folder without the file is the work tree (an empty mount point is one)": {
       file: "main/git/work-tree-folder.ts",
       find: "|| !(await this.#isKnown(after)))",
       replace: ")",
       name: "keeps its values",
     },
-    {
-      removed: "recording which folder the work tree is",
+    "recording which folder the work tree is": {
       file: "main/store/repository/repository.ts",
       find: "treeFolder === undefined ? {} : { folder: treeFolder }",
       replace: "treeFolder === undefined ? {} : {}",
       name: "whose file was deleted",
     },
-    {
-      removed: "believing a person who names the folder again",
+    "believing a person who names the folder again": {
       file: "main/store/repository/text-operations.ts",
       find: "else this.#context.files.chooseFolder();",
       replace: "else this.#context.files.openTarget();",
       name: "once a person has named the folder",
     },
-    {
-      removed: "not believing the mark of an enclosing work tree's git folder",
+    "not believing the mark of an enclosing work tree's git folder": {
       file: "main/git/work-tree.ts",
       find: "  if (workTree?.folder !== resolve(folder)) return false;\n",
       replace: "  if (workTree === undefined) return false;\n",
       name: "keeps its values",
     },
-    {
-      removed: "comparing the inode of the folder while the daemon runs",
+    "comparing the inode of the folder while the daemon runs": {
       file: "main/git/work-tree-folder.ts",
       find: "return one?.device === other?.device && isSameInode(one, other);",
       replace: "return one?.device === other?.device;",
       name: "keeps its values",
     },
-  ]),
-  ...killedBy("R19", "test/main/git/work-tree-folder.test.ts", [
-    {
-      removed: "checking the folder before its file is read too",
+  }),
+  ...killedBy("R19", "test/main/git/work-tree-folder.test.ts", {
+    "checking the folder before its file is read too": {
       file: "main/git/work-tree-folder.ts",
       find: "if (!isSame(before, after) || ",
       replace: "if (",
       name: "a folder without the file that is",
     },
-    {
-      removed: "checking the folder right before a file is created in it",
+    "checking the folder right before a file is created in it": {
       file: "main/files/json-document.ts",
       find: "    if (this.text === null && !this.#mayCreate()) throw new ForeignEditError();\n",
       name: "a set creates no file",
     },
-    {
-      removed: "comparing when a folder was created (another disk's outermost folder has the same inode)",
+    "comparing when a folder was created (another disk's outermost folder has the same inode)": {
       file: "main/git/work-tree-folder.ts",
       find: "|| one.created === other.created;",
       replace: "|| one.created !== 0;",
       name: "a folder without the file that is",
     },
-  ]),
-  ...killedBy("R19", "test/main/store/recovery.test.ts", [
-    {
-      removed: "looking for earlier texts in restored backups only",
+  }),
+  ...killedBy("R19", "test/main/store/recovery.test.ts", {
+    "looking for earlier texts in restored backups only": {
       find: "const mayBeOlder = options.copiedAt !== undefined && ",
       replace: "const mayBeOlder = ",
       name: "somebody put back after a kill",
       file: "main/store/mirror/recovery.ts",
     },
-    {
-      removed: "looking for earlier texts in a restored backup",
+    "looking for earlier texts in a restored backup": {
       find: "const mayBeOlder = options.copiedAt !== undefined && ",
       replace: "const mayBeOlder = options.copiedAt === null && ",
       name: "that the backup has",
       file: "main/store/mirror/recovery.ts",
     },
-  ]),
-  ...killedBy("R19", "test/main/store/in-tree-writes.test.ts", [
-    {
-      removed: "waiting for the sync of the folder before a set in a work tree is acknowledged",
+  }),
+  ...killedBy("R19", "test/main/store/in-tree-writes.test.ts", {
+    "waiting for the sync of the folder before a set in a work tree is acknowledged": {
       file: "main/store/mirror/mirror-writer.ts",
       find: "while ((await this.write()) === beingChanged",
       replace:
         "while ((await Promise.race([this.write(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
       name: "the file durably before the reply",
     },
-  ]),
-  ...killedBy("R19", "test/main/store/log/file-log.test.ts", [
-    {
-      removed: "taking the entries that histories lack over into a log with a new id",
+  }),
+  ...killedBy("R19", "test/main/store/log/file-log.test.ts", {
+    "taking the entries that histories lack over into a log with a new id": {
       file: "main/store/log/file-log.ts",
       find: "    this.#carried = entries;",
       replace: "    this.#carried = [];",
       name: "behind what a history names",
     },
-    {
-      removed: "knowing that a log was copied",
+    "knowing that a log was copied": {
       file: "main/store/log/recover.ts",
       find: "isCopy = content.inode !== inode;",
       replace: "isCopy = false;",
       name: "if its files are copies",
     },
-  ]),
-  ...killedBy("R19", "test/promises/r19-states.test.ts", [
-    {
-      removed: "recording that a write is complete",
+  }),
+  ...killedBy("R19", "test/promises/r19-states.test.ts", {
+    "recording that a write is complete": {
       file: "main/store/hand-edits/late-edits.ts",
       find: "        .then(() => this.#context.mirror.recordCompletion())\n",
     },
-    {
-      removed: "believing that a write is complete only after it",
+    "believing that a write is complete only after it": {
       file: "main/store/mirror/mirror.ts",
       find: "const replaced = { replacedHash: before.textHash, ",
       replace: "const replaced = { replacedHash: textHash, ",
     },
-    {
-      removed: "taking an edit in the home field by field",
+    "taking an edit in the home field by field": {
       file: "main/store/mirror/recovery.ts",
       find: "const isTakenWhole = isNew || (isInTree && (",
       replace: "const isTakenWhole = isNew || ((",
     },
-    {
-      removed: "taking another file in a work tree as a whole",
+    "taking another file in a work tree as a whole": {
       file: "main/store/mirror/recovery.ts",
       find: "const isTakenWhole = isNew || (isInTree && (!isKnown || ",
       replace: "const isTakenWhole = isNew || (isInTree && (",
     },
-    {
-      removed: "making a recovery where revisions are lost",
+    "making a recovery where revisions are lost": {
       file: "main/store/mirror/recovery.ts",
       find: "!isNew && (isGap || !inHistory.isWhole)",
       replace: "!isNew && !inHistory.isWhole",
     },
-    {
-      removed: "making a recovery where records are damaged",
+    "making a recovery where records are damaged": {
       file: "main/store/mirror/recovery.ts",
       find: "!isNew && (isGap || !inHistory.isWhole)",
       replace: "!isNew && isGap",
     },
-    {
-      removed: "noticing that the log is behind what others name",
+    "noticing that the log is behind what others name": {
       file: "main/store/log/file-log.ts",
       find: "const isBehind = known.some(",
       replace: "const isBehind = known.slice(known.length).some(",
     },
-    {
-      removed: "asking the histories after a stop that was not clean",
+    "asking the histories after a stop that was not clean": {
       file: "main/store/mirror/missed-entries.ts",
       find: "if (index.stop !== undefined && index.stop === stop)",
       replace: "if (index.stop !== undefined)",
     },
-    {
-      removed: "telling a set that the file in a work tree lacks",
+    "telling a set that the file in a work tree lacks": {
       file: "main/store/mirror/recovery.ts",
       find: "isInTree && !isKnown && !isNew ? lacking.filter(isPending) : []",
       replace: "isInTree && isNew ? lacking.filter(isPending) : []",
     },
-    {
-      removed: "reading what a person wrote into a replaced file before a kill",
+    "reading what a person wrote into a replaced file before a kill": {
       file: "main/files/durable-text-file.ts",
       find: "if (inode === replacedStamp?.ino) {",
       replace: "if (inode === 0) {",
     },
-  ]),
+  }),
 ];

@@ -2,59 +2,52 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways to tell another number or null than is stored. */
 export const mutants = [
-  ...killedBy("values", "test/main/daemon/exact-numbers.test.ts", [
-    {
-      removed: "the check of numbers in a file",
+  ...killedBy("values", "test/main/daemon/exact-numbers.test.ts", {
+    "the check of numbers in a file": {
       file: "main/files/json-text-scan.ts",
       find: "if (!isExactNumberIn(body, at, end)) return undefined;",
       name: "in a file edited by hand",
     },
-    {
-      removed: "the decoder that notices numbers in messages before they are rounded",
+    "the decoder that notices numbers in messages before they are rounded": {
       file: "main/daemon/socket/prepared-replies.ts",
       find: ", Decoder: ExactDecoder",
       name: "that a message would lose digits of",
     },
-    {
-      removed: "the limit of whole numbers",
+    "the limit of whole numbers": {
       file: "shared/schema/keywords.ts",
       find: "Number.isSafeInteger(value)",
       replace: "Number.isInteger(value)",
       name: "that a client may have rounded itself",
     },
-  ]),
-  ...killedBy("values", "test/e2e/exact-values.test.ts", [
-    {
-      removed: "the check of numbers that are typed",
+  }),
+  ...killedBy("values", "test/e2e/exact-values.test.ts", {
+    "the check of numbers that are typed": {
       file: "main/cli/connect/fields.ts",
       find: "return parseExactJson(text);",
       replace: "return JSON.parse(text) as JsonValue;",
       name: "a whole number that would be rounded is refused",
     },
-  ]),
-  ...killedBy("values", "test/screen/typed-texts.test.ts", [
-    {
-      removed: "refusing numbers that would be rounded",
+  }),
+  ...killedBy("values", "test/screen/typed-texts.test.ts", {
+    "refusing numbers that would be rounded": {
       file: "renderer/fields/read-text.ts",
       find: "if (!isExactNumber(inJson)) return",
       replace: "if (!isExactNumber(inJson) && inJson === whole) return",
       name: "that would be stored as another number is refused",
     },
-  ]),
-  ...killedBy("values", "test/main/daemon/null-values.test.ts", [
-    {
-      removed: "a stored null in events and histories (told as the default)",
+  }),
+  ...killedBy("values", "test/main/daemon/null-values.test.ts", {
+    "a stored null in events and histories (told as the default)": {
       file: "main/daemon/config/change-views.ts",
       find: "after === undefined ? unstored : after",
       replace: "after ?? unstored",
       name: "null is told as null",
     },
-    {
-      removed: "a stored null as the start of an edit inside a value (it starts from the default)",
+    "a stored null as the start of an edit inside a value (it starts from the default)": {
       file: "main/daemon/config/change-check.ts",
       find: "own === undefined ? schema?.default : own",
       replace: "own ?? schema?.default",
       name: "null is told as null",
     },
-  ]),
+  }),
 ];
