@@ -20,16 +20,10 @@ export async function startEtcd(machine: Machine) {
     [
       ...["--data-dir", await machine.newFolder("etcd"), "--logger", "zap", "--log-outputs", "stdout"],
       ...["--listen-client-urls", url, "--advertise-client-urls", url],
-      ...[
-        "--listen-peer-urls",
-        peerUrl,
-        "--initial-advertise-peer-urls",
-        peerUrl,
-        "--initial-cluster",
-        `default=${peerUrl}`,
-      ],
+      ...["--listen-peer-urls", peerUrl, "--initial-advertise-peer-urls", peerUrl],
+      ...["--initial-cluster", `default=${peerUrl}`],
     ],
-    { ready: /serving.*client/ },
+    /serving.*client/,
   );
   const session = connect(url);
   const call = (method: string, message: Buffer, done: Done) => {

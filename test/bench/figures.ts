@@ -33,11 +33,7 @@ export interface Contender {
 }
 
 /** Runs all contenders in every round, each round starting with the next one. The first round is a warm-up round and does not count. */
-export async function interleave(
-  contenders: readonly Contender[],
-  rounds: number,
-  progress: (text: string) => void,
-): Promise<ReadonlyMap<string, readonly number[]>> {
+export async function interleave(contenders: readonly Contender[], rounds: number, progress: (text: string) => void) {
   const values = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round += 1) {
     progress(round === 0 ? "warming up" : `round ${round} of ${rounds}`);

@@ -66,20 +66,16 @@ async function homeWithFields(machine: Machine, fields: number): Promise<string>
   const schema = { type: "object", title: "Wide", properties };
   await writeFile(join(home, "scopes/wide.schema.json"), JSON.stringify(schema));
   const config = { wide: Object.fromEntries(names.map((name, index) => [name, index])) };
-  await writeFile(
-    join(home, `repos/${repositoryId(0)}.json`),
-    `${JSON.stringify({ name: "wide", config }, null, 2)}\n`,
-  );
+  const text = `${JSON.stringify({ name: "wide", config }, null, 2)}\n`;
+  await writeFile(join(home, `repos/${repositoryId(0)}.json`), text);
   return home;
 }
 
 /** Compares sets on a repository with a long history with sets on one with a short history. */
 async function moreHistory(machine: Machine): Promise<Row[]> {
   const home = await makeHome(machine, 3);
-  await writeFile(
-    join(home, "settings.json"),
-    JSON.stringify({ history: { revisions: 1_000_000, bytes: 1_073_741_824 } }),
-  );
+  const settings = { history: { revisions: 1_000_000, bytes: 1_073_741_824 } };
+  await writeFile(join(home, "settings.json"), JSON.stringify(settings));
   await using daemon = await machine.daemon(home);
   const socket = await daemon.connect();
   const journals = machine.short ? [10, 1_000] : [10, 10_000, 100_000];

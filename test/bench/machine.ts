@@ -1,9 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import type { Socket } from "socket.io-client";
 import { bundle } from "../helpers/bundled.ts";
 import { openSocket } from "../helpers/open-socket.ts";
 import { cleanEnvironment, repoconfCommand } from "../helpers/spawned-daemon.ts";
@@ -11,52 +10,14 @@ import { cleanEnvironment, repoconfCommand } from "../helpers/spawned-daemon.ts"
 /** Clients and servers run on different cores, so that they do not slow each other down. */
 type Side = "client" | "server";
 
-export interface Started extends AsyncDisposable {
-  readonly process: ChildProcess;
-  /** Milliseconds from the start of the process to the output that says it is ready. */
-  readonly startTime: number;
-  /** What it had printed by then. */
-  readonly output: string;
-  stop(signal?: NodeJS.Signals): Promise<void>;
-}
-
-interface StartOptions {
-  readonly side?: Side;
-  /** The process is ready when its standard output or standard error matches this. */
-  readonly ready: RegExp;
-  readonly environment?: { readonly [name: string]: string };
-}
-
-/** The built daemon, or the bare Socket.IO server. */
-export interface Server extends Started {
-  readonly url: string;
-  /** Connects a client with the owner's key. */
-  connect(): Promise<Socket>;
-}
-
 /** The folder, the CPU cores and the processes of a benchmark run. */
-export interface Machine extends AsyncDisposable {
-  /** The folder for all homes and data of this run. */
-  readonly folder: string;
-  readonly rounds: number;
-  /** The duration of one measurement in milliseconds. */
-  readonly slice: number;
-  /** Measures less of everything, to test the benchmark itself. */
-  readonly short: boolean;
-  /** The cores of both sides; undefined if processes cannot be pinned to cores here. */
-  readonly cores: { readonly [side in Side]: string } | undefined;
-  newFolder(name: string): Promise<string>;
-  progress(text: string): void;
-  /** Whether the command is installed; says so if it is not, because what needs it is left out. */
-  has(command: string): boolean;
-  start(command: string, args: readonly string[], options: StartOptions): Promise<Started>;
-  /** Runs a command and returns its duration in milliseconds. Throws if its exit code is not 0. */
-  time(command: string, args: readonly string[], folder?: string): Promise<number>;
-  daemon(home: string): Promise<Server>;
-  floor(): Promise<Server>;
-}
+export type Machine = Awaited<ReturnType<typeof prepareMachine>>;
+export type Started = Awaited<ReturnType<Machine["start"]>>;
+/** The built daemon, or the bare Socket.IO server. */
+export type Server = Awaited<ReturnType<Machine["daemon"]>>;
 
-export async function prepareMachine({ short, progress }: Pick<Machine, "short" | "progress">): Promise<Machine> {
+/** `short`: measures less of everything, to test the benchmark itself. */
+export async function prepareMachine(short: boolean, progress: (text: string) => void) {
   const folder = await mkdtemp(join(tmpdir(), "repoconf-bench-"));
   const cores = findCores();
   // This process is the client. Servers are pinned when they are started.
@@ -67,11 +28,12 @@ export async function prepareMachine({ short, progress }: Pick<Machine, "short" 
   const pinned = (command: string, args: readonly string[], side: Side): [string, string[]] =>
     cores === undefined ? [command, [...args]] : ["taskset", ["-c", cores[side], command, ...args]];
 
-  const start = async (command: string, args: readonly string[], options: StartOptions): Promise<Started> => {
+  /** Starts a server, which is ready when its standard output or standard error matches this. */
+  const start = async (command: string, args: readonly string[], ready: RegExp) => {
     const begin = performance.now();
-    const child = spawn(...pinned(command, args, options.side ?? "server"), {
+    const child = spawn(...pinned(command, args, "server"), {
       cwd: folder,
-      env: { ...cleanEnvironment(), ...options.environment },
+      env: cleanEnvironment(),
       stdio: ["ignore", "pipe", "pipe"],
     });
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -80,11 +42,11 @@ export async function prepareMachine({ short, progress }: Pick<Machine, "short" 
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (options.ready.test(output)) resolve(performance.now() - begin);
+      if (ready.test(output)) resolve(performance.now() - begin);
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       errors = (errors + text).slice(-2_000);
-      if (options.ready.test(errors)) resolve(performance.now() - begin);
+      if (ready.test(errors)) resolve(performance.now() - begin);
     });
     child.once("error", reject);
     void ended.then(() => reject(new Error(`${command} has ended: ${errors}`)));
@@ -93,23 +55,35 @@ export async function prepareMachine({ short, progress }: Pick<Machine, "short" 
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await ended;
     };
-    return { process: child, startTime, output, stop, [Symbol.asyncDispose]: () => stop("SIGKILL") };
+    return {
+      process: child,
+      /** Milliseconds from the start of the process to the output that says it is ready. */
+      startTime,
+      /** What it had printed by then. */
+      output,
+      stop,
+      [Symbol.asyncDispose]: () => stop("SIGKILL"),
+    };
   };
 
-  const asServer = (started: Started, url: string, apiKey: string): Server => ({
+  const asServer = (started: Awaited<ReturnType<typeof start>>, url: string, ownerKey: string) => ({
     ...started,
     url,
-    connect: () => openSocket(url, apiKey),
+    connect: () => openSocket(url, ownerKey),
   });
 
   return {
+    /** The folder for all homes and data of this run. */
     folder,
     rounds: short ? 2 : 7,
+    /** The duration of one measurement in milliseconds. */
     slice: short ? 150 : 500,
     short,
+    /** The cores of both sides; undefined if processes cannot be pinned to cores here. */
     cores,
     progress,
-    has: command => {
+    /** Whether the command is installed; says so if it is not, because what needs it is left out. */
+    has: (command: string) => {
       try {
         execFileSync(command, ["--version"], { stdio: "ignore" });
         return true;
@@ -118,10 +92,11 @@ export async function prepareMachine({ short, progress }: Pick<Machine, "short" 
         return false;
       }
     },
-    newFolder: name => mkdtemp(join(folder, `${name}-`)),
+    newFolder: (name: string) => mkdtemp(join(folder, `${name}-`)),
     start,
-    time: (command, args, inFolder = folder) =>
-      new Promise((resolve, reject) => {
+    /** Runs a command and returns its duration in milliseconds. Throws if its exit code is not 0. */
+    time: (command: string, args: readonly string[], inFolder = folder) =>
+      new Promise<number>((resolve, reject) => {
         const begin = performance.now();
         const child = spawn(...pinned(command, args, "client"), { cwd: inFolder, env: cleanEnvironment() });
         let errors = "";
@@ -135,14 +110,14 @@ export async function prepareMachine({ short, progress }: Pick<Machine, "short" 
           else reject(new Error(`${command} ${args.join(" ")} exited with code ${code}: ${errors}`));
         });
       }),
-    daemon: async home => {
+    daemon: async (home: string) => {
       const args = [repoconfCommand, "daemon", "--home", home, "--port", "0"];
-      const started = await start(process.execPath, args, { ready: /URL\s+http\S+[\s\S]*\n\n/ });
+      const started = await start(process.execPath, args, /URL\s+http\S+[\s\S]*\n\n/);
       const url = /URL\s+(http\S+)/.exec(started.output)?.[1] ?? "";
       return asServer(started, url, (await readFile(join(home, "owner.key"), "utf8")).trim());
     },
     floor: async () => {
-      const started = await start(process.execPath, [floorProgram], { ready: /http\S+\n/ });
+      const started = await start(process.execPath, [floorProgram], /http\S+\n/);
       return asServer(started, started.output.trim(), "");
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
@@ -150,7 +125,7 @@ export async function prepareMachine({ short, progress }: Pick<Machine, "short" 
 }
 
 /** The last two cores that this process may use; undefined if there are fewer, or if `taskset` is missing. */
-function findCores(): Machine["cores"] {
+function findCores(): { readonly [side in Side]: string } | undefined {
   let list: string;
   try {
     list = execFileSync("taskset", ["-c", "-p", String(process.pid)], { encoding: "utf8" });

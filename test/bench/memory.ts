@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { figureOf, interleave } from "./figures.ts";
+import { type Figure, figureOf, interleave } from "./figures.ts";
 import { makeHome, repositoryId } from "./homes.ts";
 import { residentMemory } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
@@ -13,70 +13,49 @@ export const memory: Section = {
   name: "memory",
   title: "Resident memory",
   run: async machine => {
-    const rows: Row[] = [];
-    const floorName = "an empty Socket.IO server";
-    const sizes = machine.short ? [10] : [10, 1_000, 10_000];
-    const after = new Map<number, number[]>();
-    const contenders = [];
-    for (const size of sizes) {
-      const home = await makeHome(machine, size);
-      const read: number[] = [];
-      after.set(size, read);
-      contenders.push({
-        name: String(size),
-        run: async () => {
-          await using daemon = await machine.daemon(home);
-          const socket = await daemon.connect();
-          await delay(settleTime);
-          const before = await residentMemory(daemon);
-          for (let index = 0; index < size; index += 1) await ask(socket, "config/list", { repo: repositoryId(index) });
-          read.push(await residentMemory(daemon));
-          socket.close();
-          return before;
-        },
-      });
-    }
-    const values = await interleave(
-      [
-        ...contenders,
-        {
-          name: floorName,
-          run: async () => {
-            await using floor = await machine.floor();
-            const socket = await floor.connect();
-            await delay(settleTime);
-            socket.close();
-            return await residentMemory(floor);
-          },
-        },
-      ],
-      2,
-      machine.progress,
-    );
-    const floor = figureOf(values.get(floorName) ?? []);
-    for (const size of sizes) {
-      const own = figureOf(values.get(String(size)) ?? []);
-      const over = own.median - floor.median;
-      const shared = { unit: "MB", against: floorName, theirs: floor };
-      const what = `${size.toLocaleString("en")} repositories`;
-      rows.push({
-        what: `${what}, before any read`,
-        ...shared,
-        ours: own,
-        ...(size === 10_000 && { goal: { text: `at most 40 MB more (${over.toFixed(1)} MB)`, met: over <= 40 } }),
-      });
-      // Skip the values of the warm-up round.
-      const all = figureOf((after.get(size) ?? []).slice(1));
-      const overAll = all.median - floor.median;
-      rows.push({
-        what: `${what}, all read`,
-        ...shared,
-        ours: all,
-        ...(size === 10_000 && {
-          goal: { text: `at most 150 MB more (${overAll.toFixed(1)} MB)`, met: overAll <= 150 },
-        }),
-      });
-    }
-    return rows;
+    const size = machine.short ? 10 : 10_000;
+    const home = await makeHome(machine, size);
+    const [ourName, floorName] = ["Repoconf", "an empty Socket.IO server"];
+    const allRead: number[] = [];
+    const runOurs = async () => {
+      await using daemon = await machine.daemon(home);
+      const socket = await daemon.connect();
+      await delay(settleTime);
+      const before = await residentMemory(daemon);
+      for (let index = 0; index < size; index += 1) await ask(socket, "config/list", { repo: repositoryId(index) });
+      allRead.push(await residentMemory(daemon));
+      socket.close();
+      return before;
+    };
+    const runFloor = async () => {
+      await using floor = await machine.floor();
+      const socket = await floor.connect();
+      await delay(settleTime);
+      socket.close();
+      return await residentMemory(floor);
+    };
+    const contenders = [
+      { name: ourName, run: runOurs },
+      { name: floorName, run: runFloor },
+    ];
+    const values = await interleave(contenders, 2, machine.progress);
+    const theirs = figureOf(values.get(floorName) ?? []);
+    const row = (when: string, ours: Figure, most: number): Row => {
+      const over = ours.median - theirs.median;
+      const goal = { text: `at most ${most} MB more (${over.toFixed(1)} MB)`, met: over <= most };
+      return {
+        what: `${size.toLocaleString("en")} repositories, ${when}`,
+        unit: "MB",
+        ours,
+        against: floorName,
+        theirs,
+        goal,
+      };
+    };
+    return [
+      row("before any read", figureOf(values.get(ourName) ?? []), 40),
+      // Without the value of the warm-up round.
+      row("all read", figureOf(allRead.slice(1)), 150),
+    ];
   },
 };

@@ -3,15 +3,6 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 
-interface Bar {
-  readonly label: string;
-  readonly median: number;
-  readonly low: number;
-  readonly high: number;
-  readonly goal: number | undefined;
-  readonly isMet: boolean | undefined;
-}
-
 const [rowHeight, left, width, right] = [22, 430, 460, 70];
 /** The ends of the logarithmic scale. */
 const [least, most] = [0.1, 10];
@@ -20,8 +11,8 @@ const ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10];
 const colors = { text: "#768390", grid: "#76839040", met: "#2da44e", missed: "#cf222e", plain: "#539bf5" };
 
 /** The rows with a ratio in a table that run.ts printed. */
-function barsOf(table: string): Bar[] {
-  const bars: Bar[] = [];
+function barsOf(table: string) {
+  const bars = [];
   let section = "";
   for (const line of table.split("\n")) {
     section = /^### .*\(`(?<name>[a-z-]+)`\)$/.exec(line)?.groups?.["name"] ?? section;
@@ -44,7 +35,7 @@ function barsOf(table: string): Bar[] {
 }
 
 /** An SVG: for each row a line from the lowest to the highest ratio of all rounds, a dot for the median, and a mark for the goal. */
-function drawBars(bars: readonly Bar[]): string {
+function drawBars(bars: ReturnType<typeof barsOf>): string {
   const height = bars.length * rowHeight + 60;
   const x = (ratio: number) =>
     left + (Math.log(Math.min(most, Math.max(least, ratio)) / least) / Math.log(most / least)) * width;

@@ -8,7 +8,7 @@ export const redisCommand = "redis-server";
 export async function startRedis(machine: Machine) {
   const port = await freePort();
   const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--logfile", ""];
-  const started: Started = await machine.start(redisCommand, settings, { ready: /Ready to accept connections/ });
+  const started: Started = await machine.start(redisCommand, settings, /Ready to accept connections/);
   const socket = connect(port, "127.0.0.1");
   socket.setNoDelay(true);
   const waiting: ((error: unknown, reply: unknown) => void)[] = [];

@@ -19,7 +19,6 @@ import { drawPicture } from "./picture.ts";
 import type { Row, Section } from "./section.ts";
 import { set, setInTree, setMany, setOne } from "./set.ts";
 import { sharedLog } from "./shared-log.ts";
-import { shell } from "./shell.ts";
 import { start } from "./start.ts";
 import { watch } from "./watch.ts";
 
@@ -32,7 +31,6 @@ const sections: readonly Section[] = [
   watch,
   handEdit,
   cli,
-  shell,
   start,
   memory,
   growth,
@@ -56,10 +54,7 @@ const chosen = sections.filter(({ name }) => wanted.length === 0 || wanted.inclu
 const results: { readonly section: Section; readonly rows: readonly Row[] }[] = [];
 let running = "";
 const started = Date.now();
-await using machine = await prepareMachine({
-  short: options.short === true,
-  progress: text => progress(`${running}: ${text}`),
-});
+await using machine = await prepareMachine(options.short === true, text => progress(`${running}: ${text}`));
 if (machine.cores === undefined) progress("processes cannot be pinned to cores here, so the figures vary more\n");
 for (const section of chosen) {
   running = section.name;

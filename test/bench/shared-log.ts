@@ -25,7 +25,7 @@ export const sharedLog: Section = {
     await using resources = new AsyncDisposableStack();
     const port = await freePort();
     const place = ["-js", "-sd", await machine.newFolder("nats"), "-a", "127.0.0.1", "-p", String(port)];
-    resources.use(await machine.start(command, place, { ready: /Server is ready/ }));
+    resources.use(await machine.start(command, place, /Server is ready/));
     const daemonOn = async (name: string): Promise<Server> => {
       const home = await machine.newFolder(name);
       await mkdir(home, { recursive: true });

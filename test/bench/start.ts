@@ -2,9 +2,7 @@ import { figureOf, interleave, ratiosOf } from "./figures.ts";
 import { makeHome } from "./homes.ts";
 import type { Row, Section } from "./section.ts";
 
-const sizes = [10, 1_000, 10_000];
-/** Measured once and without a goal. */
-const largest = 100_000;
+const sizes = [10, 10_000];
 
 /** The time from the start of the process to the line that says it is ready. */
 export const start: Section = {
@@ -62,15 +60,6 @@ export const start: Section = {
       ours: growth,
       goal: { text: "at most 8 ms", met: growth.median <= 8 },
     });
-    if (!machine.short) {
-      homes.set(largest, await makeHome(machine, largest));
-      machine.progress(`starting with ${largest.toLocaleString("en")} repositories`);
-      rows.push({
-        what: `${largest.toLocaleString("en")} repositories, measured once`,
-        unit: "ms",
-        ours: figureOf([await startOnce(largest)]),
-      });
-    }
     return rows;
   },
 };
