@@ -1,7 +1,5 @@
-import { appOnDouble } from "./app-on-double.ts";
+import { startApp } from "./app-on-double.ts";
 import { desktopScenarios } from "./scenarios.ts";
-
-const startApp = appOnDouble();
 
 desktopScenarios({
   name: "on the double",

@@ -6,10 +6,9 @@ import { startTestDaemon, until } from "../helpers/daemon.ts";
 import type { AppDouble, ElectronDouble } from "../helpers/electron-double.ts";
 import { connect } from "../helpers/patient-client.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
-import { appOnDouble } from "./app-on-double.ts";
+import { startApp } from "./app-on-double.ts";
 import { withRepository } from "./scenarios.ts";
 
-const startApp = appOnDouble();
 const link = "repoconf://repo/shop";
 
 describe("a started app", () => {

@@ -12,27 +12,15 @@ import type { Browser, Page, Route } from "playwright-core";
 import { openContext } from "./browser.ts";
 
 /** What the shell did, and what the test answers for the person; one object for each started app. */
-export interface ElectronDouble {
-  readonly app: AppDouble;
-  readonly windows: WindowDouble[];
-  /** The messages of the dialogs, in order. */
-  readonly dialogs: Question[];
-  /** Returns the index of the button that the person presses. */
-  answer: (message: string) => number;
-  /** The folder that the person chooses. */
-  folder: string | undefined;
-  readonly notifications: NotificationDouble[];
-  readonly trays: TrayDouble[];
-  menu: readonly MenuItem[];
-  /** The order in which the shell used Electron. */
-  readonly calls: string[];
-  readonly handlers: Map<string, (event: { senderFrame: unknown }) => unknown>;
-  /** The default session first, then those of partitions. */
-  readonly sessions: SessionDouble[];
-  /** The schemes registered before the app was ready. */
-  readonly schemes: { readonly scheme: string; readonly privileges: { readonly [name: string]: boolean } }[];
+export type ElectronDouble = ReturnType<typeof prepareElectron>;
+
+export interface AppDoubleOptions {
+  readonly firstInstance?: boolean;
+  /** Runs while the app starts, before it is ready. */
+  readonly whileStarting?: (app: AppDouble) => void;
 }
 
+type NativeCall = (event: { senderFrame: unknown }) => unknown;
 type SchemeHandler = (request: { readonly url: string; readonly method: string }) => Response | Promise<Response>;
 
 /** The screen's own address, and its replacement in Chromium. */
@@ -54,29 +42,19 @@ function allowStandIn(home: string): void {
 export class SessionDouble {
   /** Undefined: the default partition. */
   readonly partition: string | undefined;
-  readonly options: unknown;
   readonly schemes = new Map<string, SchemeHandler>();
   readonly permissions: { request?: unknown; check?: unknown; device?: unknown } = {};
   readonly protocol = {
     handle: (scheme: string, handler: SchemeHandler) => void this.schemes.set(scheme, handler),
   };
 
-  constructor(partition?: string, options?: unknown) {
+  constructor(partition?: string) {
     this.partition = partition;
-    this.options = options;
   }
 
-  setPermissionRequestHandler(handler: unknown): void {
-    this.permissions.request = handler;
-  }
-
-  setPermissionCheckHandler(handler: unknown): void {
-    this.permissions.check = handler;
-  }
-
-  setDevicePermissionHandler(handler: unknown): void {
-    this.permissions.device = handler;
-  }
+  setPermissionRequestHandler = (request: unknown) => void Object.assign(this.permissions, { request });
+  setPermissionCheckHandler = (check: unknown) => void Object.assign(this.permissions, { check });
+  setDevicePermissionHandler = (device: unknown) => void Object.assign(this.permissions, { device });
 }
 
 interface MenuItem {
@@ -102,30 +80,28 @@ let current: ElectronDouble | undefined;
 let browser: Browser | undefined;
 
 /** Call before the shell is imported: sets what it will get, and the browser whose pages are its windows. */
-export function prepareElectron(options: {
-  readonly browser: Browser;
-  readonly home: string;
-  readonly firstInstance?: boolean;
-  /** Runs while the app starts, before it is ready. */
-  readonly whileStarting?: (app: AppDouble) => void;
-}): ElectronDouble {
+export function prepareElectron(options: AppDoubleOptions & { readonly browser: Browser; readonly home: string }) {
   browser = options.browser;
   allowStandIn(options.home);
-  current = {
-    app: new AppDouble(options.firstInstance ?? true, options.whileStarting),
-    windows: [],
-    dialogs: [],
-    answer: () => 0,
-    folder: undefined,
-    notifications: [],
-    trays: [],
-    menu: [],
-    calls: [],
-    handlers: new Map(),
+  const double = {
+    app: new AppDouble(options),
+    windows: [] as WindowDouble[],
+    /** The dialogs, in order. */
+    dialogs: [] as Question[],
+    /** Returns the index of the button that the person presses. */
+    answer: (_message: string) => 0,
+    notifications: [] as NotificationDouble[],
+    trays: [] as TrayDouble[],
+    /** The order in which the shell used Electron. */
+    calls: [] as string[],
+    handlers: new Map<string, NativeCall>(),
+    /** The default session first, then those of partitions. */
     sessions: [new SessionDouble()],
-    schemes: [],
+    /** The schemes registered before the app was ready. */
+    schemes: [] as { readonly scheme: string; readonly privileges: { readonly [name: string]: boolean } }[],
   };
-  return current;
+  current = double;
+  return double;
 }
 
 function electron(): ElectronDouble {
@@ -135,29 +111,24 @@ function electron(): ElectronDouble {
 
 export class AppDouble extends EventEmitter {
   readonly isPackaged = false;
-  readonly exited: Promise<number>;
-  readonly #firstInstance: boolean;
-  readonly #exit: (code: number) => void;
-  readonly #whileStarting: ((app: AppDouble) => void) | undefined;
+  readonly #options: AppDoubleOptions;
+  readonly #exit = Promise.withResolvers<number>();
+  readonly exited = this.#exit.promise;
 
-  constructor(firstInstance: boolean, whileStarting: ((app: AppDouble) => void) | undefined) {
+  constructor(options: AppDoubleOptions) {
     super();
-    this.#firstInstance = firstInstance;
-    this.#whileStarting = whileStarting;
-    const { promise, resolve } = Promise.withResolvers<number>();
-    this.exited = promise;
-    this.#exit = resolve;
+    this.#options = options;
   }
 
   requestSingleInstanceLock(): boolean {
     electron().calls.push("lock");
-    return this.#firstInstance;
+    return this.#options.firstInstance ?? true;
   }
 
   setAppUserModelId(): void {}
 
   async whenReady(): Promise<void> {
-    this.#whileStarting?.(this);
+    this.#options.whileStarting?.(this);
     electron().calls.push("ready");
   }
 
@@ -172,13 +143,13 @@ export class AppDouble extends EventEmitter {
     electron().calls.push("quit");
     const event = preventable();
     this.emit("before-quit", event);
-    if (!event.isPrevented) this.#exit(0);
+    if (!event.isPrevented) this.#exit.resolve(0);
   }
 
   exit(code: number): void {
     electron().calls.push("exit");
     for (const window of electron().windows) void window.destroy();
-    this.#exit(code);
+    this.#exit.resolve(code);
   }
 }
 
@@ -385,16 +356,15 @@ export const app = new Proxy({} as AppDouble, {
 });
 
 export const ipcMain = {
-  handle: (channel: string, handler: (event: { senderFrame: unknown }) => unknown) =>
-    void electron().handlers.set(channel, handler),
+  handle: (channel: string, handler: NativeCall) => void electron().handlers.set(channel, handler),
 };
 
 export const session = {
   get defaultSession(): SessionDouble | undefined {
     return electron().sessions[0];
   },
-  fromPartition: (name: string, options: unknown) => {
-    const made = new SessionDouble(name, options);
+  fromPartition: (name: string) => {
+    const made = new SessionDouble(name);
     electron().sessions.push(made);
     return made;
   },
@@ -420,20 +390,14 @@ function ask({ message, buttons }: Question): number {
 export const dialog = {
   showMessageBox: async (question: Question) => ({ response: ask(question) }),
   showMessageBoxSync: (_window: WindowDouble, question: Question) => ask(question),
-  showOpenDialog: async () => {
-    const { folder } = electron();
-    return { filePaths: folder === undefined ? [] : [folder] };
-  },
+  showOpenDialog: async () => ({ filePaths: [] }),
   showErrorBox: (title: string, message: string) =>
     void electron().dialogs.push({ message: `${title}: ${message}`, buttons: [] }),
 };
 
 export const Menu = {
   buildFromTemplate: (items: readonly MenuItem[]) => ({ items }),
-  setApplicationMenu: ({ items }: { items: readonly MenuItem[] }) => {
-    electron().calls.push("menu");
-    electron().menu = items;
-  },
+  setApplicationMenu: () => void electron().calls.push("menu"),
 };
 
 export const nativeImage = { createFromPath: (path: string) => ({ path }) };

@@ -5,7 +5,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { extractAll, listPackage } from "@electron/asar";
 import { FuseState, FuseV1Options, getCurrentFuseWire } from "@electron/fuses";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { until } from "../helpers/daemon.ts";
 import { connect } from "../helpers/patient-client.ts";
 import { requestScreen } from "../helpers/raw-http.ts";
@@ -20,51 +20,48 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 const run = promisify(execFile);
 const builder = join(createRequire(import.meta.url).resolve("electron-builder/package.json"), "../cli.js");
 const sentinel = "dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX";
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 // On other systems electron-builder downloads more tools for this.
 const makesDeb = process.platform === "linux";
-let packed: string;
-/** The arguments that electron-builder passes to fpm, and the desktop entry that it puts into the package. */
-let deb: { readonly args: readonly string[]; readonly desktopEntry: string };
 
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  const runtime = join(folder.path, "runtime");
-  await mkdir(runtime);
-  // A runtime with nothing but the block for the fuses: version 1, nine fuses, all on.
-  const wire = Buffer.concat([Buffer.from(sentinel), Buffer.from([1, 9]), Buffer.from("1".repeat(9))]);
-  await writeFile(join(runtime, "electron"), Buffer.concat([Buffer.from("#!/bin/sh\nexit 1\n"), wire]));
-  await chmod(join(runtime, "electron"), 0o755);
-  // A fake fpm, because electron-builder would download the real one. It records its arguments and creates an empty package.
-  const fpm = join(folder.path, "fpm");
-  const argumentsFile = join(folder.path, "told.json");
-  const program = `#!${process.execPath}
-    const { readFileSync, writeFileSync } = require("node:fs");
-    const args = process.argv.slice(2);
-    const entry = args.find(arg => arg.includes(".desktop=")).split("=")[0];
-    writeFileSync(${JSON.stringify(argumentsFile)}, JSON.stringify({ args, desktopEntry: readFileSync(entry, "utf8") }));
-    writeFileSync(args[args.indexOf("--package") + 1], "");
-  `;
-  await writeFile(fpm, program, { mode: 0o755 });
-  const output = join(folder.path, "release");
-  const overrides = [`-c.electronDist=${runtime}`, `-c.directories.output=${output}`];
-  // Without "never", electron-builder publishes in CI, and fails without a token.
-  const options = ["--linux", makesDeb ? "deb" : "dir", "--x64", "--publish", "never", ...overrides];
-  await run(process.execPath, [builder, ...options], {
-    cwd: projectFolder,
-    env: { ...process.env, CI: "true", CSC_IDENTITY_AUTO_DISCOVERY: "false", CUSTOM_FPM_PATH: fpm },
-  }).catch(error => {
-    throw new Error(`electron-builder failed:\n${error.stdout}${error.stderr}`);
-  });
-  packed = join(output, "linux-unpacked");
-  if (makesDeb) deb = JSON.parse(await readFile(argumentsFile, "utf8"));
-});
+const folder = await temporaryFolder();
 afterAll(() => folder[Symbol.asyncDispose]());
+const runtime = join(folder.path, "runtime");
+await mkdir(runtime);
+// A runtime with nothing but the block for the fuses: version 1, nine fuses, all on.
+const wire = Buffer.concat([Buffer.from(sentinel), Buffer.from([1, 9]), Buffer.from("1".repeat(9))]);
+await writeFile(join(runtime, "electron"), Buffer.concat([Buffer.from("#!/bin/sh\nexit 1\n"), wire]));
+await chmod(join(runtime, "electron"), 0o755);
+// A fake fpm, because electron-builder would download the real one. It records its arguments and creates an empty package.
+const fpm = join(folder.path, "fpm");
+const argumentsFile = join(folder.path, "told.json");
+const program = `#!${process.execPath}
+  const { readFileSync, writeFileSync } = require("node:fs");
+  const args = process.argv.slice(2);
+  const entry = args.find(arg => arg.includes(".desktop=")).split("=")[0];
+  writeFileSync(${JSON.stringify(argumentsFile)}, JSON.stringify({ args, desktopEntry: readFileSync(entry, "utf8") }));
+  writeFileSync(args[args.indexOf("--package") + 1], "");
+`;
+await writeFile(fpm, program, { mode: 0o755 });
+const output = join(folder.path, "release");
+const overrides = [`-c.electronDist=${runtime}`, `-c.directories.output=${output}`];
+// Without "never", electron-builder publishes in CI, and fails without a token.
+const options = ["--linux", makesDeb ? "deb" : "dir", "--x64", "--publish", "never", ...overrides];
+await run(process.execPath, [builder, ...options], {
+  cwd: projectFolder,
+  env: { ...process.env, CI: "true", CSC_IDENTITY_AUTO_DISCOVERY: "false", CUSTOM_FPM_PATH: fpm },
+}).catch(error => {
+  throw new Error(`electron-builder failed:\n${error.stdout}${error.stderr}`);
+});
+const packed = join(output, "linux-unpacked");
+/** The arguments that electron-builder passes to fpm, and the desktop entry that it puts into the package. */
+const deb: { readonly args: readonly string[]; readonly desktopEntry: string } = JSON.parse(
+  makesDeb ? await readFile(argumentsFile, "utf8") : '{ "args": [], "desktopEntry": "" }',
+);
 
-const archive = () => join(packed, "resources/app.asar");
+const archive = join(packed, "resources/app.asar");
 
 test("the app contains only what runs: the bundles, the screen, and package.json", async () => {
-  const files = listPackage(archive(), { isPack: false })
+  const files = listPackage(archive, { isPack: false })
     .map(path => path.split(sep).join("/").replace(/^\//, ""))
     .filter(path => /\.[a-z0-9]+$/.test(path));
   const built = async (part: string) => {
@@ -77,7 +74,7 @@ test("the app contains only what runs: the bundles, the screen, and package.json
   expected.push(...(await built("dist/electron")), ...(await built("dist/screen")));
   expect(files.sort()).toEqual(expected.sort());
   expect(files.some(file => file.endsWith(".map") || file.includes("node_modules"))).toBe(false);
-  expect((await stat(archive())).size).toBeLessThan(12 * 1024 * 1024);
+  expect((await stat(archive)).size).toBeLessThan(12 * 1024 * 1024);
 });
 
 test.runIf(makesDeb)(
@@ -107,7 +104,7 @@ test("the fuses in the written file are those of electron-builder.yml", async ()
 
 test("the packed code runs: the headless daemon, started from the extracted archive, serves values and the screen", async () => {
   const app = join(folder.path, "app");
-  extractAll(archive(), app);
+  extractAll(archive, app);
   const home = join(folder.path, "home");
   const daemon = spawn(process.execPath, [join(app, "dist/repoconf.js"), "daemon", "--home", home, "--port", "0"]);
   try {

@@ -2,31 +2,24 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, cp, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { until } from "../helpers/daemon.ts";
 import { projectFolder, runProcess, spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /** A copy of the project, because the other tests use the project's own build. */
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let root: string;
-let command: string;
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  root = join(folder.path, "project");
-  const names = (await readdir(projectFolder)).filter(name =>
-    /^(main|shared|scripts|package\.json|vite.*\.ts)$/.test(name),
-  );
-  for (const name of names) await cp(join(projectFolder, name), join(root, name), { recursive: true });
-  await symlink(join(projectFolder, "node_modules"), join(root, "node_modules"), "junction");
-  command = join(root, "dist", "repoconf.js");
-  expect(await build()).toMatchObject({ code: 0, errorOutput: "" });
-});
+const folder = await temporaryFolder();
 afterAll(() => folder[Symbol.asyncDispose]());
-
+const root = join(folder.path, "project");
+const command = join(root, "dist", "repoconf.js");
 const build = (...more: string[]) =>
   runProcess(process.execPath, [join(root, "scripts/build.ts"), "command", ...more], { folder: root });
+const isBuilt = (name: string) => /^(main|shared|scripts|package\.json|vite.*\.ts)$/.test(name);
+for (const name of (await readdir(projectFolder)).filter(isBuilt))
+  await cp(join(projectFolder, name), join(root, name), { recursive: true });
+await symlink(join(projectFolder, "node_modules"), join(root, "node_modules"), "junction");
+expect(await build()).toMatchObject({ code: 0, errorOutput: "" });
+
 const chunks = () => readdir(join(root, "dist", "chunks"));
 
 async function replaceIn(file: string, find: string, replacement: string): Promise<void> {
@@ -35,17 +28,15 @@ async function replaceIn(file: string, find: string, replacement: string): Promi
   await writeFile(join(root, file), text.replace(find, replacement));
 }
 
-test.skipIf(process.platform === "win32")(
-  "a command that is linked, as by npm link, runs after each build",
-  async () => {
-    const linked = join(folder.path, "repoconf");
-    await symlink(command, linked);
-    const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}` };
-    expect(await runProcess(linked, ["--version"], { environment })).toMatchObject({ code: 0, errorOutput: "" });
-    expect(await build()).toMatchObject({ code: 0 });
-    expect(await runProcess(linked, ["--version"], { environment })).toMatchObject({ code: 0, errorOutput: "" });
-  },
-);
+test("a command that is linked, as by npm link, runs after each build", async ({ skip }) => {
+  skip(process.platform === "win32", "Windows");
+  const linked = join(folder.path, "repoconf");
+  await symlink(command, linked);
+  const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}` };
+  expect(await runProcess(linked, ["--version"], { environment })).toMatchObject({ code: 0, errorOutput: "" });
+  expect(await build()).toMatchObject({ code: 0 });
+  expect(await runProcess(linked, ["--version"], { environment })).toMatchObject({ code: 0, errorOutput: "" });
+});
 
 test("a daemon and a command that run during a build find all that they load later", async () => {
   await using daemon = await spawnDaemon(["--port", "0"], undefined, [], command);

@@ -68,15 +68,10 @@ describe.skipIf(browser === undefined)(title, () => {
 
       const own = window.webContents.mainFrame.url;
       check("1 and 18 loaded by the app's own scheme, from its own files", own === "repoconf-screen://app/");
-      const privileges = double.schemes.map(scheme => scheme.privileges);
-      check(
-        "18 the scheme counts as secure",
-        privileges.every(({ secure }) => secure === true),
-      );
-      check(
-        "18 it bypasses no policy",
-        privileges.every(({ bypassCSP }) => bypassCSP !== true),
-      );
+      for (const { privileges } of double.schemes) {
+        check("18 the scheme counts as secure", privileges["secure"] === true);
+        check("18 it bypasses no policy", privileges["bypassCSP"] !== true);
+      }
       check("the window has the partition that denies", webPreferences.session === double.sessions[1]);
 
       const kinds = ["media", "geolocation", "notifications", "clipboard-read", "openExternal", "usb"];
