@@ -1,13 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import type { Browser, Locator, Page, WebSocketRoute } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { launchBrowser, openContext } from "./browser.ts";
 import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
 import { freePort } from "./free-port.ts";
-import { holdRequests } from "./held-requests.ts";
 import { patience } from "./patience.ts";
 import { titleWith } from "./skips.ts";
 import { writeRepositoryFiles } from "./slow-disk.ts";
@@ -49,13 +48,11 @@ export async function startScreen(options: TestScreenOptions = {}) {
   const { repositories = {}, files = [], scopes = {}, clones = {}, log } = options;
   const folder = await temporaryFolder();
   const home = join(folder.path, "home");
-  await mkdir(join(home, "scopes"), { recursive: true });
-  for (const [name, schema] of Object.entries(scopes))
-    await writeFile(join(home, "scopes", `${name}.schema.json`), JSON.stringify(schema));
-  if (log !== undefined) await writeFile(join(home, "settings.json"), JSON.stringify({ log }));
+  const schemas = Object.entries(scopes).map(([name, schema]) => [`scopes/${name}.schema.json`, schema] as const);
+  const written = { ...Object.fromEntries(schemas), ...(log !== undefined && { "settings.json": { log } }) };
   await writeRepositoryFiles(home, files);
   const port = options.samePort === true ? await freePort() : 0;
-  const t = await startTestDaemon({ home, screenFolder, port });
+  const t = await startTestDaemon({ home, screenFolder, port, files: written });
   const set = async (repo: string, fields: Fields, flush = true) => {
     const { errors } = await t.owner.call("config/set", { repo, flush, ...fields });
     if (errors.length > 0) throw new Error(JSON.stringify(errors));
@@ -107,10 +104,19 @@ export interface OpenScreenOptions extends Omit<TestScreenOptions, "repositories
   readonly page?: PageOptions;
 }
 
-/** Starts a daemon with these repositories, and opens a page. */
+/** Starts a daemon with these repositories, and opens a page. Both end with the test. */
 export async function openScreen(
   repositories: TestScreenOptions["repositories"] & object,
-  { page, ...options }: OpenScreenOptions = {},
+  options: OpenScreenOptions = {},
+): Promise<OpenScreen> {
+  const window = await openLasting(repositories, options);
+  onTestFinished(() => window[Symbol.asyncDispose]());
+  return window;
+}
+
+async function openLasting(
+  repositories: TestScreenOptions["repositories"] & object,
+  { page, ...options }: OpenScreenOptions,
 ): Promise<OpenScreen> {
   await using opened = new AsyncDisposableStack();
   const screen = opened.use(await startScreen({ repositories, ...options }));
@@ -150,7 +156,7 @@ export function shareScreen({
   let shared: OpenScreen | undefined;
   let count = 0;
   beforeAll(async () => {
-    if (browser !== undefined) shared = await openScreen(others, options);
+    if (browser !== undefined) shared = await openLasting(others, options);
   });
   afterAll(() => shared?.[Symbol.asyncDispose]());
   return async (shop = {}) => {
@@ -257,10 +263,7 @@ export async function openPage(url: string, options: PageOptions = {}) {
     /** The part of the address that says what the page shows. */
     hash: () => new URL(page.url()).hash,
     /** Shows what has this address. */
-    goTo: async (hash: string) => {
-      await tree.waitFor();
-      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-    },
+    goTo: (hash: string) => goTo(page, hash),
     /** Shows a repository by clicking its row, and waits for it. */
     choose: async (repository: string) => {
       await row(repository).click();
@@ -297,6 +300,38 @@ export async function openPage(url: string, options: PageOptions = {}) {
   };
 }
 
+/** Holds the page's requests for these operations from its next connection on, to simulate a daemon as slow as the test needs. */
+async function holdRequests(page: Page, operations: readonly string[]) {
+  const asked: string[] = [];
+  const held: ((change: (message: string) => string) => void)[] = [];
+  const route = (socket: WebSocketRoute) => {
+    const server = socket.connectToServer();
+    socket.onMessage(message => {
+      const [, resource = "", operation = ""] = /^42\d+\["svc","(\w+)","(\w+)"/.exec(String(message)) ?? [];
+      const name = `${resource}/${operation}`;
+      if (!operations.includes(name)) return server.send(message);
+      asked.push(name);
+      held.push(change => server.send(change(String(message))));
+    });
+  };
+  if (operations.length > 0) await page.routeWebSocket(/socket\.io/, route);
+  return {
+    /** How often the page has requested the operation so far. */
+    asked: (operation: string) => asked.filter(name => name === operation).length,
+    /** Waits until a request is held. */
+    untilHeld: () => until(() => held.length > 0, `a request for ${operations.join(" or ")}`),
+    /** Releases the held requests, modified by `change`, and holds the following ones. */
+    release: (change = (message: string) => message) => {
+      for (const send of held.splice(0)) send(change);
+    },
+  };
+}
+
+/** Counts the person's mouse presses and key presses in `window.actions`. Runs in the page before its own script. */
+export const countActions = `window.actions = { clicks: 0, keys: 0 };
+addEventListener("pointerdown", () => { window.actions.clicks += 1; }, true);
+addEventListener("keydown", () => { window.actions.keys += 1; }, true);`;
+
 const describeFocus = `(() => {
   const element = document.activeElement;
   if (element === null || element === document.body) return "body";
@@ -304,6 +339,12 @@ const describeFocus = `(() => {
   const name = element.getAttribute("aria-label") ?? element.textContent ?? "";
   return role + " " + name.replace(/\\s+/g, " ").trim();
 })()`;
+
+/** Shows what has this address, once the page shows anything. */
+export async function goTo(page: Page, hash: string): Promise<void> {
+  await page.getByRole("tree", { name: "Repositories" }).waitFor();
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+}
 
 /** Reads until the value is as expected; a failure shows the last value. */
 export function poll<Value>(read: () => Value | Promise<Value>) {
@@ -333,10 +374,8 @@ export async function isCovered(control: Locator): Promise<boolean> {
 
 /** Waits until the daemon knows the scope. */
 export async function untilScope(t: TestDaemon, wanted: string): Promise<void> {
-  await until(
-    async () => (await t.owner.call("scope/list")).result.some(({ scope }) => scope === wanted),
-    `the scope ${wanted}`,
-  );
+  const isThere = async () => (await t.owner.call("scope/list")).result.some(({ scope }) => scope === wanted);
+  await until(isThere, `the scope ${wanted}`);
 }
 
 /**
@@ -348,6 +387,12 @@ export async function press(page: Page, ...keys: readonly string[]): Promise<voi
     await page.waitForFunction(dialogHasFocus);
     await page.keyboard.press(key);
   }
+}
+
+/** Presses Escape, and waits until what was shown is gone. */
+export async function dismiss(shown: Locator): Promise<void> {
+  await press(shown.page(), "Escape");
+  await shown.waitFor({ state: "detached" });
 }
 
 /** Runs in the page. A list that belongs to a dialog stands beside it. */

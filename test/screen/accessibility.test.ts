@@ -1,17 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
-import {
-  describeScreen,
-  openPage,
-  openScreen,
-  press,
-  type ScreenPage,
-  shareScreen,
-  startScreen,
-} from "../helpers/screen.ts";
+import { describeScreen, dismiss, openPage, openScreen, press, shareScreen, startScreen } from "../helpers/screen.ts";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -42,7 +34,7 @@ const appearances = [
  * Once this is shown, axe reports nothing on the page, or within a part of it: by all its rules in light colours, and by the colour rules in dark and forced colours.
  * The test injects axe with the browser's own tools, so the page keeps its Content Security Policy.
  */
-async function hasNoFindings({ page }: ScreenPage, shown: Locator, within = "html"): Promise<void> {
+async function hasNoFindings(page: Page, shown: Locator, within = "html"): Promise<void> {
   await shown.waitFor();
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const found: string[] = [];
@@ -91,122 +83,117 @@ describeScreen("axe", () => {
   test("reports nothing without a session, or on a page without a repository", async () => {
     await using screen = await startScreen();
     await using visitor = await openPage(`http://${screen.t.screenHost}`);
-    await hasNoFindings(visitor, visitor.page.getByRole("heading", { level: 1 }));
+    await hasNoFindings(visitor.page, visitor.page.getByRole("heading", { level: 1 }));
     await using window = await screen.open();
-    await hasNoFindings(window, window.page.getByRole("heading", { name: "No repository yet" }));
+    await hasNoFindings(window.page, window.page.getByRole("heading", { name: "No repository yet" }));
   });
 
   test("reports nothing on the overview, the fields, the history and the text", async () => {
     const shop = [repositories.shop, { "svc.domain": "shop.test", reason: "a reason" }];
-    await using window = await openScreen({ ...repositories, shop });
-    const { screen, page } = window;
+    const window = await openScreen({ ...repositories, shop });
+    const { screen, page, row, choose, timeout, provider, field, view, text } = window;
     await breakFile(screen.t, "broken");
-    await hasNoFindings(window, page.getByRole("heading", { name: "Files with problems" }));
+    await hasNoFindings(page, page.getByRole("heading", { name: "Files with problems" }));
     await page.getByRole("searchbox", { name: /^Search/ }).fill("@modified");
-    await window.row("Timeout").waitFor();
-    await window.choose("shop");
-    await window.timeout.fill("-1");
-    await window.provider.fill("mine");
+    await row("Timeout").waitFor();
+    await choose("shop");
+    await timeout.fill("-1");
+    await provider.fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
-    await hasNoFindings(window, window.field("Provider").getByRole("button", { name: "Keep mine" }));
-    await window.view("History");
-    await hasNoFindings(window, page.getByRole("heading", { level: 2, name: "Revision 3" }));
-    await window.view("JSON");
-    await hasNoFindings(window, window.text);
+    await hasNoFindings(page, field("Provider").getByRole("button", { name: "Keep mine" }));
+    await view("History");
+    await hasNoFindings(page, page.getByRole("heading", { level: 2, name: "Revision 3" }));
+    await view("JSON");
+    await hasNoFindings(page, text);
     await page.getByRole("searchbox", { name: /^Search/ }).fill("");
-    await window.choose("broken");
+    await choose("broken");
     await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
-    await window.text.waitFor();
+    await text.waitFor();
     await page.getByRole("button", { name: "Compare with the active values" }).click();
-    await hasNoFindings(window, page.getByRole("textbox", { name: "The active values" }));
+    await hasNoFindings(page, page.getByRole("textbox", { name: "The active values" }));
   });
 
   test("reports nothing on the start page with all its sections, or on the activity page", async () => {
     const clones = { site: { svc: { services: repositories.shop["svc.services"] } } };
-    await using window = await openScreen({ ...repositories, store: {}, web: {} }, { clones });
-    const { screen, page } = window;
+    const window = await openScreen({ ...repositories, store: {}, web: {} }, { clones });
+    const { screen, page, choose, provider, field, goTo } = window;
     await screen.t.owner.call("config/set", { repo: ["shop", "store", "web"], "svc.timeout": 60, reason: "a reason" });
     await screen.set("web", { "svc.timeout": 61 });
     await breakFile(screen.t, "broken");
-    await window.choose("shop");
-    await window.provider.fill("mine");
+    await choose("shop");
+    await provider.fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
-    await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
-    await window.goTo("#/");
+    await field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
+    await goTo("#/");
     await page.getByRole("button", { name: "Review edits" }).waitFor();
     await page.getByRole("button", { name: /^Show ?: svc.services$/ }).click();
     await page.getByRole("figure", { name: "In the file" }).waitFor();
-    await hasNoFindings(window, page.getByRole("link", { name: "3 repositories" }));
-    await window.goTo("#/activity");
+    await hasNoFindings(page, page.getByRole("link", { name: "3 repositories" }));
+    await goTo("#/activity");
     await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).focus();
     await screen.set("shop", { "svc.provider": "another's" });
-    await hasNoFindings(window, page.getByRole("button", { name: "Show 1 new change" }));
+    await hasNoFindings(page, page.getByRole("button", { name: "Show 1 new change" }));
     await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).click();
-    await hasNoFindings(window, page.getByRole("heading", { name: "Not changed" }));
+    await hasNoFindings(page, page.getByRole("heading", { name: "Not changed" }));
     await press(page, "Escape");
     await page.getByRole("searchbox", { name: "Filter changes" }).fill("since:x");
-    await hasNoFindings(window, page.getByRole("alert"));
+    await hasNoFindings(page, page.getByRole("alert"));
   });
 
   test("reports nothing on the keys and sessions pages", async () => {
-    const window = await openOwnShop(repositories.shop);
-    const { screen, page } = window;
+    const { screen, page, goTo } = await openOwnShop(repositories.shop);
     const fields = ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_*"];
     await screen.t.owner.call("key/create", { name: "ci", grants: [{ repos: "*", fields, right: "write" }] });
-    await window.goTo("#/keys");
-    await hasNoFindings(window, page.getByRole("button", { name: "Revoke… ci" }));
+    await goTo("#/keys");
+    await hasNoFindings(page, page.getByRole("button", { name: "Revoke… ci" }));
     await page.getByRole("button", { name: "Revoke… ci" }).click();
-    await hasNoFindings(window, page.getByRole("dialog", { name: "Revoke the key ci?" }));
+    await hasNoFindings(page, page.getByRole("dialog", { name: "Revoke the key ci?" }));
     await press(page, "Escape");
-    await window.goTo("#/sessions");
-    await hasNoFindings(window, page.getByText("this window"));
-    await window.goTo("#/keys/new");
+    await goTo("#/sessions");
+    await hasNoFindings(page, page.getByText("this window"));
+    await goTo("#/keys/new");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("alert").first().waitFor();
     await page.getByRole("checkbox", { name: "All repositories" }).check();
     await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
     await page.getByRole("radio", { name: "Read and write" }).check();
-    await hasNoFindings(window, page.getByText("It could set values that run as commands"));
+    await hasNoFindings(page, page.getByText("It could set values that run as commands"));
     await page.getByRole("textbox", { name: "Name" }).fill("tool");
     await page.getByRole("button", { name: "Create key" }).click();
-    await hasNoFindings(window, page.getByRole("button", { name: "Copy" }));
+    await hasNoFindings(page, page.getByRole("button", { name: "Copy" }));
   });
 
   test("reports nothing on texts that may be none, hidden values, and texts that are not values yet", async () => {
-    const window = await openOwnShop();
-    const { page } = window;
-    for (const title of ["List", "Limit", "Table"]) await window.expand(title);
+    const { page, expand, timeout, startSaving, field } = await openOwnShop();
+    for (const title of ["List", "Limit", "Table"]) await expand(title);
     await page.getByRole("textbox", { name: "Limit" }).fill("30s");
     await page.getByRole("textbox", { name: "Secret" }).fill("typed");
-    await window.timeout.fill("0x10");
-    await window.startSaving();
-    await hasNoFindings(window, window.field("Limit").getByText("What you typed is not a value yet."));
+    await timeout.fill("0x10");
+    await startSaving();
+    await hasNoFindings(page, field("Limit").getByText("What you typed is not a value yet."));
   });
 
   test("reports nothing on the matrix", async () => {
-    const window = await openOwnShop(repositories.shop);
-    const { page } = window;
-    await window.goTo("#/matrix?q=field:svc");
-    await hasNoFindings(window, page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }));
+    const { page, goTo, startSaving } = await openOwnShop(repositories.shop);
+    await goTo("#/matrix?q=field:svc");
+    await hasNoFindings(page, page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }));
     // An edit and a refused edit, both selected.
     await page.getByRole("columnheader", { name: /svc\.default empty/ }).click();
     await page.getByRole("textbox", { name: "Default service" }).fill("web");
     await page.getByRole("button", { name: "Apply" }).click();
-    await window.startSaving();
+    await startSaving();
     await page.getByRole("gridcell", { name: /^web, .*refused/ }).waitFor();
     await page.getByRole("searchbox", { name: "Query" }).fill("since:");
-    await hasNoFindings(window, page.getByRole("main").getByRole("alert"));
+    await hasNoFindings(page, page.getByRole("main").getByRole("alert"));
     await page.getByRole("searchbox", { name: "Query" }).fill("nothing-like-it");
-    await hasNoFindings(window, page.getByText("No results."));
+    await hasNoFindings(page, page.getByText("No results."));
   });
 
   test("reports nothing in dialogs and lists", async () => {
-    const window = await openOwnShop([repositories.shop, { "svc.timeout": 31 }]);
-    const { page } = window;
+    const { page, field, review, view } = await openOwnShop([repositories.shop, { "svc.timeout": 31 }]);
     const checkDialog = async (title: string) => {
-      await hasNoFindings(window, page.getByRole("dialog", { name: title }), "[role=dialog]");
-      await press(page, "Escape");
-      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await hasNoFindings(page, page.getByRole("dialog", { name: title }), "[role=dialog]");
+      await dismiss(page.getByRole("dialog"));
     };
     await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     await checkDialog("Add a repository");
@@ -217,44 +204,39 @@ describeScreen("axe", () => {
     await checkDialog("Keys");
     await page.setViewportSize({ width: 900, height: 700 });
     await page.getByRole("button", { name: "More" }).click();
-    await hasNoFindings(window, page.getByRole("menuitem", { name: "Sign out" }));
+    await hasNoFindings(page, page.getByRole("menuitem", { name: "Sign out" }));
     await press(page, "Escape");
     await page.setViewportSize({ width: 1280, height: 800 });
-    await window
-      .field("Refresh day")
+    await field("Refresh day")
       .getByRole("button", { name: /^\w+ Refresh day$/ })
       .click();
-    await hasNoFindings(window, page.getByRole("option", { name: "Friday" }));
+    await hasNoFindings(page, page.getByRole("option", { name: "Friday" }));
     await page.getByRole("option", { name: "Friday" }).click();
-    await window.review();
+    await review();
     await page.getByRole("row", { name: /refresh_day/ }).waitFor();
     await checkDialog("Review edits");
     await page.getByRole("button", { name: "Discard all" }).click();
-    await window.view("History");
+    await view("History");
     await page.getByRole("button", { name: "Restore… revision 2" }).click();
-    await page
-      .getByRole("row", { name: /svc\.timeout/ })
-      .last()
-      .waitFor();
+    await page.getByRole("row", { name: "svc.timeout" }).last().waitFor();
     await checkDialog("Restore revision 2");
   });
 
   test("reports nothing on the compare page", async () => {
-    const window = await openOwnShop(repositories.shop);
-    const { page } = window;
+    const { page, goTo, repo } = await openOwnShop(repositories.shop);
     await page.getByRole("link", { name: "Compare…" }).click();
-    await hasNoFindings(window, page.getByRole("option", { name: "blog" }));
+    await hasNoFindings(page, page.getByRole("option", { name: "blog" }));
     await page.getByRole("option", { name: "blog" }).click();
     await page.getByRole("button", { name: "Copy to the right svc.timeout" }).click();
-    await hasNoFindings(window, page.getByRole("row", { name: /svc\.timeout .*edited/ }));
-    await window.goTo(`#/compare/${window.repo}@99/:default`);
-    await hasNoFindings(window, page.getByRole("alert"));
+    await hasNoFindings(page, page.getByRole("row", { name: /svc\.timeout .*edited/ }));
+    await goTo(`#/compare/${repo}@99/:default`);
+    await hasNoFindings(page, page.getByRole("alert"));
   });
 });
 
 describeScreen("forced colours", () => {
   test("keep a switch's state, the tree's selection and a problem's mark visible", async () => {
-    await using window = await openScreen(repositories);
+    const window = await openScreen(repositories);
     const { screen, page } = window;
     await page.emulateMedia({ forcedColors: "active" });
     await breakFile(screen.t, "broken");

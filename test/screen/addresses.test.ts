@@ -4,22 +4,22 @@ import { describeScreen, openScreen, poll, reads } from "../helpers/screen.ts";
 
 describeScreen("every place has an address", () => {
   test("Back, Forward and a reload restore the place", async () => {
-    await using window = await openScreen({ shop: { "svc.timeout": 30 }, store: {} });
-    const { page, row } = window;
+    const window = await openScreen({ shop: { "svc.timeout": 30 }, store: {} });
+    const { page, row, hash, choose, view, text, history } = window;
     const title = (name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
     await row("shop").waitFor();
     // The link's code has been removed.
-    await poll(window.hash).toBe("#/");
-    await window.choose("shop");
-    await poll(window.hash).toBe("#/repo/shop");
-    await window.view("History");
-    await poll(window.hash).toBe("#/repo/shop/history");
+    await poll(hash).toBe("#/");
+    await choose("shop");
+    await poll(hash).toBe("#/repo/shop");
+    await view("History");
+    await poll(hash).toBe("#/repo/shop/history");
     // Another repository shows the same view.
-    await window.choose("store");
-    await poll(window.hash).toBe("#/repo/store/history");
-    await window.view("JSON");
-    await window.text.waitFor();
-    await poll(window.hash).toBe("#/repo/store/json");
+    await choose("store");
+    await poll(hash).toBe("#/repo/store/history");
+    await view("JSON");
+    await text.waitFor();
+    await poll(hash).toBe("#/repo/store/json");
     await page.goBack();
     await page.goBack();
     await title("shop");
@@ -28,32 +28,32 @@ describeScreen("every place has an address", () => {
     await title("store");
     await page.reload();
     await title("store");
-    await window.history.waitFor();
-    await poll(window.hash).toBe("#/repo/store/history");
+    await history.waitFor();
+    await poll(hash).toBe("#/repo/store/history");
   });
 
   test("a field's address shows the field, and its history has its own address", async () => {
-    await using window = await openScreen({ shop: [{ "svc.timeout": 30 }, { "svc.provider": "here" }] });
-    const { page } = window;
-    await window.row("shop").waitFor();
-    await window.goTo("#/repo/shop/svc.refresh_day");
-    await window.field("Refresh day").and(page.locator("[aria-current='true']")).waitFor();
-    await reads(window.inspector, "Refresh day");
-    await window.field("Timeout").getByRole("spinbutton").focus();
-    await poll(window.hash).toBe("#/repo/shop/svc.timeout");
-    await window.inspector.getByRole("link", { name: "All changes of svc.timeout" }).click();
-    await poll(window.hash).toBe("#/repo/shop/history?field=svc.timeout");
-    const entries = window.history.getByRole("heading", { level: 2 });
+    const window = await openScreen({ shop: [{ "svc.timeout": 30 }, { "svc.provider": "here" }] });
+    const { page, row, goTo, field, inspector, hash, history } = window;
+    await row("shop").waitFor();
+    await goTo("#/repo/shop/svc.refresh_day");
+    await field("Refresh day").and(page.locator("[aria-current='true']")).waitFor();
+    await reads(inspector, "Refresh day");
+    await field("Timeout").getByRole("spinbutton").focus();
+    await poll(hash).toBe("#/repo/shop/svc.timeout");
+    await inspector.getByRole("link", { name: "All changes of svc.timeout" }).click();
+    await poll(hash).toBe("#/repo/shop/history?field=svc.timeout");
+    const entries = history.getByRole("heading", { level: 2 });
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
     await page.getByRole("combobox", { name: "Field" }).selectOption("svc.provider");
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 3"]);
-    await poll(window.hash).toBe("#/repo/shop/history?field=svc.provider");
+    await poll(hash).toBe("#/repo/shop/history?field=svc.provider");
     await page.goBack();
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
   });
 
   test("an unknown address says so, and shows what is added there later; a new link in an open tab keeps the place", async () => {
-    await using window = await openScreen({ shop: {} });
+    const window = await openScreen({ shop: {} });
     const { screen, page } = window;
     const main = page.getByRole("main");
     await window.row("shop").waitFor();

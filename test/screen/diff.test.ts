@@ -1,6 +1,6 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import { describeScreen, openShop, poll, press, reads, shareScreen } from "../helpers/screen.ts";
+import { describeScreen, dismiss, openShop, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 const services = {
   web: { ready: "true", image: "node:24" },
@@ -63,9 +63,8 @@ describeScreen("diffs and merges", () => {
       { name: "PATH", value: "secret-path" },
     ];
     const later = [...variables("secret-new"), { name: "MORE", value: "secret-more" }];
-    const window = await openOwnShop([{ "svc.envvars": variables("secret-old") }, { "svc.envvars": later }]);
-    const { page } = window;
-    await window.view("History");
+    const { page, view } = await openOwnShop([{ "svc.envvars": variables("secret-old") }, { "svc.envvars": later }]);
+    await view("History");
     const open = async () => {
       await page.getByRole("button", { name: "Restore… revision 2" }).click();
       return page.getByRole("dialog", { name: "Restore revision 2" });
@@ -86,8 +85,7 @@ describeScreen("diffs and merges", () => {
     await dialog.getByRole("button", { name: "Hide svc.envvars.TOKEN.value after" }).press("Enter");
     await show.press("Enter");
     await reads(token, "secret-old");
-    await press(page, "Escape");
-    await dialog.waitFor({ state: "detached" });
+    await dismiss(dialog);
     await reads((await open()).getByRole("row", { name: /TOKEN\.value/ }), /••••.*••••/s);
     expect(await page.locator("body").innerText()).not.toContain("secret");
   });
@@ -95,7 +93,7 @@ describeScreen("diffs and merges", () => {
   test("a diff with very many changes, shows the first ones and says how many more there are", async () => {
     const aliases = (count: number) => Array.from({ length: count }, (_, at) => `${at}.test`);
     const store = { "svc.proxy_aliases": aliases(9_000), "svc.timeout": 30 };
-    await using window = await openShop({ "svc.proxy_aliases": aliases(57) }, { others: { store } });
+    const window = await openShop({ "svc.proxy_aliases": aliases(57) }, { others: { store } });
     const entry = window.history.getByRole("listitem").first();
     await window.view("History");
     await reads(entry, "and 37 more");
@@ -115,10 +113,8 @@ describeScreen("diffs and merges", () => {
     await own.fill("node:25");
     await window.set({ "svc.services": image("db", "postgres:18") });
     const field = window.field("Services");
-    await reads(
-      field.getByRole("status"),
-      "Changed in the meantime by owner in another place. Your edit has both changes.",
-    );
+    const merged = "Changed in the meantime by owner in another place. Your edit has both changes.";
+    await reads(field.getByRole("status"), merged);
     expect(await field.getByRole("alert").count()).toBe(0);
     await poll(() => page.getByRole("textbox", { name: "Services: db: Image" }).inputValue()).toBe("postgres:18");
     // The focus stays, so typing can continue.
@@ -138,27 +134,26 @@ describeScreen("diffs and merges", () => {
   });
 
   test("a change elsewhere to a field that is being edited is merged even if nothing was stored before", async () => {
-    const window = await openOwnShop();
-    const { page } = window;
-    await window.expand("Services");
+    const { page, expand, set, field, save, stored } = await openOwnShop();
+    await expand("Services");
     await page.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("web");
     await press(page, "Enter");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
-    await window.set({ "svc.services": { db: services.db } });
-    await window.field("Services").getByRole("status").waitFor();
-    await window.save();
-    expect(await window.stored("svc.services")).toEqual({
+    await set({ "svc.services": { db: services.db } });
+    await field("Services").getByRole("status").waitFor();
+    await save();
+    expect(await stored("svc.services")).toEqual({
       db: services.db,
       web: { ready: "", image: "node:25" },
     });
   });
 
   test("a change elsewhere to a field that is being edited is merged even while the edit is being saved, with a message", async () => {
-    await using window = await openShop({ "svc.services": services }, { page: { hold: ["config/set"] } });
-    const { screen, page, requests } = window;
-    await window.expand("Services");
+    const window = await openShop({ "svc.services": services }, { page: { hold: ["config/set"] } });
+    const { screen, page, requests, expand, startSaving, messages } = window;
+    await expand("Services");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
-    await window.startSaving();
+    await startSaving();
     await requests.untilHeld();
     await screen.set("shop", { "svc.services": image("db", "postgres:18") });
     requests.release();
@@ -168,6 +163,6 @@ describeScreen("diffs and merges", () => {
       web: { ready: "true", image: "node:25" },
       db: { ready: "pg_isready", image: "postgres:18" },
     });
-    await reads(window.messages, "svc.services: changed elsewhere in the meantime; both changes were saved.");
+    await reads(messages, "svc.services: changed elsewhere in the meantime; both changes were saved.");
   });
 });

@@ -31,7 +31,7 @@ async function editText(window: ScreenPage, repository: string): Promise<void> {
 
 describeScreen("unsaved edits", () => {
   test("are sent before the page unloads, including the last one", async () => {
-    await using window = await openShop();
+    const window = await openShop();
     window.page.on("dialog", dialog => void dialog.accept());
     await window.timeout.fill("60");
     await window.page.reload();
@@ -39,31 +39,29 @@ describeScreen("unsaved edits", () => {
   });
 
   test("are sent before the page unloads, also while an earlier one has no reply yet", async () => {
-    await using window = await openShop({}, { page: { hold: ["draft/set"] } });
-    const { page, requests } = window;
+    const { page, requests, timeout } = await openShop({}, { page: { hold: ["draft/set"] } });
     page.on("dialog", dialog => void dialog.accept());
-    await window.timeout.fill("60");
+    await timeout.fill("60");
     await requests.untilHeld();
-    await window.timeout.fill("70");
+    await timeout.fill("70");
     await page.reload();
     await poll(() => requests.asked("draft/set")).toBe(2);
   });
 
   test("discarded while they are being sent do not come back", async () => {
-    await using window = await openShop({}, { page: { hold: ["draft/set"] } });
-    const { screen, requests } = window;
-    await window.timeout.fill("60");
+    const { screen, requests, timeout, page, edits } = await openShop({}, { page: { hold: ["draft/set"] } });
+    await timeout.fill("60");
     await requests.untilHeld();
-    await window.page.getByRole("button", { name: "Discard all" }).click();
-    await window.edits.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Discard all" }).click();
+    await edits.waitFor({ state: "detached" });
     requests.release();
     await untilKept(screen, 1);
     // The removal is sent once the response has arrived.
     await requests.untilHeld();
-    expect(await window.edits.count()).toBe(0);
+    expect(await edits.count()).toBe(0);
     requests.release();
     await untilKept(screen, 0);
-    expect(await window.edits.count()).toBe(0);
+    expect(await edits.count()).toBe(0);
   });
 
   test("survive the daemon and open in a new tab; a value changed in the meantime is a conflict to resolve", async () => {

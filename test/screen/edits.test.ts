@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   connectionLost,
   describeScreen,
+  dismiss,
   openScreen,
   openShop,
   poll,
@@ -14,28 +15,26 @@ describeScreen("edits", () => {
   const openOwnShop = shareScreen();
 
   test("are collected across repositories, shown as a diff, discarded one by one, and saved with a reason", async () => {
-    await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
-    const { screen, page } = window;
-    await window.timeout.fill("60");
-    await window.provider.fill("here");
+    const window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
+    const { screen, page, timeout, provider, choose, edits, focused } = window;
+    await timeout.fill("60");
+    await provider.fill("here");
     await page.getByRole("textbox", { name: "Domain", exact: true }).fill("shop.test");
-    await window.choose("store");
+    await choose("store");
     await page.getByRole("switch", { name: "Map subpaths" }).press("Space");
-    await reads(window.edits, "4 edits in 2 repositories, not saved");
+    await reads(edits, "4 edits in 2 repositories, not saved");
     // Nothing is written before a save.
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
-    await window.edits.getByRole("button", { name: "Review" }).click();
+    await edits.getByRole("button", { name: "Review" }).click();
     const dialog = page.getByRole("dialog", { name: "Review edits" });
     const shop = dialog.getByRole("region", { name: "shop" });
     await reads(shop.getByRole("row", { name: /svc\.timeout/ }), /from\s+30 seconds\s+to\s+60 seconds/);
     await reads(shop.getByRole("row", { name: /svc\.domain/ }), /from\s+empty default\s+to\s+shop\.test/);
-    await reads(
-      dialog.getByRole("region", { name: "store" }).getByRole("row", { name: /subpath/ }),
-      /from\s+off default\s+to\s+on/,
-    );
+    const subpath = dialog.getByRole("region", { name: "store" }).getByRole("row", { name: /subpath/ });
+    await reads(subpath, /from\s+off default\s+to\s+on/);
     await shop.getByRole("button", { name: "Discard svc.provider" }).click();
     await shop.getByRole("row", { name: /provider/ }).waitFor({ state: "detached" });
-    await poll(window.focused).not.toBe("body");
+    await poll(focused).not.toBe("body");
     await dialog.getByRole("textbox", { name: /Reason/ }).fill("slow database");
     await dialog.getByRole("button", { name: "Save these 3 edits" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -44,114 +43,109 @@ describeScreen("edits", () => {
     expect(Object.keys(result[0]?.changes["svc"] ?? {}).sort()).toEqual(["domain", "timeout"]);
     expect(await screen.stored("store", "svc.proxy_subpath_map")).toBe(true);
     expect(await screen.stored("shop", "svc.provider")).toBeUndefined();
-    await window.choose("shop");
-    expect(await window.provider.inputValue()).toBe("");
+    await choose("shop");
+    expect(await provider.inputValue()).toBe("");
   });
 
   test("Ctrl S saves from anywhere; in the review it saves with the reason entered there", async () => {
-    const window = await openOwnShop();
-    const { screen, page } = window;
-    await window.timeout.fill("60");
+    const { screen, page, timeout, stored, focused, review, repo } = await openOwnShop();
+    await timeout.fill("60");
     await press(page, "Control+s");
-    await poll(() => window.stored("svc.timeout")).toBe(60);
-    await poll(window.focused).toBe("spinbutton Timeout");
-    await window.timeout.fill("70");
-    await window.review();
+    await poll(() => stored("svc.timeout")).toBe(60);
+    await poll(focused).toBe("spinbutton Timeout");
+    await timeout.fill("70");
+    await review();
     await page.getByRole("textbox", { name: /Reason/ }).fill("because");
     await press(page, "Control+s");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    const { result } = await screen.t.owner.call("history/list", { repo: window.repo });
+    const { result } = await screen.t.owner.call("history/list", { repo });
     expect(result[0]).toMatchObject({ reason: "because" });
   });
 
   test("a set is all or nothing: if one field is refused, none is saved and all stay edits", async () => {
-    const window = await openOwnShop();
-    const { screen, page } = window;
-    await window.provider.fill("here");
+    const { screen, page, provider, startSaving, messages, edits, repo, review, save, stored } = await openOwnShop();
+    await provider.fill("here");
     await page.getByRole("textbox", { name: "Default port" }).fill("99999");
-    await window.startSaving();
-    await reads(window.messages, "Nothing was saved.");
-    await reads(window.edits, "2 edits, not saved");
-    expect(await screen.revision(window.repo)).toBe(1);
+    await startSaving();
+    await reads(messages, "Nothing was saved.");
+    await reads(edits, "2 edits, not saved");
+    expect(await screen.revision(repo)).toBe(1);
     // A save from the review reports it in the review, because nobody reads what is behind the dialog.
-    await window.review();
+    await review();
     await page.getByRole("dialog").getByRole("button", { name: "Save these 2 edits" }).click();
     await reads(page.getByRole("dialog").getByRole("alert"), "Nothing was saved.");
-    await press(page, "Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await dismiss(page.getByRole("dialog"));
     await page.getByRole("textbox", { name: "Default port" }).fill("9999");
-    await window.save();
-    expect(await window.stored("svc.provider")).toBe("here");
+    await save();
+    expect(await stored("svc.provider")).toBe("here");
   });
 
   test("can be discarded all at once, and the stored value or the default again is no edit", async () => {
-    const window = await openOwnShop({ "svc.timeout": 30 });
-    const { page } = window;
-    await window.timeout.fill("31");
-    await window.edits.waitFor();
-    await window.timeout.fill("30");
-    await window.edits.waitFor({ state: "detached" });
+    const { page, timeout, edits, focused } = await openOwnShop({ "svc.timeout": 30 });
+    await timeout.fill("31");
+    await edits.waitFor();
+    await timeout.fill("30");
+    await edits.waitFor({ state: "detached" });
     // Nothing is stored of this field, which has its default again.
     const map = page.getByRole("switch", { name: "Map subpaths" });
     await map.press("Space");
-    await reads(window.edits, "1 edit, not saved");
+    await reads(edits, "1 edit, not saved");
     await map.press("Space");
-    await window.edits.waitFor({ state: "detached" });
-    await window.timeout.fill("32");
+    await edits.waitFor({ state: "detached" });
+    await timeout.fill("32");
     await page.getByRole("button", { name: "Discard all" }).click();
-    await poll(() => window.timeout.inputValue()).toBe("30");
-    await poll(window.focused).not.toBe("body");
+    await poll(() => timeout.inputValue()).toBe("30");
+    await poll(focused).not.toBe("body");
   });
 
   test("the browser asks before leaving a page only if it has edits that the daemon does not have", async () => {
-    await using window = await openScreen({ shop: {} }, { page: { expected: connectionLost } });
-    const { screen, page } = window;
+    const window = await openScreen({ shop: {} }, { page: { expected: connectionLost } });
+    const { screen, page, row, choose, provider } = window;
     const asked: string[] = [];
     page.on("dialog", dialog => {
       asked.push(dialog.type());
       void dialog.dismiss();
     });
-    await window.row("shop").waitFor();
+    await row("shop").waitFor();
     await page.reload();
-    await window.choose("shop");
-    await window.provider.click();
+    await choose("shop");
+    await provider.click();
     await page.keyboard.type("here");
     await poll(screen.drafts).toMatchObject([{ value: "here" }]);
     // The page learns of it with the daemon's answer.
     const mayLeave = `dispatchEvent(new Event("beforeunload", { cancelable: true }))`;
     await poll(() => page.evaluate(mayLeave)).toBe(true);
     await page.reload();
-    await window.choose("shop");
+    await choose("shop");
     expect(asked).toEqual([]);
     await screen.t.daemon.close();
-    await window.provider.fill("there");
+    await provider.fill("there");
     // The question is dismissed, so the page stays.
     await page.close({ runBeforeUnload: true });
     await poll(() => asked).toEqual(["beforeunload"]);
-    expect(await window.provider.inputValue()).toBe("there");
+    expect(await provider.inputValue()).toBe("there");
   });
 
   test("saves are undone and redone by keyboard, one after the other, each as a new revision", async () => {
-    await using window = await openShop({ "svc.timeout": 30 });
-    const { screen, page } = window;
+    const { screen, page, timeout, save, row, messages } = await openShop({ "svc.timeout": 30 });
     const stored = () => screen.stored("shop", "svc.timeout");
     for (const value of ["40", "50"]) {
-      await window.timeout.fill(value);
-      await window.save();
+      await timeout.fill(value);
+      await save();
     }
-    await window.row("shop").focus();
+    await row("shop").focus();
     await press(page, "Control+z");
     await poll(stored).toBe(40);
-    await poll(() => window.timeout.inputValue()).toBe("40");
+    await poll(() => timeout.inputValue()).toBe("40");
     await press(page, "Control+z");
     await poll(stored).toBe(30);
     await press(page, "Control+z");
-    await reads(window.messages, "Nothing to undo.");
+    await reads(messages, "Nothing to undo.");
     await press(page, "Control+Shift+Z");
     await poll(stored).toBe(40);
     await press(page, "Control+y");
     await poll(stored).toBe(50);
-    await poll(() => window.timeout.inputValue()).toBe("50");
+    await poll(() => timeout.inputValue()).toBe("50");
     await press(page, "Control+z");
     await poll(stored).toBe(40);
     const { result } = await screen.t.owner.call("history/list", { repo: "shop" });

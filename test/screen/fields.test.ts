@@ -20,11 +20,10 @@ describeScreen("fields of the scope svc", () => {
   const openShop = shareScreen();
 
   test("each field shows its title, description, default, limits and who changed it last", async () => {
-    const window = await openShop();
-    const { screen, repo, inspector } = window;
+    const { screen, repo, inspector, field, page } = await openShop();
     const tool = await screen.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "deploy tool");
     await tool.call("config/set", { repo, "svc.timeout": 77, reason: "slow disk", flush: true });
-    const timeout = window.field("Timeout");
+    const timeout = field("Timeout");
     await reads(timeout, /0 to 86.400/);
     await reads(timeout, "modified");
     await timeout.getByRole("spinbutton").focus();
@@ -35,17 +34,15 @@ describeScreen("fields of the scope svc", () => {
     const lines = (await screen.t.readRepository(repo)).split("\n");
     const line = lines.findIndex(text => text.includes("timeout")) + 1;
     await reads(inspector, `${repo}.json:${line}`);
-    await window.field("Refresh day").getByRole("button").first().focus();
+    await field("Refresh day").getByRole("button").first().focus();
     await reads(inspector, /Default\s+Sunday/);
     await reads(inspector, "It has never been changed.");
-    await window.field("Provider").getByRole("textbox").focus();
+    await field("Provider").getByRole("textbox").focus();
     await reads(inspector, /Default\s+empty/);
-    expect(await window.field("Provider").innerText()).not.toContain("modified");
+    expect(await field("Provider").innerText()).not.toContain("modified");
     const number = timeout.getByRole("spinbutton", { name: "Timeout" });
     expect(await number.getAttribute("aria-valuemax")).toBe("86400");
-    await number
-      .and(window.page.getByRole("spinbutton", { name: "Timeout", description: /Seconds to wait/ }))
-      .waitFor();
+    await number.and(page.getByRole("spinbutton", { name: "Timeout", description: /Seconds to wait/ })).waitFor();
   });
 
   test("a boolean, a number, strings, a path and enums are set with the controls that fit them", async () => {
@@ -77,89 +74,86 @@ describeScreen("fields of the scope svc", () => {
   });
 
   test("services are cards that can be added, renamed, changed and removed; the default service is one of them, also if it is not saved", async () => {
-    const window = await openShop({ "svc.services": services });
-    const { page } = window;
-    const cards = window.field("Services");
+    const { page, field, expand, focused, save, stored } = await openShop({ "svc.services": services });
+    const cards = field("Services");
     await reads(cards, "2 entries: web, database");
-    await window.expand("Services");
+    await expand("Services");
     const web = cards.getByRole("region", { name: "Services: web" });
     await web.getByRole("button", { name: "Rename web" }).click();
-    await poll(window.focused).toBe("input New name for web");
+    await poll(focused).toBe("input New name for web");
     await press(page, "ControlOrMeta+a");
     await page.keyboard.type("database");
     await reads(web, "This name already exists.");
     await page.keyboard.type("2");
     await press(page, "Enter");
     // The focus stays on the card after the form closes.
-    await poll(window.focused).toBe("button Rename database2");
+    await poll(focused).toBe("button Rename database2");
     await cards.getByRole("textbox", { name: "Services: database2: Ready" }).fill("true");
     const database = cards.getByRole("region", { name: "Services: database", exact: true });
     await database.getByRole("button", { name: "Remove database" }).click();
     await database.waitFor({ state: "detached" });
-    await poll(window.focused).not.toBe("body");
-    await window.save();
-    expect(await window.stored("svc.services")).toEqual({ database2: { ready: "true", image: "node:24" } });
+    await poll(focused).not.toBe("body");
+    await save();
+    expect(await stored("svc.services")).toEqual({ database2: { ready: "true", image: "node:24" } });
     await cards.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("cache");
     await press(page, "Enter");
     await cards.getByRole("textbox", { name: "Services: cache: Image" }).fill("redis:8");
-    await window
-      .field("Default service")
+    await field("Default service")
       .getByRole("button", { name: /^(?!Details).*Default service$/ })
       .click();
     await poll(() => page.getByRole("option").allInnerTexts()).toEqual(["none", "database2", "cache"]);
     await page.getByRole("option", { name: "cache" }).click();
-    await window.save();
-    expect(await window.stored("svc.default")).toBe("cache");
-    expect(Object.keys(Object(await window.stored("svc.services")))).toEqual(["database2", "cache"]);
+    await save();
+    expect(await stored("svc.default")).toBe("cache");
+    expect(Object.keys(Object(await stored("svc.services")))).toEqual(["database2", "cache"]);
   });
 
   test("entries of a list are added, reordered and removed, and the focus stays in the list", async () => {
     const window = await openShop({ "svc.proxy_aliases": ["a.test", "b.test"] });
-    const { page } = window;
-    const list = window.field("Proxy aliases");
-    await window.expand("Proxy aliases");
+    const { page, field, expand, focused, save, stored } = window;
+    const list = field("Proxy aliases");
+    await expand("Proxy aliases");
     await list.getByRole("button", { name: "Add an entry to Proxy aliases" }).click();
-    await poll(window.focused).toBe("textarea Proxy aliases, entry 3");
+    await poll(focused).toBe("textarea Proxy aliases, entry 3");
     await page.keyboard.type("c.test");
     await list.getByRole("button", { name: "Move entry 3 of Proxy aliases up" }).click();
     await list.getByRole("button", { name: "Move entry 2 of Proxy aliases up" }).press("Enter");
-    await poll(window.focused).toMatch(/^(button|textarea) /);
+    await poll(focused).toMatch(/^(button|textarea) /);
     await list.getByRole("button", { name: "Remove entry 3 of Proxy aliases" }).press("Enter");
-    await poll(window.focused).toMatch(/^(button|textarea) /);
-    await window.save();
-    expect(await window.stored("svc.proxy_aliases")).toEqual(["c.test", "a.test"]);
+    await poll(focused).toMatch(/^(button|textarea) /);
+    await save();
+    expect(await stored("svc.proxy_aliases")).toEqual(["c.test", "a.test"]);
   });
 
   test("a value that violates the schema is reported at its field while typing", async () => {
-    const window = await openShop();
-    const { screen, page, field } = window;
-    await window.timeout.fill("86401");
+    const { screen, page, field, timeout, expand, startSaving, messages, repo } = await openShop();
+    await timeout.fill("86401");
     await reads(field("Timeout").getByRole("alert"), "This must be at most 86400.");
-    expect(await window.timeout.getAttribute("aria-invalid")).toBe("true");
-    await window.timeout.fill("1.5");
+    expect(await timeout.getAttribute("aria-invalid")).toBe("true");
+    await timeout.fill("1.5");
     await reads(field("Timeout").getByRole("alert"), "This must be an integer, not a number.");
-    await window.timeout.fill("soon");
+    await timeout.fill("soon");
     await reads(field("Timeout").getByRole("alert"), "Expected a number.");
-    await window.timeout.fill("15");
+    await timeout.fill("15");
     await field("Timeout").getByRole("alert").waitFor({ state: "detached" });
-    expect(await window.timeout.getAttribute("aria-invalid")).toBe("false");
+    expect(await timeout.getAttribute("aria-invalid")).toBe("false");
     await page.getByRole("textbox", { name: "Default port" }).fill("65536");
     await reads(field("Default port").getByRole("alert"), "This does not have the right form: ");
     const aliases = field("Proxy aliases");
-    await window.expand("Proxy aliases");
+    await expand("Proxy aliases");
     for (const _ of [1, 2]) await aliases.getByRole("button", { name: /Add an entry/ }).click();
     await reads(aliases.getByRole("alert").first(), "This must not be empty.");
     for (const entry of [1, 2]) await aliases.getByLabel(`Proxy aliases, entry ${entry}`, { exact: true }).fill("a");
     await reads(aliases.getByRole("alert"), "This must not contain the same item twice.");
     const table = field("Environment variables");
-    await window.expand("Environment variables");
+    await expand("Environment variables");
     await table.getByRole("button", { name: /Add an entry/ }).click();
     await table.getByLabel("Environment variables, entry 1: Name").fill("1A");
     await reads(table.getByRole("alert"), "This does not have the right form: ");
     // Nothing is sent to the daemon while a value is invalid.
-    await window.startSaving();
-    await reads(window.messages, "Nothing was saved.");
-    expect(await screen.revision(window.repo)).toBe(1);
+    await startSaving();
+    await reads(messages, "Nothing was saved.");
+    expect(await screen.revision(repo)).toBe(1);
   });
 
   test("an error that only the daemon can detect also appears at the field, and the edit stays", async () => {
@@ -180,15 +174,15 @@ describeScreen("fields of the scope svc", () => {
 
   test("a field and a whole repository are reset to their defaults", async () => {
     const window = await openShop({ "svc.timeout": 5, "svc.domain": "shop.test", "svc.proxy_https": true });
-    const { page } = window;
+    const { page, timeout, focused, save, stored } = window;
     await page.getByRole("button", { name: /^Reset to default.*Timeout$/ }).click();
-    await poll(() => window.timeout.inputValue()).toBe("900");
-    await poll(window.focused).not.toBe("body");
-    await window.save();
-    await poll(() => window.stored("svc.timeout")).toBeUndefined();
+    await poll(() => timeout.inputValue()).toBe("900");
+    await poll(focused).not.toBe("body");
+    await save();
+    await poll(() => stored("svc.timeout")).toBeUndefined();
     await page.getByRole("button", { name: "Reset all 2 modified fields" }).click();
-    await window.save();
-    await poll(async () => (await window.stored("svc")) ?? {}).toEqual({});
+    await save();
+    await poll(async () => (await stored("svc")) ?? {}).toEqual({});
     expect(await page.getByRole("switch", { name: "Proxy HTTPS", exact: true }).isChecked()).toBe(false);
   });
 });
@@ -201,8 +195,7 @@ describeScreen("adding repositories", () => {
       if (name === "shop") continue;
       await writeFile(join(folder.path, name, ".repoconf.json"), '{ "config": { "svc": { "timeout": 41 } } }');
     }
-    await using window = await openScreen({});
-    const { screen, page } = window;
+    const { screen, page, timeout } = await openScreen({});
     await page.getByRole("heading", { name: "No repository yet" }).waitFor();
     await reads(page.getByRole("navigation", { name: "Repositories and fields" }), "Add one to get started.");
     await page.getByRole("main").getByRole("button", { name: "Add a repository" }).click();
@@ -218,7 +211,7 @@ describeScreen("adding repositories", () => {
       const inHome = "In the home, even if the folder has a .repoconf.json";
       await add(join(folder.path, name), name === "other" ? inHome : undefined);
       await page.getByRole("heading", { level: 1, name }).waitFor();
-      await poll(() => window.timeout.inputValue()).toBe(name === "clone" ? "41" : "900");
+      await poll(() => timeout.inputValue()).toBe(name === "clone" ? "41" : "900");
       await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     }
     const { result } = await screen.t.owner.call("repo/list");

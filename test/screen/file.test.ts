@@ -14,10 +14,8 @@ describeScreen("the file as text", () => {
   test("is saved as a revision by hand; comments stay", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     const file = screen.t.repositoryFile("shop");
-    await saveByRename(
-      file,
-      (await screen.t.readRepository("shop")).replace(`"timeout"`, `// half a minute\n      "timeout"`),
-    );
+    const before = await screen.t.readRepository("shop");
+    await saveByRename(file, before.replace(`"timeout"`, `// half a minute\n      "timeout"`));
     await using window = await screen.open();
     const { page } = window;
     await openText(window);
@@ -89,7 +87,7 @@ describeScreen("the file as text", () => {
   });
 
   test("completion offers field names and valid values; an invalid value is marked in place, with the reason", async () => {
-    await using window = await openScreen({ shop: { "svc.timeout": 30 } });
+    const window = await openScreen({ shop: { "svc.timeout": 30 } });
     const { screen, page } = window;
     await openText(window);
     await window.typeAfter("timeout", `,\n"refresh`);

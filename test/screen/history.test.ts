@@ -32,14 +32,13 @@ describeScreen("history", () => {
   });
 
   test("compares any two revisions", async () => {
-    const window = await openShop(sets);
-    const { page } = window;
-    await window.view("History");
+    const { page, view, history, hash, repo } = await openShop(sets);
+    await view("History");
     await page.getByRole("button", { name: "Compare revision 4" }).click();
-    await reads(window.history.getByRole("status"), "Choose a second revision");
+    await reads(history.getByRole("status"), "Choose a second revision");
     await page.getByRole("button", { name: "Compare revision 2" }).click();
     await page.getByRole("heading", { level: 1, name: "Compare" }).waitFor();
-    await poll(window.hash).toBe(`#/compare/${window.repo}@2/${window.repo}@4`);
+    await poll(hash).toBe(`#/compare/${repo}@2/${repo}@4`);
     await page.getByRole("row", { name: /svc\.timeout .*revision 2: 10 seconds .*revision 4: 30 seconds/ }).waitFor();
     await page.getByRole("row", { name: /svc\.provider .*: empty default .*: here/ }).waitFor();
     expect(await page.getByRole("row").count()).toBe(4);
@@ -48,9 +47,8 @@ describeScreen("history", () => {
   });
 
   test("a restore first shows what it would change, skips excluded fields, and can be undone", async () => {
-    const window = await openShop(sets);
-    const { page } = window;
-    await window.view("History");
+    const { page, view, stored, history } = await openShop(sets);
+    await view("History");
     await page.getByRole("button", { name: "Restore… revision 2" }).waitFor();
     expect(await page.getByRole("button", { name: "Restore… revision 4" }).count()).toBe(0);
     await page.getByRole("button", { name: "Restore… revision 2" }).click();
@@ -62,9 +60,9 @@ describeScreen("history", () => {
     await dialog.getByRole("textbox", { name: /Reason/ }).fill("back");
     await dialog.getByRole("button", { name: "Restore 2 fields" }).click();
     await dialog.waitFor({ state: "detached" });
-    const config = () => window.stored("svc");
+    const config = () => stored("svc");
     expect(await config()).toEqual({ timeout: 10, domain: "three.test" });
-    await reads(window.history.getByRole("listitem").first(), "back");
+    await reads(history.getByRole("listitem").first(), "back");
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(config).toEqual({ timeout: 30, domain: "three.test", provider: "here" });
   });

@@ -3,12 +3,12 @@ import { describeScreen, openScreen, poll, press, reads } from "../helpers/scree
 
 describeScreen("the keyboard alone", () => {
   test("reaches a field, changes it and others, reviews, and saves with a reason", async () => {
-    await using window = await openScreen({ shop: { "svc.services": { web: { ready: "true", image: "node:24" } } } });
-    const { screen, page, focused } = window;
+    const window = await openScreen({ shop: { "svc.services": { web: { ready: "true", image: "node:24" } } } });
+    const { screen, page, focused, row, timeout, field } = window;
     const stored = (path: string) => screen.stored("shop", path);
-    await window.row("shop").focus();
+    await row("shop").focus();
     await press(page, "Enter");
-    await window.timeout.waitFor();
+    await timeout.waitFor();
     await tabTo(/^spinbutton Timeout/);
 
     // Fields: a number, then Tab to a select, and to the cards.
@@ -22,7 +22,7 @@ describeScreen("the keyboard alone", () => {
     await poll(() => page.getByRole("option", { name: "web" }).and(page.locator(":focus")).count()).toBe(1);
     await press(page, "Enter");
     await page.getByRole("option").first().waitFor({ state: "detached" });
-    await reads(window.field("Default service"), "web");
+    await reads(field("Default service"), "web");
     await tabTo(/^button Services:/);
     await press(page, "Enter");
     await tabTo(/^input Name of the new entry in Services/);

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import {
   covers,
@@ -9,39 +10,38 @@ import {
 } from "../../renderer/keys/field-patterns.ts";
 import { describeGrants } from "../../renderer/keys/grant-words.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { countActions } from "../helpers/actions.ts";
 import type { TestDaemon } from "../helpers/daemon.ts";
-import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { countActions, describeScreen, goTo, openScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 const services = { web: { ready: "true", image: "node:24" } };
 
 /** The format of a key's text. */
 const keyForm = /repoconf_[0-9a-f]{12}_[A-Za-z0-9_-]{43}/;
 
-const pages = ({ page }: ScreenPage) => page.getByRole("navigation", { name: "Pages" });
-const box = ({ page }: ScreenPage, name: string) => page.getByRole("checkbox", { name: new RegExp(`^${name}( |$)`) });
-const preview = ({ page }: ScreenPage) => page.getByRole("complementary", { name: "What this key would see" });
-const nameInput = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Name" });
-const patternInput = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "As patterns" });
+const pages = (page: Page) => page.getByRole("navigation", { name: "Pages" });
+const box = (page: Page, name: string) => page.getByRole("checkbox", { name: new RegExp(`^${name}( |$)`) });
+const preview = (page: Page) => page.getByRole("complementary", { name: "What this key would see" });
+const nameInput = (page: Page) => page.getByRole("textbox", { name: "Name" });
+const patternInput = (page: Page) => page.getByRole("textbox", { name: "As patterns" });
 
-async function newKey(window: ScreenPage): Promise<void> {
-  await window.goTo("#/keys/new");
-  await nameInput(window).waitFor();
+async function newKey(page: Page): Promise<void> {
+  await goTo(page, "#/keys/new");
+  await nameInput(page).waitFor();
 }
 
-const create = ({ page }: ScreenPage) => page.getByRole("button", { name: "Create key" }).click();
+const create = (page: Page) => page.getByRole("button", { name: "Create key" }).click();
 
 /** Creates the key that the form describes, and returns its text as shown on the page. */
-async function createKey(window: ScreenPage): Promise<string> {
-  await create(window);
-  await window.page.getByRole("heading", { level: 1, name: /^Created the key / }).waitFor();
-  return window.page.getByText(keyForm).innerText();
+async function createKey(page: Page): Promise<string> {
+  await create(page);
+  await page.getByRole("heading", { level: 1, name: /^Created the key / }).waitFor();
+  return page.getByText(keyForm).innerText();
 }
 
 /** The fields that the preview lists, by repository. */
-async function previewedFields(window: ScreenPage): Promise<{ [repo: string]: string[] }> {
+async function previewedFields(page: Page): Promise<{ [repo: string]: string[] }> {
   // All at once: the preview may change meanwhile.
-  const entries = await preview(window)
+  const entries = await preview(page)
     .locator("details")
     .evaluateAll(groups =>
       groups.map(group => {
@@ -67,20 +67,17 @@ async function readableFields(t: TestDaemon, key: string): Promise<{ [repo: stri
 
 describeScreen("keys", () => {
   test("a key to read svc.services of one repository takes 6 clicks and its name; it reads that and is refused the rest", async () => {
-    await using window = await openScreen(
-      { shop: { "svc.services": services }, store: {} },
-      { page: { initialScript: countActions } },
-    );
-    const { screen, page } = window;
+    const repositories = { shop: { "svc.services": services }, store: {} };
+    const { screen, page, row } = await openScreen(repositories, { page: { initialScript: countActions } });
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await window.row("shop").waitFor();
-    await pages(window).getByRole("link", { name: "Keys" }).click();
+    await row("shop").waitFor();
+    await pages(page).getByRole("link", { name: "Keys" }).click();
     await page.getByRole("link", { name: "Create key…" }).click();
-    await nameInput(window).and(page.locator(":focus")).waitFor();
+    await nameInput(page).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
-    await box(window, "shop").click();
-    await box(window, "svc.services").click();
-    await create(window);
+    await box(page, "shop").click();
+    await box(page, "svc.services").click();
+    await create(page);
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByText("Copied.").waitFor();
     expect(await page.evaluate("window.actions")).toEqual({ clicks: 6, keys: 2 });
@@ -101,70 +98,68 @@ describeScreen("keys", () => {
   });
 
   test("the preview lists exactly what a client can read, however the fields were chosen", async () => {
-    await using window = await openScreen({ shop: {}, store: {}, web: {} });
-    const { screen } = window;
+    const { screen, page } = await openScreen({ shop: {}, store: {}, web: {} });
     const ways: { readonly [name: string]: () => Promise<void> } = {
       "a pattern in two": async () => {
-        await box(window, "shop").check();
-        await box(window, "web").check();
-        await patternInput(window).fill("svc.proxy_*");
+        await box(page, "shop").check();
+        await box(page, "web").check();
+        await patternInput(page).fill("svc.proxy_*");
       },
       "all but one field, in all": async () => {
-        await box(window, "All repositories").check();
-        await box(window, "All of svc").check();
-        await box(window, "svc.envvars").uncheck();
+        await box(page, "All repositories").check();
+        await box(page, "All of svc").check();
+        await box(page, "svc.envvars").uncheck();
       },
       "all, in all but one": async () => {
-        await box(window, "All repositories").check();
-        await box(window, "store").uncheck();
-        await box(window, "All fields").check();
+        await box(page, "All repositories").check();
+        await box(page, "store").uncheck();
+        await box(page, "All fields").check();
       },
     };
     for (const [name, choose] of Object.entries(ways)) {
-      await newKey(window);
-      await nameInput(window).fill(name);
+      await newKey(page);
+      await nameInput(page).fill(name);
       await choose();
-      const listed = await previewedFields(window);
+      const listed = await previewedFields(page);
       expect(Object.keys(listed).length, name).toBeGreaterThan(1);
-      expect(await readableFields(screen.t, await createKey(window)), name).toEqual(listed);
-      await window.page.getByRole("link", { name: "Done" }).click();
-      await window.page.getByRole("rowheader", { name, exact: true }).waitFor();
+      expect(await readableFields(screen.t, await createKey(page)), name).toEqual(listed);
+      await page.getByRole("link", { name: "Done" }).click();
+      await page.getByRole("rowheader", { name, exact: true }).waitFor();
     }
   });
 
   test("the preview is live: what the key would see, what is masked, what it could run, what matches nothing; checkboxes follow patterns", async () => {
     const names = ["shop", ...Array.from({ length: 11 }, (_, index) => `web${index}`)];
-    await using window = await openScreen(Object.fromEntries(names.map(name => [name, {}])));
-    const { screen } = window;
-    await newKey(window);
-    await reads(preview(window), "Nothing yet");
-    await box(window, "shop").check();
-    await box(window, "svc.envvars").check();
-    await reads(preview(window), "Reads 1 field in 1 repository, and nothing else.");
-    await reads(preview(window).getByRole("listitem"), /svc\.envvars\s+masked/);
-    await reads(preview(window), "This key can read masked values");
-    expect(await preview(window).innerText()).not.toContain("runs as a command");
-    await window.page.getByRole("radio", { name: "Read and write" }).check();
-    await reads(preview(window), "It could set values that run as commands: svc.envvars.");
-    await patternInput(window).fill("svc.timeout nope.*");
-    await reads(preview(window), "No field there is now matches nope.*.");
+    const { screen, page } = await openScreen(Object.fromEntries(names.map(name => [name, {}])));
+    await newKey(page);
+    await reads(preview(page), "Nothing yet");
+    await box(page, "shop").check();
+    await box(page, "svc.envvars").check();
+    await reads(preview(page), "Reads 1 field in 1 repository, and nothing else.");
+    await reads(preview(page).getByRole("listitem"), /svc\.envvars\s+masked/);
+    await reads(preview(page), "This key can read masked values");
+    expect(await preview(page).innerText()).not.toContain("runs as a command");
+    await page.getByRole("radio", { name: "Read and write" }).check();
+    await reads(preview(page), "It could set values that run as commands: svc.envvars.");
+    await patternInput(page).fill("svc.timeout nope.*");
+    await reads(preview(page), "No field there is now matches nope.*.");
     // More repositories than it lists.
-    await box(window, "All repositories").check();
-    await reads(preview(window), "Reads and sets 1 field in 12 repositories");
-    expect(await preview(window).locator("details").count()).toBe(10);
-    await reads(preview(window), "and the same in 2 more repositories");
+    await box(page, "All repositories").check();
+    await reads(preview(page), "Reads and sets 1 field in 12 repositories");
+    expect(await preview(page).locator("details").count()).toBe(10);
+    await reads(preview(page), "and the same in 2 more repositories");
     // A repository added later is included.
     await screen.t.owner.call("repo/add", { id: "late", name: "late" });
-    await reads(preview(window), "in 13 repositories");
+    await reads(preview(page), "in 13 repositories");
     // A long list of checkboxes has a filter.
-    await window.page.getByRole("searchbox", { name: "Filter repositories" }).fill("web1");
-    await poll(() => window.page.getByRole("group", { name: "Repositories" }).getByRole("checkbox").count()).toBe(3);
-    await patternInput(window).fill("svc.proxy_*");
-    await poll(() => box(window, "svc.proxy_https").isChecked()).toBe(true);
-    expect(await box(window, "svc.timeout").isChecked()).toBe(false);
-    await box(window, "All of svc").and(window.page.locator(":indeterminate")).waitFor();
-    await patternInput(window).fill("svc*");
-    await reads(window.page.getByRole("alert"), "could also match other scopes: write svc.*");
+    await page.getByRole("searchbox", { name: "Filter repositories" }).fill("web1");
+    await poll(() => page.getByRole("group", { name: "Repositories" }).getByRole("checkbox").count()).toBe(3);
+    await patternInput(page).fill("svc.proxy_*");
+    await poll(() => box(page, "svc.proxy_https").isChecked()).toBe(true);
+    expect(await box(page, "svc.timeout").isChecked()).toBe(false);
+    await box(page, "All of svc").and(page.locator(":indeterminate")).waitFor();
+    await patternInput(page).fill("svc*");
+    await reads(page.getByRole("alert"), "could also match other scopes: write svc.*");
   });
 
   test("a missing or refused input is reported at its field, and the focus moves there", async () => {
@@ -172,44 +167,43 @@ describeScreen("keys", () => {
     await screen.t.owner.call("key/create", { name: "ci", grants: [] });
     await using window = await screen.open();
     const { page } = window;
-    await newKey(window);
-    await create(window);
+    await newKey(page);
+    await create(page);
     await poll(() => page.getByRole("alert").allInnerTexts()).toEqual([
       "Enter a name: the history shows it with each change.",
       "Choose a repository, or all of them.",
       "Choose a field, or all of them.",
     ]);
-    await nameInput(window).and(page.locator(":focus")).waitFor();
-    await nameInput(window).fill("ci");
-    await create(window);
-    await box(window, "All repositories").and(page.locator(":focus")).waitFor();
-    await box(window, "shop").check();
-    await box(window, "svc.timeout").check();
-    await create(window);
+    await nameInput(page).and(page.locator(":focus")).waitFor();
+    await nameInput(page).fill("ci");
+    await create(page);
+    await box(page, "All repositories").and(page.locator(":focus")).waitFor();
+    await box(page, "shop").check();
+    await box(page, "svc.timeout").check();
+    await create(page);
     await poll(() => page.getByRole("alert").allInnerTexts()).toEqual([
       'A key called "ci" already exists. Choose another name, or revoke that key.',
     ]);
-    await nameInput(window).and(page.locator(":focus")).waitFor();
-    expect(await nameInput(window).getAttribute("aria-invalid")).toBe("true");
-    await nameInput(window).fill("owner of all");
-    await create(window);
+    await nameInput(page).and(page.locator(":focus")).waitFor();
+    expect(await nameInput(page).getAttribute("aria-invalid")).toBe("true");
+    await nameInput(page).fill("owner of all");
+    await create(page);
     await reads(page.getByRole("alert"), '"owner of all" cannot be the name of a key');
-    await nameInput(window).fill("ci 2");
+    await nameInput(page).fill("ci 2");
     await page.getByRole("combobox", { name: "Expires" }).selectOption({ label: "In 30 days" });
-    await createKey(window);
+    await createKey(page);
     const { result } = await screen.t.owner.call("key/list");
     const expires = Date.parse(result.find(({ name }) => name === "ci 2")?.expires ?? "");
     expect(Math.round((expires - Date.now()) / 86_400_000)).toBe(30);
   });
 
   test("a key's text is shown only once: it is not in the address, the browser's storage or the log, and not on the page again", async () => {
-    await using window = await openScreen({ shop: {} });
-    const { screen, page } = window;
-    await newKey(window);
-    await nameInput(window).fill("ci");
-    await box(window, "shop").check();
-    await box(window, "svc.timeout").check();
-    const key = await createKey(window);
+    const { screen, page } = await openScreen({ shop: {} });
+    await newKey(page);
+    await nameInput(page).fill("ci");
+    await box(page, "shop").check();
+    await box(page, "svc.timeout").check();
+    const key = await createKey(page);
     expect(key).toMatch(keyForm);
     const places = `JSON.stringify([location.href, document.title, history.state, { ...localStorage }, { ...sessionStorage }, document.cookie])`;
     expect(await page.evaluate<string>(places)).not.toContain(key);
@@ -218,9 +212,9 @@ describeScreen("keys", () => {
     await page.getByRole("rowheader", { name: "ci" }).waitFor();
     expect(await page.content()).not.toContain(key);
     await page.goBack();
-    await nameInput(window).waitFor();
+    await nameInput(page).waitFor();
     expect(await page.content()).not.toContain(key);
-    expect(await nameInput(window).inputValue()).toBe("");
+    expect(await nameInput(page).inputValue()).toBe("");
   });
 
   test("the list says what each key may do and whether it is in use; revoking asks for confirmation, disconnects, and shows in every window", async () => {
@@ -231,17 +225,14 @@ describeScreen("keys", () => {
     await using other = await screen.open({ initialScript: often });
     for (const one of [window, other]) {
       await one.row("shop").waitFor();
-      await pages(one).getByRole("link", { name: "Keys" }).click();
+      await pages(one.page).getByRole("link", { name: "Keys" }).click();
       await one.page.getByText("No keys yet.").waitFor();
     }
     const grants = [{ repos: ["shop", "store"], fields: ["svc.timeout", "svc.proxy_*"], right: "write" as const }];
     const { result } = await screen.t.owner.call("key/create", { name: "nightly build", grants });
-    const row = (one: ScreenPage) => one.page.getByRole("row", { name: /^nightly build/ });
-    for (const one of [window, other])
-      await reads(
-        row(one),
-        /Read and write svc\.timeout and svc\.proxy_\* in shop and store\s+never\s+never\s+just now/,
-      );
+    const row = ({ page }: typeof window) => page.getByRole("row", { name: /^nightly build/ });
+    const said = /Read and write svc\.timeout and svc\.proxy_\* in shop and store\s+never\s+never\s+just now/;
+    for (const one of [window, other]) await reads(row(one), said);
     const tool = await screen.t.connect(result.key);
     // No event announces that a key is in use.
     await reads(row(other), "in use now");
@@ -260,30 +251,29 @@ describeScreen("keys", () => {
   });
 
   test("are created and revoked by keyboard alone", async () => {
-    await using window = await openScreen({ shop: {}, store: {} });
-    const { page } = window;
-    await window.row("shop").waitFor();
-    await pages(window).getByRole("link", { name: "Keys" }).press("Enter");
+    const { page, row, focused } = await openScreen({ shop: {}, store: {} });
+    await row("shop").waitFor();
+    await pages(page).getByRole("link", { name: "Keys" }).press("Enter");
     await page.getByRole("link", { name: "Create key…" }).press("Enter");
-    await nameInput(window).and(page.locator(":focus")).waitFor();
+    await nameInput(page).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
     // Only one checkbox is a Tab stop; the arrow keys reach the others.
     await press(page, "Tab", "ArrowDown", "ArrowDown", "Space");
-    expect(await box(window, "store").isChecked()).toBe(true);
+    expect(await box(page, "store").isChecked()).toBe(true);
     await press(page, "Tab");
     await page.keyboard.type("services");
     await press(page, "Tab", "End", "Space");
-    expect(await box(window, "svc.services").isChecked()).toBe(true);
+    expect(await box(page, "svc.services").isChecked()).toBe(true);
     await press(page, "Shift+Tab", "Shift+Tab");
-    await box(window, "store").and(page.locator(":focus")).waitFor();
-    await nameInput(window).focus();
+    await box(page, "store").and(page.locator(":focus")).waitFor();
+    await nameInput(page).focus();
     await press(page, "Enter");
     await page.getByRole("button", { name: "Copy" }).and(page.locator(":focus")).waitFor();
     await press(page, "Tab", "Enter");
     await page.getByRole("button", { name: "Revoke… ci" }).press("Enter");
     await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).press("Enter");
     await page.getByText("No keys yet.").waitFor();
-    await poll(() => window.focused()).not.toBe("body");
+    await poll(() => focused()).not.toBe("body");
   });
 });
 

@@ -1,8 +1,19 @@
 import { expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { countActions } from "../helpers/actions.ts";
 import { launchBrowser } from "../helpers/browser.ts";
-import { describeScreen, openScreen, openShop, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import {
+  countActions,
+  describeScreen,
+  dismiss,
+  openScreen,
+  openShop,
+  poll,
+  press,
+  reads,
+  startScreen,
+} from "../helpers/screen.ts";
+
+const counted = { width: 1440, height: 900, initialScript: countActions };
 
 describeScreen("the page of a repository", () => {
   test("fits 26 fields into 1,400 pixels at 1440 x 900", async () => {
@@ -11,23 +22,17 @@ describeScreen("the page of a repository", () => {
       `field_${index}`,
       { title: `Field ${index}`, description: "One more.", type: "string", default: "" },
     ]);
-    await using window = await openShop(
-      { "svc.timeout": 30, "svc.services": { web: { ready: "true", image: "node:24" } } },
-      {
-        scopes: { more: { type: "object", properties: Object.fromEntries(fields) } },
-        page: { width: 1440, height: 900 },
-      },
-    );
-    await window.field(`Field ${missing - 1}`).waitFor();
-    const sections = window.page.locator(".field");
-    expect(await sections.count()).toBe(26);
-    const height = await window.page.getByRole("main").evaluate(element => element.scrollHeight);
+    const stored = { "svc.timeout": 30, "svc.services": { web: { ready: "true", image: "node:24" } } };
+    const scopes = { more: { type: "object", properties: Object.fromEntries(fields) } };
+    const { page, field } = await openShop(stored, { scopes, page: { width: 1440, height: 900 } });
+    await field(`Field ${missing - 1}`).waitFor();
+    expect(await page.locator(".field").count()).toBe(26);
+    const height = await page.getByRole("main").evaluate(element => element.scrollHeight);
     expect(height).toBeLessThanOrEqual(1_400);
   });
 
   test("shows only the fields that match the filter, by path, title or value", async () => {
-    await using window = await openShop({ "svc.domain": "shop.example" });
-    const { page } = window;
+    const { page } = await openShop({ "svc.domain": "shop.example" });
     const filter = page.getByRole("searchbox", { name: "Filter fields" });
     const titles = () => page.getByRole("main").getByRole("heading", { level: 3 }).allInnerTexts();
     await filter.fill("refresh");
@@ -44,10 +49,8 @@ describeScreen("the page of a repository", () => {
 
   test("shows a field's value in other repositories, with links", async () => {
     const many = Array.from({ length: 12 }, (_, index) => [`web-${index + 10}`, { "svc.timeout": 100 + index }]);
-    await using window = await openShop(
-      { "svc.timeout": 30 },
-      { others: { store: {}, blog: {}, ...Object.fromEntries(many) } },
-    );
+    const added = { store: {}, blog: {}, ...Object.fromEntries(many) };
+    const window = await openShop({ "svc.timeout": 30 }, { others: added });
     await window.field("Timeout").getByRole("spinbutton").focus();
     await window.inspector.getByRole("button", { name: "Show its value in other repositories" }).click();
     const others = window.inspector.getByRole("region", { name: "In other repositories" });
@@ -61,23 +64,22 @@ describeScreen("the page of a repository", () => {
 
   test("stacks in a narrow window, with the repositories in a drawer and the details below each field", async () => {
     const repositories = { shop: { "svc.timeout": 30 }, store: {} };
-    await using window = await openScreen(repositories, { page: { width: 600, height: 900 } });
-    const { page } = window;
+    const window = await openScreen(repositories, { page: { width: 600, height: 900 } });
+    const { page, tree, choose, row, field, inspector } = window;
     const drawer = page.getByRole("button", { name: "Repositories" });
     await drawer.waitFor();
-    expect(await window.tree.count()).toBe(0);
+    expect(await tree.count()).toBe(0);
     await drawer.click();
-    await window.choose("shop");
-    await window.tree.waitFor({ state: "detached" });
+    await choose("shop");
+    await tree.waitFor({ state: "detached" });
     await drawer.click();
-    await window.row("store").waitFor();
-    await press(page, "Escape");
-    await window.tree.waitFor({ state: "detached" });
-    const timeout = window.field("Timeout");
+    await row("store").waitFor();
+    await dismiss(tree);
+    const timeout = field("Timeout");
     await timeout.getByRole("button", { name: "Details: Timeout" }).click();
     await reads(timeout, /30 seconds\s+just now by owner/);
     await reads(timeout, "Seconds to wait for a service");
-    expect(await window.inspector.count()).toBe(0);
+    expect(await inspector.count()).toBe(0);
     const isWithin = () => page.getByRole("main").evaluate(element => element.scrollWidth <= element.clientWidth);
     expect(await isWithin()).toBe(true);
   });
@@ -109,35 +111,24 @@ const overlaps = `[...document.querySelectorAll(".field")].flatMap(field => {
 describeScreen("the number of clicks and keys", () => {
   test("is 4 clicks to find out who changed svc.timeout and to revert it", async () => {
     const shop = [{ "svc.timeout": 30 }, { "svc.timeout": 60 }];
-    await using window = await openScreen(
-      { shop },
-      { page: { width: 1440, height: 900, initialScript: countActions } },
-    );
-    const { screen, page } = window;
-    await window.row("shop").click();
-    await window.field("Timeout").click();
-    await reads(window.inspector, /60 seconds\s+just now by owner/);
-    await window.inspector.getByRole("button", { name: "Revert revision 3" }).click();
+    const { screen, page, row, field, inspector } = await openScreen({ shop }, { page: counted });
+    await row("shop").click();
+    await field("Timeout").click();
+    await reads(inspector, /60 seconds\s+just now by owner/);
+    await inspector.getByRole("button", { name: "Revert revision 3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Restore 1 field" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await page.evaluate("window.actions")).toEqual({ clicks: 4, keys: 0 });
   });
 
   test("is 3 clicks and at most 30 keys to add a service", async () => {
-    await using window = await openScreen(
-      { shop: {} },
-      { page: { width: 1440, height: 900, initialScript: countActions } },
-    );
-    const { screen, page } = window;
-    await window.row("shop").click();
-    await window
-      .field("Services")
-      .getByRole("button", { name: /^Services:/ })
-      .click();
+    const { screen, page, row, expand, focused } = await openScreen({ shop: {} }, { page: counted });
+    await row("shop").click();
+    await expand("Services");
     await page.getByRole("textbox", { name: "Name of the new entry in Services" }).click();
     await page.keyboard.type("web");
     await press(page, "Enter");
-    await poll(window.focused).toBe("textarea Services: web: Ready");
+    await poll(focused).toBe("textarea Services: web: Ready");
     await page.keyboard.type("true");
     await press(page, "Tab");
     await page.keyboard.type("node:24");

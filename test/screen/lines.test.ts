@@ -26,34 +26,32 @@ describeScreen("a text of several lines", () => {
   const openShop = shareScreen({ scopes });
 
   test("keeps its control, focus and caret when its last line break is deleted", async () => {
-    const window = await openShop({ "app.note": "one\ntwo" });
-    const { page } = window;
+    const { page, timeout, save, focused, stored } = await openShop({ "app.note": "one\ntwo" });
     // Something that an undo outside of the text would revert.
-    await window.timeout.fill("5");
-    await window.save();
+    await timeout.fill("5");
+    await save();
     const note = page.getByRole("textbox", { name: "Note" });
     await note.focus();
     await press(page, "ControlOrMeta+End", "Home", "Backspace");
-    expect(await window.focused()).toBe("textarea Note");
+    expect(await focused()).toBe("textarea Note");
     await page.keyboard.type(" and ");
     expect(await note.inputValue()).toBe("one and two");
     await press(page, "ControlOrMeta+z");
     await poll(() => note.inputValue()).not.toBe("one and two");
-    expect(await window.stored("svc.timeout")).toBe(5);
+    expect(await stored("svc.timeout")).toBe(5);
     await note.fill("one and two");
-    await window.save();
-    expect(await window.stored("app.note")).toBe("one and two");
+    await save();
+    expect(await stored("app.note")).toBe("one and two");
   });
 
   test("can be typed and pasted in every control of a text, also where it is covered, and is stored as it is", async () => {
-    const window = await openShop({
+    const { page, expand, save, stored, field } = await openShop({
       "app.list": [""],
       "app.map": { one: "" },
       "app.table": [{ a: "" }],
       "app.secret": "old\nsecret",
     });
-    const { page } = window;
-    for (const title of ["List", "Map", "Table"]) await window.expand(title);
+    for (const title of ["List", "Map", "Table"]) await expand(title);
     const names = ["Note", "Secret", "Perhaps", "List, entry 1", "Map: one", "Table, entry 1: A"];
     for (const name of names) {
       const control = page.getByRole("textbox", { name, exact: true });
@@ -67,8 +65,8 @@ describeScreen("a text of several lines", () => {
       // All lines are in sight.
       await poll(height).toBeGreaterThan(before * 2);
     }
-    await window.save();
-    expect(await window.stored("app")).toEqual({
+    await save();
+    expect(await stored("app")).toEqual({
       note: "a\nb\nc\n",
       secret: "a\nb\nc\n",
       perhaps: "a\nb\nc\n",
@@ -76,31 +74,29 @@ describeScreen("a text of several lines", () => {
       map: { one: "a\nb\nc\n" },
       table: [{ a: "a\nb\nc\n" }],
     });
-    await window.field("Secret").getByRole("button", { name: "Show values" }).click();
+    await field("Secret").getByRole("button", { name: "Show values" }).click();
     const secret = page.getByRole("textbox", { name: "Secret" });
     await secret.press("ControlOrMeta+End");
     await page.keyboard.type("d");
-    await window.save();
-    expect(await window.stored("app.secret")).toBe("a\nb\nc\nd");
+    await save();
+    expect(await stored("app.secret")).toBe("a\nb\nc\nd");
   });
 
   test("keeps the line ends that were not edited", async () => {
-    const window = await openShop({ "app.note": "one\r\ntwo\nthree" });
-    const { page } = window;
+    const { page, save, stored } = await openShop({ "app.note": "one\r\ntwo\nthree" });
     const note = page.getByRole("textbox", { name: "Note" });
     await note.focus();
     await press(page, "ControlOrMeta+Home", "End");
     await page.keyboard.type(" 1");
     // Where several characters are typed, the caret has to stay.
     expect(await note.inputValue()).toBe("one 1\ntwo\nthree");
-    await window.save();
-    expect(await window.stored("app.note")).toBe("one 1\r\ntwo\nthree");
+    await save();
+    expect(await stored("app.note")).toBe("one 1\r\ntwo\nthree");
   });
 
   test("is applied to cells of the matrix by Enter, and gets a line by Shift Enter", async () => {
-    await using window = await openScreen({ shop: {} }, { scopes });
-    const { screen, page } = window;
-    await window.goTo("#/matrix?q=field:app.note");
+    const { screen, page, goTo, edits, startSaving } = await openScreen({ shop: {} }, { scopes });
+    await goTo("#/matrix?q=field:app.note");
     await page.getByRole("gridcell").click();
     const bar = page.getByRole("region", { name: "Set the selected cells" });
     await reads(bar, "Set 1 cell of app.note to");
@@ -109,8 +105,8 @@ describeScreen("a text of several lines", () => {
     await press(page, "Shift+Enter");
     await page.keyboard.type("b");
     await press(page, "Enter");
-    await reads(window.edits, "1 edit, not saved");
-    await window.startSaving();
+    await reads(edits, "1 edit, not saved");
+    await startSaving();
     await poll(() => screen.stored("shop", "app.note")).toBe("a\nb");
   });
 });

@@ -1,15 +1,7 @@
 import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import {
-  describeScreen,
-  openScreen,
-  openShop,
-  poll,
-  reads,
-  type ScreenPage,
-  shareScreen,
-  startScreen,
-} from "../helpers/screen.ts";
+import { describeScreen, openScreen, openShop, poll, reads, shareScreen, startScreen } from "../helpers/screen.ts";
 import { saveByRename } from "../helpers/shop.ts";
 
 /**
@@ -32,7 +24,7 @@ const recordTops = `new Promise(started => {
 })`;
 
 /** The recorded positions, once all changes so far have been painted. */
-async function recordedTops({ page }: ScreenPage): Promise<readonly number[]> {
+async function recordedTops(page: Page): Promise<readonly number[]> {
   const frames = await page.evaluate<number>("tops.length");
   await poll(() => page.evaluate<number>("tops.length")).toBeGreaterThan(frames + 1);
   return page.evaluate<number[]>("tops");
@@ -66,56 +58,55 @@ describeScreen("a change elsewhere", () => {
   });
 
   test("that happens while a page loads is not missed", async () => {
-    await using window = await openScreen({ shop: {} }, { page: { hold: ["config/watch"] } });
-    const { screen, requests } = window;
+    const window = await openScreen({ shop: {} }, { page: { hold: ["config/watch"] } });
+    const { screen, requests, choose, page, row, timeout } = window;
     await requests.untilHeld();
     requests.release();
-    await window.choose("shop");
-    await window.page.reload();
+    await choose("shop");
+    await page.reload();
     await requests.untilHeld();
     await screen.t.addRepository("store");
     await screen.set("shop", { "svc.timeout": 42 });
     requests.release();
-    await window.row("store").waitFor();
-    await poll(() => window.timeout.inputValue()).toBe("42");
+    await row("store").waitFor();
+    await poll(() => timeout.inputValue()).toBe("42");
   });
 
   test("by hand in the file appears while an editor is open, and the person's own edit stays", async () => {
-    const window = await openOwnShop({ "svc.timeout": 30 });
-    const { screen, page } = window;
-    await window.provider.pressSequentially("he");
-    const file = screen.t.repositoryFile(window.repo);
-    await saveByRename(file, (await screen.t.readRepository(window.repo)).replace("30", "31 /* by hand */"));
+    const { screen, page, provider, repo, save, timeout, inspector } = await openOwnShop({ "svc.timeout": 30 });
+    await provider.pressSequentially("he");
+    const file = screen.t.repositoryFile(repo);
+    await saveByRename(file, (await screen.t.readRepository(repo)).replace("30", "31 /* by hand */"));
     await page.keyboard.type("re");
-    expect(await window.provider.inputValue()).toBe("here");
-    await window.save();
-    const text = await screen.t.readRepository(window.repo);
+    expect(await provider.inputValue()).toBe("here");
+    await save();
+    const text = await screen.t.readRepository(repo);
     expect(text).toContain("by hand");
     expect(text).toContain(`"provider": "here"`);
-    await window.timeout.focus();
-    await reads(window.inspector, /31 seconds\s+just now by hand/);
+    await timeout.focus();
+    await reads(inspector, /31 seconds\s+just now by hand/);
   });
 
   test("does not move rows during editing: the field, its focus and the cursor stay where they are", async () => {
-    await using window = await openShop({}, { others: { store: {} }, page: { height: 600 } });
-    const { screen, page } = window;
-    await window.row("shop").press("ArrowRight");
-    await window.expand("Services");
-    await window.expand("Environment variables");
-    await window.provider.fill("here");
-    await window.provider.press("Home");
-    await window.field("Provider").scrollIntoViewIfNeeded();
+    const window = await openShop({}, { others: { store: {} }, page: { height: 600 } });
+    const { screen, page, row, expand, provider, field, focused } = window;
+    await row("shop").press("ArrowRight");
+    await expand("Services");
+    await expand("Environment variables");
+    await provider.fill("here");
+    await provider.press("Home");
+    await field("Provider").scrollIntoViewIfNeeded();
     await page.evaluate(recordTops);
     const variables = ["A", "B", "C", "D", "E"].map(name => ({ name, value: "1" }));
     await screen.set("shop", { "svc.envvars": variables, "svc.services": { web: { ready: "true", image: "x" } } });
     await screen.t.owner.call("repo/add", { id: "another", name: "another" });
-    await window.row("another").waitFor();
-    await reads(window.field("Services"), "web");
-    const [before = Number.NaN, ...after] = await recordedTops(window);
+    await row("another").waitFor();
+    await reads(field("Services"), "web");
+    const [before = Number.NaN, ...after] = await recordedTops(page);
     expect(after.filter(top => Math.abs(top - before) >= 1)).toEqual([]);
-    expect(await window.focused()).toBe("textarea Provider");
+    expect(await focused()).toBe("textarea Provider");
     await page.keyboard.type("at ");
-    expect(await window.provider.inputValue()).toBe("at here");
+    expect(await provider.inputValue()).toBe("at here");
   });
 
   test("that breaks the file shows line and column, the last valid values and the text, and offers to restore it", async () => {

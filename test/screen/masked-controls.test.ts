@@ -90,7 +90,7 @@ describeScreen("masked values", () => {
   });
 
   test("are hidden in edits, reviews, the tree, the matrix and a comparison, whatever the control", async () => {
-    await using window = await openScreen({ shop: stored, other: {} }, { scopes });
+    const window = await openScreen({ shop: stored, other: {} }, { scopes });
     const { screen, page } = window;
     await window.goTo("#/compare/shop/other");
     await reads(page.getByRole("main"), `${titles.length} of`);

@@ -20,32 +20,31 @@ describeScreen("a stored null", () => {
   const openShop = shareScreen({ scopes });
 
   test("is null in its row, in the tree, in a review and in the history", async () => {
-    const window = await openShop(repositories.shop);
-    const { page } = window;
-    await reads(window.field("Retries").getByRole("button", { name: /^Retries:/ }), "null");
+    const { page, field, row, repo, expand, review, save, stored, view } = await openShop(repositories.shop);
+    await reads(field("Retries").getByRole("button", { name: /^Retries:/ }), "null");
     expect(await page.getByRole("checkbox", { name: "Note: none" }).isChecked()).toBe(true);
-    await window.row(window.repo).focus();
+    await row(repo).focus();
     await press(page, "ArrowRight");
-    await window.row("app").focus();
+    await row("app").focus();
     await press(page, "ArrowRight");
-    await reads(window.row("Retries"), "null");
+    await reads(row("Retries"), "null");
     await page.getByRole("searchbox", { name: "Filter fields" }).fill("retries null");
     await reads(page.getByRole("main"), "1 of 23 fields");
     await page.getByRole("searchbox", { name: "Filter fields" }).fill("");
-    await window.expand("Retries");
-    const retries = window.field("Retries").getByRole("textbox");
+    await expand("Retries");
+    const retries = field("Retries").getByRole("textbox");
     expect(await retries.inputValue()).toBe("null");
     await retries.fill("3");
-    await window.review();
+    await review();
     await page.getByRole("row", { name: "app.retries from null to 3 Discard app.retries" }).waitFor();
     await press(page, "Escape");
     // The default is no edit only where nothing is stored.
-    await window.save();
-    expect(await window.stored("app.retries")).toBe(3);
+    await save();
+    expect(await stored("app.retries")).toBe(3);
     await retries.fill("null");
-    await window.save();
-    expect(await window.stored("app.retries")).toBeNull();
-    await window.view("History");
+    await save();
+    expect(await stored("app.retries")).toBeNull();
+    await view("History");
     await page.getByRole("row", { name: "app.retries from null to 3", exact: true }).waitFor();
     await page.getByRole("row", { name: "app.retries from 3 to null", exact: true }).first().waitFor();
   });
@@ -70,9 +69,8 @@ describeScreen("a stored null", () => {
   });
 
   test("is null in the matrix, in a comparison and in what is copied from it", async () => {
-    await using window = await openScreen(repositories, { scopes });
-    const { screen, page } = window;
-    await window.goTo("#/matrix?q=field:app.retries");
+    const { screen, page, goTo, startSaving } = await openScreen(repositories, { scopes });
+    await goTo("#/matrix?q=field:app.retries");
     const cell = (name: string) => page.getByRole("row", { name: new RegExp(`^${name}`) }).getByRole("gridcell");
     await poll(() => cell("shop").getAttribute("aria-label")).toMatch(/^null, stored/);
     await poll(() => cell("plain").getAttribute("aria-label")).toMatch(/^3/);
@@ -82,38 +80,35 @@ describeScreen("a stored null", () => {
     await bar.getByRole("button", { name: "Apply" }).click();
     await poll(() => cell("plain").getAttribute("aria-label")).toMatch(/^null, stored.*edited/);
     await page.getByRole("button", { name: "Discard all" }).click();
-    await window.goTo("#/compare/shop/plain");
+    await goTo("#/compare/shop/plain");
     await reads(page.getByRole("main"), "3 of 23 fields differ.");
     await page.getByRole("row", { name: /^app\.retries shop: null plain: 3 default/ }).waitFor();
-    await page
-      .getByRole("row", { name: /^app\.retries/ })
-      .getByRole("button", { name: "Copy to the right" })
-      .click();
+    const row = page.getByRole("row", { name: "app.retries" });
+    await row.getByRole("button", { name: "Copy to the right" }).click();
     await page.getByRole("row", { name: /^app\.retries shop: null plain: null edited/ }).waitFor();
-    await window.startSaving();
+    await startSaving();
     await poll(() => screen.stored("plain", "app.retries")).toBeNull();
   });
 
   test("is told apart in a choice from a text that reads like it, as are truths and numbers, also in diffs", async () => {
-    const window = await openShop(repositories.shop);
-    const { page } = window;
-    const mode = window.field("Mode").locator("[aria-haspopup='listbox']");
+    const { page, field, review, save, stored, inspector } = await openShop(repositories.shop);
+    const mode = field("Mode").locator("[aria-haspopup='listbox']");
     await reads(mode, "null");
     await mode.click();
     const options = page.getByRole("option");
     await poll(() => options.allInnerTexts()).toEqual(["null", `"null"`, "on", `"true"`, "1", `"1"`, "none", `"none"`]);
     await options.nth(1).click();
-    await window.review();
+    await review();
     await page.getByRole("row", { name: `app.mode from null to "null" Discard app.mode` }).waitFor();
     await press(page, "Escape");
-    await window.save();
-    expect(await window.stored("app.mode")).toBe("null");
+    await save();
+    expect(await stored("app.mode")).toBe("null");
     await mode.click();
     await page.getByRole("option", { name: "1", exact: true }).click();
-    await window.save();
-    expect(await window.stored("app.mode")).toBe(1);
+    await save();
+    expect(await stored("app.mode")).toBe(1);
     await mode.focus();
-    await reads(window.inspector, `One of null, "null", on, "true", 1, "1", empty, "none"`);
-    await reads(window.inspector, /Default\s+"1"/);
+    await reads(inspector, `One of null, "null", on, "true", 1, "1", empty, "none"`);
+    await reads(inspector, /Default\s+"1"/);
   });
 });

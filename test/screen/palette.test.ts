@@ -1,12 +1,13 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { entriesIn, maxEntries } from "../../renderer/palette/entries.ts";
 import { placeAt } from "../../renderer/state/place.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { describeScreen, openScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { describeScreen, dismiss, openScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 const repositories = { shop: { "svc.timeout": 30 }, store: {} };
 
-function paletteOf({ page }: ScreenPage) {
+function paletteOf(page: Page) {
   const input = page.getByRole("combobox", { name: "Find a place or a command" });
   const options = page.getByRole("listbox", { name: "Places and commands" }).getByRole("option");
   return {
@@ -32,19 +33,18 @@ function paletteOf({ page }: ScreenPage) {
 
 describeScreen("the palette and the keys", () => {
   test("the palette finds fields, also by the names of repository and field, and goes there; lists recent places first", async () => {
-    await using window = await openScreen(repositories);
-    const { page, focused } = window;
-    const palette = paletteOf(window);
-    await window.choose("shop");
+    const { page, focused, choose, hash } = await openScreen(repositories);
+    const palette = paletteOf(page);
+    await choose("shop");
     await palette.choose("Timeout");
     await poll(focused).toBe("spinbutton Timeout");
-    await poll(window.hash).toBe("#/repo/shop/svc.timeout");
+    await poll(hash).toBe("#/repo/shop/svc.timeout");
     // While the focus is in a text field.
     await palette.open();
     await page.keyboard.type("store refr day");
     await reads(palette.selected, "store · svc.refresh_day");
     await press(page, "Enter");
-    await poll(window.hash).toBe("#/repo/store/svc.refresh_day");
+    await poll(hash).toBe("#/repo/store/svc.refresh_day");
     await poll(focused).toMatch(/^button .*Refresh day$/);
     await palette.open();
     await reads(palette.selected, /shop\s+svc\.timeout/);
@@ -55,19 +55,17 @@ describeScreen("the palette and the keys", () => {
     await page.keyboard.type("store");
     await reads(palette.selected, "Repository");
     await press(page, "Enter");
-    await poll(window.hash).toBe("#/repo/store");
+    await poll(hash).toBe("#/repo/store");
     await poll(focused).toMatch(/^main/);
   });
 
   test("the palette returns the focus when closed; arrow keys choose, and the last entry searches", async () => {
-    await using window = await openScreen(repositories);
-    const { page, focused } = window;
-    const palette = paletteOf(window);
-    await window.choose("shop");
-    await window.timeout.focus();
+    const { page, focused, choose, timeout, row } = await openScreen(repositories);
+    const palette = paletteOf(page);
+    await choose("shop");
+    await timeout.focus();
     await palette.open();
-    await press(page, "Escape");
-    await palette.input.waitFor({ state: "detached" });
+    await dismiss(palette.input);
     await poll(focused).toBe("spinbutton Timeout");
     await palette.open();
     await page.keyboard.type("proxy");
@@ -83,21 +81,19 @@ describeScreen("the palette and the keys", () => {
     await press(page, "Enter");
     await poll(() => page.getByRole("searchbox", { name: /^Search/ }).inputValue()).toBe("proxy");
     await poll(focused).toMatch(/^input Search repositories/);
-    await window.row("Proxy URL").first().waitFor();
+    await row("Proxy URL").first().waitFor();
   });
 
   test("the palette lists every action that applies, and each one does what it says", async () => {
-    await using window = await openScreen(repositories);
-    const { screen, page, focused } = window;
-    const palette = paletteOf(window);
+    const { screen, page, focused, row, hash, choose, timeout } = await openScreen(repositories);
+    const palette = paletteOf(page);
     const dialog = (name: string) => page.getByRole("dialog", { name });
     const close = async (name: string) => {
       await dialog(name).waitFor();
-      await press(page, "Escape");
-      await dialog(name).waitFor({ state: "detached" });
+      await dismiss(dialog(name));
     };
     const stored = () => screen.stored("shop", "svc.timeout");
-    await window.row("shop").waitFor();
+    await row("shop").waitFor();
     await palette.open();
     await poll(palette.titles).toEqual([
       "Undo the last save",
@@ -131,25 +127,25 @@ describeScreen("the palette and the keys", () => {
       ["Start page", "#/", /^main/],
     ] as const) {
       await palette.choose(title);
-      await poll(window.hash).toBe(address);
+      await poll(hash).toBe(address);
       await poll(focused).toMatch(place);
     }
 
-    await window.choose("shop");
+    await choose("shop");
     for (const [title, view] of [
       ["Next view of the repository", "/history"],
       ["Previous view of the repository", ""],
       ["JSON of shop", "/json"],
     ]) {
       await palette.choose(title ?? "");
-      await poll(window.hash).toBe(`#/repo/shop${view}`);
+      await poll(hash).toBe(`#/repo/shop${view}`);
     }
     await palette.choose("Filter fields");
     await poll(focused).toBe("input Filter fields");
-    await window.timeout.fill("40");
+    await timeout.fill("40");
     await palette.choose("Discard all edits");
-    await poll(() => window.timeout.inputValue()).toBe("30");
-    await window.timeout.fill("50");
+    await poll(() => timeout.inputValue()).toBe("30");
+    await timeout.fill("50");
     await palette.choose("Review edits");
     await close("Review edits");
     await palette.choose("Save edits");
@@ -163,13 +159,12 @@ describeScreen("the palette and the keys", () => {
   });
 
   test("keyboard shortcuts are all listed by ?, except while typing text, and the palette shows the same ones", async () => {
-    await using window = await openScreen(repositories);
-    const { page, focused } = window;
-    const palette = paletteOf(window);
-    await window.choose("shop");
-    await window.provider.fill("");
+    const { page, focused, choose, provider } = await openScreen(repositories);
+    const palette = paletteOf(page);
+    await choose("shop");
+    await provider.fill("");
     await page.keyboard.type("who?");
-    expect(await window.provider.inputValue()).toBe("who?");
+    expect(await provider.inputValue()).toBe("who?");
     expect(await page.getByRole("dialog").count()).toBe(0);
     await palette.open();
     const shortcuts = await palette.options.evaluateAll(options =>
@@ -178,8 +173,7 @@ describeScreen("the palette and the keys", () => {
         return keys ? [[option.querySelector(".palette-title")?.textContent ?? "", keys]] : [];
       }),
     );
-    await press(page, "Escape");
-    await palette.input.waitFor({ state: "detached" });
+    await dismiss(palette.input);
     await page.getByRole("link", { name: "History" }).focus();
     await press(page, "?");
     const dialog = page.getByRole("dialog", { name: "Keys" });
@@ -191,18 +185,17 @@ describeScreen("the palette and the keys", () => {
       );
     expect(listed).toHaveLength(11);
     expect(listed.toSorted()).toEqual([...shortcuts, ["Find a place or a command", "Ctrl K"]].toSorted());
-    await press(page, "Escape");
-    await dialog.waitFor({ state: "detached" });
+    await dismiss(dialog);
     await poll(focused).toBe("a History");
   });
 
   test("F6 cycles through the parts of the screen and returns to the original element", async () => {
-    await using window = await openScreen(repositories, { page: { width: 1440, height: 900 } });
-    const { page, focused } = window;
-    await window.choose("shop");
-    await window.provider.fill("here");
-    await window.timeout.focus();
-    await window.inspector.getByRole("link").waitFor();
+    const window = await openScreen(repositories, { page: { width: 1440, height: 900 } });
+    const { page, focused, choose, provider, timeout, inspector } = window;
+    await choose("shop");
+    await provider.fill("here");
+    await timeout.focus();
+    await inspector.getByRole("link").waitFor();
     const round = ["spinbutton Timeout", /^(a|button) /, "button Discard all", "a Repoconf", /^treeitem shop/] as const;
     for (const key of ["F6", "Shift+F6"])
       for (const expected of key === "F6" ? round : [round[0], ...round.slice(1).toReversed()]) {
@@ -221,37 +214,33 @@ describeScreen("the palette and the keys", () => {
   });
 
   test("Ctrl Enter opens the review from any control, and the focus returns there", async () => {
-    await using window = await openScreen(repositories);
-    const { page, focused } = window;
+    const { page, focused, choose, timeout, field } = await openScreen(repositories);
     const review = page.getByRole("dialog", { name: "Review edits" });
-    await window.choose("shop");
-    await window.timeout.focus();
+    await choose("shop");
+    await timeout.focus();
     await press(page, "Control+Enter");
     expect(await review.count()).toBe(0);
-    await window.timeout.fill("77");
+    await timeout.fill("77");
     await press(page, "Control+Enter");
     await review.getByRole("row", { name: /svc\.timeout/ }).waitFor();
-    await press(page, "Escape");
-    await review.waitFor({ state: "detached" });
+    await dismiss(review);
     await poll(focused).toBe("spinbutton Timeout");
     // Enter opens a select; Ctrl Enter does not.
-    const choice = window.field("Refresh day").getByRole("button", { name: /^\w+ Refresh day$/ });
+    const choice = field("Refresh day").getByRole("button", { name: /^\w+ Refresh day$/ });
     await choice.focus();
     await press(page, "Control+Enter");
     await review.waitFor();
-    await press(page, "Escape");
-    await review.waitFor({ state: "detached" });
+    await dismiss(review);
     await poll(focused).toMatch(/Refresh day$/);
     expect(await page.getByRole("option").count()).toBe(0);
   });
 
   test("keyboard shortcuts do nothing behind a dialog", async () => {
-    await using window = await openScreen(repositories);
-    const { screen, page, focused } = window;
-    await window.choose("shop");
-    await window.provider.fill("here");
-    await window.save();
-    await window.timeout.fill("77");
+    const { screen, page, focused, choose, provider, save, timeout, hash } = await openScreen(repositories);
+    await choose("shop");
+    await provider.fill("here");
+    await save();
+    await timeout.fill("77");
     const add = page.getByRole("dialog", { name: "Add a repository" });
     await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     await add.getByRole("button", { name: "Cancel" }).focus();
@@ -264,10 +253,9 @@ describeScreen("the palette and the keys", () => {
     // This may press the focused button, as Enter does.
     await press(page, "Control+Enter");
     expect(await page.getByRole("dialog", { name: "Review edits" }).count()).toBe(0);
-    await press(page, "Escape");
-    await add.waitFor({ state: "detached" });
+    await dismiss(add);
     await poll(focused).toBe("button Add a repository");
-    await poll(window.hash).toBe("#/repo/shop/svc.timeout");
+    await poll(hash).toBe("#/repo/shop/svc.timeout");
     expect(await page.getByRole("main").innerText()).toBe(before);
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
@@ -278,7 +266,7 @@ describeScreen("the palette and the keys", () => {
     const initialScript = `Object.defineProperty(navigator, "userAgent", { get: () => "Macintosh; Intel Mac OS X" });`;
     await using window = await screen.open({ initialScript });
     const { page } = window;
-    const palette = paletteOf(window);
+    const palette = paletteOf(page);
     await reads(page.getByRole("button", { name: /^Commands/ }), "⌘ K");
     await press(page, "Meta+k");
     await palette.input.waitFor();
@@ -286,8 +274,7 @@ describeScreen("the palette and the keys", () => {
   });
 
   test("the header shows all its items, or has them in its menu, however wide the window is", async () => {
-    await using window = await openScreen(repositories);
-    const { page, focused } = window;
+    const { page, focused } = await openScreen(repositories);
     const header = page.getByRole("banner");
     await header.getByText("Connected").waitFor();
     for (const width of [1_440, 1_250, 900, 600]) {
@@ -312,13 +299,11 @@ describeScreen("the palette and the keys", () => {
       await poll(() => page.getByRole("menuitem").locator(".menu-text").allInnerTexts()).toEqual(items);
       await page.getByRole("menuitem", { name: "Add a repository" }).press("Enter");
       await page.getByRole("dialog", { name: "Add a repository" }).waitFor();
-      await press(page, "Escape");
-      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await dismiss(page.getByRole("dialog"));
       await poll(focused).toBe("button More");
       await header.getByRole("button", { name: /^Commands/ }).click();
-      await paletteOf(window).input.waitFor();
-      await press(page, "Escape");
-      await paletteOf(window).input.waitFor({ state: "detached" });
+      await paletteOf(page).input.waitFor();
+      await dismiss(paletteOf(page).input);
     }
   });
 });

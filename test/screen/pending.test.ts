@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import { describeScreen, type OpenScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
+import { describeScreen, dismiss, type OpenScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 
 /** Resolves after two frames and the work in them. */
 const twoFrames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))";
@@ -19,17 +19,17 @@ async function openScan({ screen, page }: OpenScreen): Promise<Locator> {
 
 describeScreen("the focus", () => {
   test("while a response is pending, the review keeps the focus on its button, ignores a second Enter, and says that it is saving", async () => {
-    await using window = await openShop({}, { page: { hold: ["config/set"] } });
-    const { screen, page, requests } = window;
-    await window.provider.fill("here");
-    const dialog = await window.review();
+    const window = await openShop({}, { page: { hold: ["config/set"] } });
+    const { screen, page, requests, provider, review, focused } = window;
+    await provider.fill("here");
+    const dialog = await review();
     await dialog.getByRole("button", { name: "Save this edit" }).focus();
     await press(page, "Enter");
-    expect(await window.focused()).toBe("button Saving…");
+    expect(await focused()).toBe("button Saving…");
     await requests.untilHeld();
     await press(page, "Enter", "Space", "Control+s");
     await page.evaluate(twoFrames);
-    expect(await window.focused()).toBe("button Saving…");
+    expect(await focused()).toBe("button Saving…");
     expect(await dialog.getByRole("button", { name: "Saving…" }).isDisabled()).toBe(true);
     expect(await dialog.getByRole("status").innerText()).toBe("Saving…");
     // Enter in a text field is ignored too: it would press the form's button.
@@ -40,7 +40,7 @@ describeScreen("the focus", () => {
     expect(requests.asked("config/set")).toBe(1);
     expect(await screen.revision("shop")).toBe(2);
     // The focus is not on a nearby button such as Undo, which a second Enter would press by accident.
-    await poll(window.focused).toMatch(/^main /);
+    await poll(focused).toMatch(/^main /);
   });
 
   test.each<{
@@ -82,9 +82,8 @@ describeScreen("the focus", () => {
   ])(
     "while a response is pending, $what is requested once, and its button keeps the focus and says so",
     async ({ operation, says, button }) => {
-      await using window = await openShop([{ "svc.timeout": 10 }, { "svc.timeout": 20 }], {
-        page: { hold: [operation] },
-      });
+      const sets = [{ "svc.timeout": 10 }, { "svc.timeout": 20 }];
+      const window = await openShop(sets, { page: { hold: [operation] } });
       const { page, requests } = window;
       await (await button(window)).press("Enter");
       await poll(window.focused).toBe(`button ${says}`);
@@ -101,48 +100,45 @@ describeScreen("the focus", () => {
   );
 
   test("while a response is pending, a refused save keeps the focus on its button: Escape closes the review, Enter retries", async () => {
-    await using window = await openShop({}, { page: { hold: ["config/set"] } });
-    const { page, requests } = window;
+    const { page, requests, review, focused } = await openShop({}, { page: { hold: ["config/set"] } });
     await page.getByRole("textbox", { name: "Default port" }).fill("99999");
-    const dialog = await window.review();
+    const dialog = await review();
     await dialog.getByRole("button", { name: "Save this edit" }).press("Enter");
     await requests.untilHeld();
     requests.release();
     await reads(dialog.getByRole("alert"), "Nothing was saved.");
-    expect(await window.focused()).toBe("button Save this edit");
+    expect(await focused()).toBe("button Save this edit");
     await press(page, "Enter");
     await requests.untilHeld();
     expect(requests.asked("config/set")).toBe(2);
     requests.release();
     await dialog.getByRole("button", { name: "Save this edit" }).waitFor();
-    await press(page, "Escape");
-    await dialog.waitFor({ state: "detached" });
+    await dismiss(dialog);
   });
 
   test("while a response is pending, a file's text is saved once, and its button keeps the focus even when there is nothing left to save", async () => {
-    await using window = await openShop({ "svc.timeout": 30 }, { page: { hold: ["file/write"] } });
-    const { screen, page, requests } = window;
-    await window.view("JSON");
-    await window.typeAfter("timeout", "5", "Backspace");
+    const window = await openShop({ "svc.timeout": 30 }, { page: { hold: ["file/write"] } });
+    const { screen, page, requests, view, typeAfter, focused, text, messages } = window;
+    await view("JSON");
+    await typeAfter("timeout", "5", "Backspace");
     await page.getByRole("button", { name: "Save file" }).press("Enter");
-    expect(await window.focused()).toBe("button Saving…");
+    expect(await focused()).toBe("button Saving…");
     await requests.untilHeld();
     await press(page, "Enter");
-    await window.text.press("Control+s");
+    await text.press("Control+s");
     await page.getByRole("button", { name: "Saving…" }).focus();
     requests.release();
     await page.getByRole("button", { name: "Save file" }).waitFor();
-    expect(await window.focused()).toBe("button Save file");
+    expect(await focused()).toBe("button Save file");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
     expect(requests.asked("file/write")).toBe(1);
-    expect(await window.messages.innerText()).not.toContain("changed");
+    expect(await messages.innerText()).not.toContain("changed");
   });
 
   test("while a response is pending, older history entries are requested once", async () => {
     const sets = Array.from({ length: 60 }, (_, at) => ({ "svc.timeout": at }));
-    await using window = await openShop(sets, { page: { hold: ["history/list"] } });
-    const { page, requests } = window;
-    await window.view("History");
+    const { page, requests, view, history, focused } = await openShop(sets, { page: { hold: ["history/list"] } });
+    await view("History");
     await requests.untilHeld();
     requests.release();
     const older = page.getByRole("button", { name: "Show older entries" });
@@ -152,17 +148,17 @@ describeScreen("the focus", () => {
     await requests.untilHeld();
     await press(page, "Enter");
     requests.release();
-    const headings = window.history.getByRole("heading", { level: 2 });
+    const headings = history.getByRole("heading", { level: 2 });
     await poll(() => headings.count()).toBe(61);
     expect(requests.asked("history/list")).toBe(before + 1);
-    expect(await window.focused()).not.toBe("body");
+    expect(await focused()).not.toBe("body");
   });
 
   test("when the focused element is removed or disabled, the nearest element gets the focus immediately, so that no key press is lost; a disabled button keeps it", async () => {
-    await using window = await openShop({ "svc.proxy_aliases": ["a.test", "b.test"] });
-    const { screen, page } = window;
-    await window.expand("Proxy aliases");
-    await window.field("Proxy aliases").getByRole("button", { name: "Remove entry 2 of Proxy aliases" }).focus();
+    const window = await openShop({ "svc.proxy_aliases": ["a.test", "b.test"] });
+    const { screen, page, expand, field, focused, edits } = window;
+    await expand("Proxy aliases");
+    await field("Proxy aliases").getByRole("button", { name: "Remove entry 2 of Proxy aliases" }).focus();
     // In the same task as the click, before the next frame.
     expect(
       await page.evaluate(
@@ -181,7 +177,7 @@ describeScreen("the focus", () => {
     await page.getByRole("textbox", { name: "Proxy aliases, entry 2" }).waitFor({ state: "detached" });
     expect(await down.isDisabled()).toBe(true);
     await press(page, "Enter");
-    expect(await window.focused()).toBe("button Move entry 1 of Proxy aliases down");
-    expect(await window.edits.count()).toBe(0);
+    expect(await focused()).toBe("button Move entry 1 of Proxy aliases down");
+    expect(await edits.count()).toBe(0);
   });
 });

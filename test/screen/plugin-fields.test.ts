@@ -43,26 +43,24 @@ describeScreen("fields of a custom scope", () => {
   const openShop = shareScreen({ scopes });
 
   test("appear in the tree under their scope, also if it is added while the screen is open", async () => {
-    await using window = await openScreen({ shop: {} });
-    const { screen, page } = window;
-    await window.row("shop").focus();
+    const { screen, page, row, field } = await openScreen({ shop: {} });
+    await row("shop").focus();
     await press(page, "ArrowRight");
-    await window.row("Timeout").waitFor();
+    await row("Timeout").waitFor();
     await writeFile(join(screen.t.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(deploy));
-    await window.row("Deploy").waitFor();
-    expect(await window.row("Waves").count()).toBe(0);
-    await window.row("Deploy").focus();
+    await row("Deploy").waitFor();
+    expect(await row("Waves").count()).toBe(0);
+    await row("Deploy").focus();
     await press(page, "ArrowRight");
-    await window.row("Waves").click();
+    await row("Waves").click();
     await page.getByRole("heading", { level: 2, name: "Deploy" }).waitFor();
-    await reads(window.field("Deploy"), "Where a repository goes.");
+    await reads(field("Deploy"), "Where a repository goes.");
   });
 
   test("edit nested members, an enum, a decimal number, and optional members that are added and removed", async () => {
-    const window = await openShop();
-    const { page, field } = window;
+    const { page, field, expand, save, stored, focused } = await openShop();
     const strategy = field("Strategy");
-    await window.expand("Strategy");
+    await expand("Strategy");
     await strategy.getByRole("button", { name: "Strategy: Kind" }).click();
     await page.getByRole("option", { name: "blue-green" }).click();
     await strategy.getByRole("button", { name: "Add Share" }).click();
@@ -74,42 +72,41 @@ describeScreen("fields of a custom scope", () => {
     await strategy.getByRole("textbox", { name: "Strategy: Checks: Path" }).fill("/health");
     await strategy.getByRole("button", { name: "Add Strict" }).click();
     await strategy.getByRole("switch", { name: "Strategy: Checks: Strict" }).press("Space");
-    await window.save();
+    await save();
     const whole = { kind: "blue-green", share: 0.25, checks: { path: "/health", strict: true } };
-    expect(await window.stored("deploy.strategy")).toEqual(whole);
+    expect(await stored("deploy.strategy")).toEqual(whole);
     await strategy.getByRole("button", { name: "Remove Strict of Strategy: Checks" }).press("Enter");
-    await poll(window.focused).not.toBe("body");
+    await poll(focused).not.toBe("body");
     await strategy.getByRole("button", { name: "Remove Share of Strategy" }).press("Enter");
-    await window.save();
-    expect(await window.stored("deploy.strategy")).toEqual({ kind: "blue-green", checks: { path: "/health" } });
+    await save();
+    expect(await stored("deploy.strategy")).toEqual({ kind: "blue-green", checks: { path: "/health" } });
   });
 
   test("show an array of objects as a table, an array of arrays as nested lists, and an object of arrays as cards with lists", async () => {
-    const window = await openShop();
-    const { page, field } = window;
+    const { page, field, expand, focused, save, stored } = await openShop();
     const hosts = field("Hosts");
-    await window.expand("Hosts");
+    await expand("Hosts");
     await hosts.getByRole("button", { name: "Add an entry to Hosts" }).click();
-    await poll(window.focused).toBe("textarea Hosts, entry 1: Address");
+    await poll(focused).toBe("textarea Hosts, entry 1: Address");
     await page.keyboard.type("ten.test");
     await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("0");
     await reads(hosts.getByRole("alert"), "This must be at least 1.");
     await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("22");
     const waves = field("Waves");
-    await window.expand("Waves");
+    await expand("Waves");
     await waves.getByRole("button", { name: "Add an entry to Waves", exact: true }).click();
     await waves.getByRole("button", { name: "Add an entry to Waves, entry 1" }).click();
     await waves.getByRole("button", { name: "Add an entry to Waves, entry 1" }).click();
     await waves.getByRole("button", { name: /Waves, entry 1, entry 2$/ }).click();
     await page.getByRole("option", { name: "three" }).click();
     const limits = field("Limits");
-    await window.expand("Limits");
+    await expand("Limits");
     await limits.getByRole("textbox", { name: "Name of the new entry in Limits" }).fill("cpu");
     await limits.getByRole("button", { name: "Add", exact: true }).click();
     await limits.getByRole("button", { name: "Add an entry to Limits: cpu" }).click();
     await limits.getByRole("spinbutton", { name: "Limits: cpu, entry 1" }).fill("8");
-    await window.save();
-    expect(await window.stored("deploy")).toEqual({
+    await save();
+    expect(await stored("deploy")).toEqual({
       hosts: [{ address: "ten.test", port: 22 }],
       waves: [["one", "three"]],
       limits: { cpu: [8] },
@@ -117,9 +114,8 @@ describeScreen("fields of a custom scope", () => {
   });
 
   test("are edited as JSON without a form and hidden if masked; one scope is reset separately", async () => {
-    const window = await openShop({ "svc.timeout": 5 });
-    const { page, field } = window;
-    await window.expand("Anything");
+    const { page, field, expand, save, stored } = await openShop({ "svc.timeout": 5 });
+    await expand("Anything");
     const anything = page.getByRole("textbox", { name: "Anything" });
     await anything.fill(`{ "any": [1, `);
     await reads(field("Anything").getByRole("alert"), "This is not valid JSON yet.");
@@ -127,13 +123,13 @@ describeScreen("fields of a custom scope", () => {
     const token = field("Token").getByLabel("Token", { exact: true });
     await token.fill("hunter2");
     expect(await isCovered(token)).toBe(true);
-    await window.save();
-    expect(await window.stored("deploy.anything")).toEqual({ any: [1, 2] });
+    await save();
+    expect(await stored("deploy.anything")).toEqual({ any: [1, 2] });
     expect(await page.locator("body").innerText()).not.toContain("hunter2");
     await field("Deploy").getByRole("button", { name: "Reset this scope" }).click();
-    await window.save();
-    await poll(() => window.stored("deploy.token")).toBeUndefined();
-    expect(await window.stored("svc.timeout")).toBe(5);
+    await save();
+    await poll(() => stored("deploy.token")).toBeUndefined();
+    expect(await stored("svc.timeout")).toBe(5);
   });
 
   test("report violated bounds, and what is wrong with an object as a whole", async () => {

@@ -3,50 +3,46 @@ import { describeScreen, openScreen, openShop, poll, press, reads, startScreen }
 
 describeScreen("saving", () => {
   test("a save to several repositories says where it was refused, and one undo reverts all of it", async () => {
-    await using window = await openScreen({
+    const { screen, page, choose, timeout, startSaving, messages, edits, save } = await openScreen({
       shop: { "svc.timeout": 30 },
       store: { "svc.timeout": 30 },
       web: { "svc.timeout": 30 },
     });
-    const { screen, page } = window;
     for (const repo of ["shop", "store", "web"]) {
-      await window.choose(repo);
-      await window.timeout.fill(repo === "store" ? "-5" : "60");
+      await choose(repo);
+      await timeout.fill(repo === "store" ? "-5" : "60");
     }
-    await window.startSaving();
-    await reads(window.messages, /Saved in shop and web\. Not saved in store: /);
-    await reads(window.edits, "1 edit, not saved");
+    await startSaving();
+    await reads(messages, /Saved in shop and web\. Not saved in store: /);
+    await reads(edits, "1 edit, not saved");
     const stored = () => Promise.all(["shop", "store", "web"].map(repo => screen.stored(repo, "svc.timeout")));
     expect(await stored()).toEqual([60, 30, 60]);
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(stored).toEqual([30, 30, 30]);
-    await reads(window.messages, "2 fields: undone.");
+    await reads(messages, "2 fields: undone.");
     // The message stays, because an edit is still refused.
-    await reads(window.messages, "Not saved in store");
+    await reads(messages, "Not saved in store");
     await page.getByRole("button", { name: "Redo" }).click();
     await poll(stored).toEqual([60, 30, 60]);
     // The message disappears once the edit is saved.
-    await window.choose("store");
-    await window.timeout.fill("50");
-    await window.save();
-    await poll(() => window.messages.innerText()).not.toContain("Not saved");
+    await choose("store");
+    await timeout.fill("50");
+    await save();
+    await poll(() => messages.innerText()).not.toContain("Not saved");
   });
 
   test("a save is undone except in repositories that someone has changed since, and the save before it is undone next", async () => {
-    await using window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
-    const { screen, page } = window;
-    await window.provider.fill("here");
-    await window.save();
-    await window.timeout.fill("60");
-    await window.choose("store");
-    await window.timeout.fill("60");
-    await window.save();
+    const window = await openShop({ "svc.timeout": 30 }, { others: { store: {} } });
+    const { screen, page, provider, save, timeout, choose, messages } = window;
+    await provider.fill("here");
+    await save();
+    await timeout.fill("60");
+    await choose("store");
+    await timeout.fill("60");
+    await save();
     await screen.set("store", { "svc.timeout": 70 });
     await page.getByRole("button", { name: "Undo" }).click();
-    await reads(
-      window.messages,
-      "svc.timeout: undone. svc.timeout has been changed in store since and was not touched.",
-    );
+    await reads(messages, "svc.timeout: undone. svc.timeout has been changed in store since and was not touched.");
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("store", "svc.timeout")).toBe(70);
     await page.getByRole("button", { name: "Undo" }).click();
@@ -54,15 +50,14 @@ describeScreen("saving", () => {
   });
 
   test("a save of a file's text is undone before earlier saves", async () => {
-    await using window = await openShop({ "svc.timeout": 30 });
-    const { screen, page } = window;
-    await window.provider.fill("here");
-    await window.save();
-    await window.view("JSON");
-    await window.typeAfter("timeout", "5", "ArrowLeft");
+    const { screen, page, provider, save, view, typeAfter, messages } = await openShop({ "svc.timeout": 30 });
+    await provider.fill("here");
+    await save();
+    await view("JSON");
+    await typeAfter("timeout", "5", "ArrowLeft");
     await page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(305);
-    await reads(window.messages, "Saved the file.");
+    await reads(messages, "Saved the file.");
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
@@ -71,19 +66,18 @@ describeScreen("saving", () => {
   test("an edit of a masked value says whether it changes the value: in the review, for an equal default, and in a conflict", async () => {
     const token = { type: "string", default: "hush", "x-masked": true, title: "Token" };
     const scopes = { deploy: { type: "object", properties: { token } } };
-    await using window = await openShop({ "deploy.token": "hush" }, { scopes });
-    const { screen, page } = window;
-    const reset = window.field("Token").getByRole("button", { name: /^Reset to default/ });
+    const { screen, page, field, review } = await openShop({ "deploy.token": "hush" }, { scopes });
+    const reset = field("Token").getByRole("button", { name: /^Reset to default/ });
     await reset.click();
-    const row = (await window.review()).getByRole("row", { name: /deploy\.token/ });
+    const row = (await review()).getByRole("row", { name: /deploy\.token/ });
     await reads(row, /•••• Show\s+deploy\.token after\s+default\s+not changed/);
     await press(page, "Escape");
     await page.getByRole("textbox", { name: "Token" }).fill("mine-12");
-    await window.review();
+    await review();
     await reads(row, /•••• Show\s+deploy\.token after\s+changed/);
     await press(page, "Escape");
     await screen.set("shop", { "deploy.token": "theirs-1" });
-    await reads(window.field("Token").getByRole("alert").first(), /•••• Show\s+deploy\.token after\s+changed/);
+    await reads(field("Token").getByRole("alert").first(), /•••• Show\s+deploy\.token after\s+changed/);
     expect(await page.locator("body").innerText()).not.toMatch(/hush|mine-12|theirs-1/);
   });
 

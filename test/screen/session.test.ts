@@ -37,37 +37,35 @@ describeScreen("session and frame", () => {
   });
 
   test("the session survives a reload, and belongs only to its window; another says how to get one", async () => {
-    await using window = await openScreen({ shop: {} });
-    const { screen } = window;
-    await window.row("shop").waitFor();
-    await window.page.reload();
-    await window.row("shop").waitFor();
-    expect(await window.page.context().cookies()).toEqual([]);
-    const another = await window.page.context().newPage();
+    const { screen, row, page } = await openScreen({ shop: {} });
+    await row("shop").waitFor();
+    await page.reload();
+    await row("shop").waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    const another = await page.context().newPage();
     await another.goto(`http://${screen.t.screenHost}`);
     await another.getByText("repoconf ui", { exact: true }).waitFor();
     expect(await another.content()).not.toContain("shop");
   });
 
   test("signing out ends the session in the daemon too, which keeps the edits, and leaves nothing in the window", async () => {
-    await using window = await openShop();
-    const { screen } = window;
+    const { screen, timeout, page, edits } = await openShop();
     const sessions = async () =>
       (await screen.t.owner.call("key/list")).result.filter(({ kind }) => kind === "session").length;
     await poll(sessions).toBe(1);
-    await window.timeout.fill("55");
-    await window.page.getByRole("button", { name: "Sign out" }).click();
-    await reads(window.page.getByRole("alert"), "This session has ended.");
+    await timeout.fill("55");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await reads(page.getByRole("alert"), "This session has ended.");
     await poll(sessions).toBe(0);
-    expect(await window.edits.count()).toBe(0);
-    expect(await window.page.evaluate<number>("sessionStorage.length")).toBe(0);
-    await window.page.reload();
-    await window.page.getByText("repoconf ui", { exact: true }).waitFor();
+    expect(await edits.count()).toBe(0);
+    expect(await page.evaluate<number>("sessionStorage.length")).toBe(0);
+    await page.reload();
+    await page.getByText("repoconf ui", { exact: true }).waitFor();
     expect(await screen.drafts()).toMatchObject([{ field: "svc.timeout", value: 55 }]);
   });
 
   test("signing out asks first if the daemon does not keep the edits", async () => {
-    await using window = await openShop({}, { others: { store: {} } });
+    const window = await openShop({}, { others: { store: {} } });
     await fillDrafts(window.screen.t, "store");
     await window.timeout.fill("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
@@ -81,7 +79,7 @@ describeScreen("session and frame", () => {
   });
 
   test("a new link in a tab whose session has ended continues there, with its edits", async () => {
-    await using window = await openShop();
+    const window = await openShop();
     const { screen } = window;
     await window.timeout.fill("55");
     await endSessions(window);
@@ -95,7 +93,7 @@ describeScreen("session and frame", () => {
   });
 
   test("a text that was being edited when the session ended can be copied", async () => {
-    await using window = await openShop({ "svc.timeout": 30 });
+    const window = await openShop({ "svc.timeout": 30 });
     await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await window.view("JSON");
     await window.typeAfter("timeout", " // half a minute");
@@ -106,8 +104,7 @@ describeScreen("session and frame", () => {
   });
 
   test("activity in a window renews its session", async () => {
-    await using window = await openScreen({ shop: {} });
-    const { screen, page } = window;
+    const { screen, page } = await openScreen({ shop: {} });
     // The rows are there before it.
     await reads(page.getByRole("banner").getByRole("status"), "Connected");
     const session = async () => (await screen.t.owner.call("key/list")).result.find(({ kind }) => kind === "session");

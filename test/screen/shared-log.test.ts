@@ -1,10 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "vitest";
 import { startTestDaemon } from "../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
 import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
-import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 describeScreen("the screen", () => {
   describeWithNats("with a log shared between machines", () => {
@@ -12,11 +9,8 @@ describeScreen("the screen", () => {
       await using server = await startNatsServer();
       const address = `${server.url}/team`;
       await using screen = await startScreen({ repositories: { shop: {} }, log: { address, machine: "laptop" } });
-      await using folder = await temporaryFolder();
-      const home = join(folder.path, "desk");
-      await mkdir(home);
-      await writeFile(join(home, "settings.json"), JSON.stringify({ log: { address, machine: "desk" } }));
-      await using desk = await startTestDaemon({ home });
+      const files = { "settings.json": { log: { address, machine: "desk" } } };
+      await using desk = await startTestDaemon({ files });
       await screen.set("shop", { "svc.timeout": 41 });
       await poll(() => desk.owner.call("repo/list").then(({ result }) => result[0]?.revision)).toBe(2);
       await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 42, reason: "slow disks" });

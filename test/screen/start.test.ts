@@ -1,25 +1,17 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
-import {
-  describeScreen,
-  openPage,
-  openScreen,
-  openShop,
-  poll,
-  reads,
-  type ScreenPage,
-  screenFolder,
-} from "../helpers/screen.ts";
+import { describeScreen, openPage, openScreen, openShop, poll, reads, screenFolder } from "../helpers/screen.ts";
 import { isRepositoryFile, repositoryNames, slowDisk, writeRepositoryFiles } from "../helpers/slow-disk.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const reason = ({ page }: ScreenPage, name: string) => page.getByRole("main").getByRole("region", { name });
+const reason = (page: Page, name: string) => page.getByRole("main").getByRole("region", { name });
 
-async function openStart(window: ScreenPage): Promise<void> {
-  await window.tree.waitFor();
-  await window.page.getByRole("link", { name: "Repoconf" }).click();
-  await window.page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
+async function openStart(page: Page): Promise<void> {
+  await page.getByRole("tree").waitFor();
+  await page.getByRole("link", { name: "Repoconf" }).click();
+  await page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
 }
 
 describeScreen("the start page", () => {
@@ -40,55 +32,54 @@ describeScreen("the start page", () => {
   });
 
   test("says that nothing needs attention until something does", async () => {
-    await using window = await openScreen({ shop: {} });
-    const { screen, page } = window;
+    const { screen, page, hash } = await openScreen({ shop: {} });
     await reads(page.getByRole("main"), "Nothing needs attention");
     await breakFile(screen.t, "shop");
-    await reads(reason(window, "Files with problems"), "shop.json");
+    await reads(reason(page, "Files with problems"), "shop.json");
     await page.getByText("Nothing needs attention").waitFor({ state: "detached" });
-    await reason(window, "Files with problems").getByRole("link", { name: "Open the text of shop" }).press("Enter");
-    await poll(window.hash).toBe("#/repo/shop/json");
+    await reason(page, "Files with problems").getByRole("link", { name: "Open the text of shop" }).press("Enter");
+    await poll(hash).toBe("#/repo/shop/json");
     await page.goBack();
     await screen.t.owner.call("file/restore", { repo: "shop" });
     await reads(page.getByRole("main"), "Nothing needs attention");
   });
 
   test("lists edits in conflict, with a link to each, and refused edits", async () => {
-    await using window = await openShop({}, { others: { store: {} } });
-    const { screen } = window;
-    await window.provider.fill("mine");
+    const window = await openShop({}, { others: { store: {} } });
+    const { screen, page, provider, hash, field, choose, timeout, startSaving, messages } = window;
+    await provider.fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
-    await openStart(window);
-    const waiting = reason(window, "Edits to resolve");
+    await openStart(page);
+    const waiting = reason(page, "Edits to resolve");
     await reads(waiting, "owner changed it too in the meantime");
     await waiting.getByRole("link", { name: "shop, svc.provider" }).press("Enter");
-    await poll(window.hash).toBe("#/repo/shop/svc.provider");
-    await window.field("Provider").getByRole("button", { name: "Take theirs" }).click();
-    await window.choose("store");
-    await window.timeout.fill("-5");
-    await window.startSaving();
-    await window.messages.getByText("Nothing was saved").waitFor();
-    await openStart(window);
+    await poll(hash).toBe("#/repo/shop/svc.provider");
+    await field("Provider").getByRole("button", { name: "Take theirs" }).click();
+    await choose("store");
+    await timeout.fill("-5");
+    await startSaving();
+    await messages.getByText("Nothing was saved").waitFor();
+    await openStart(page);
     await reads(waiting, "store, svc.timeout was refused");
     expect(await waiting.getByRole("listitem").count()).toBe(1);
   });
 
   test("lists unsaved edits, including those of a file's text, even after a reload", async () => {
-    await using window = await openShop({}, { others: { store: { "svc.timeout": 1 } } });
-    const { screen, page } = window;
-    await window.provider.fill("mine");
-    await window.timeout.fill("7");
-    await window.choose("store");
-    await window.view("JSON");
-    await window.text.pressSequentially("//");
-    await openStart(window);
+    const window = await openShop({}, { others: { store: { "svc.timeout": 1 } } });
+    const { screen, page, provider, timeout, choose, view, text, hash } = window;
+    await provider.fill("mine");
+    await timeout.fill("7");
+    await choose("store");
+    await view("JSON");
+    await text.pressSequentially("//");
+    await openStart(page);
     await poll(async () => (await screen.drafts()).length).toBe(3);
     await page.reload();
-    const unsaved = reason(window, "Unsaved edits");
+    const unsaved = reason(page, "Unsaved edits");
     await reads(unsaved, "shop 2 edits");
     await reads(unsaved, "store edited as text");
     await unsaved.getByRole("link", { name: "store" }).press("Enter");
-    await poll(window.hash).toBe("#/repo/store/json");
+    await poll(hash).toBe("#/repo/store/json");
     await page.goBack();
     await unsaved.getByRole("button", { name: "Review edits" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Review edits" });
@@ -99,9 +90,8 @@ describeScreen("the start page", () => {
   });
 
   test("lists what changed since yesterday, live, with a link to all of it", async () => {
-    await using window = await openScreen({ shop: {}, store: {}, web: {} });
-    const { screen } = window;
-    const recent = reason(window, "Changed since yesterday");
+    const { screen, page, hash } = await openScreen({ shop: {}, store: {}, web: {} });
+    const recent = reason(page, "Changed since yesterday");
     await poll(() => recent.getByRole("listitem").count()).toBe(3);
     await screen.t.owner.call("config/set", { repo: ["shop", "store"], "svc.timeout": 5 });
     await reads(recent.getByRole("listitem").first(), /2 repositories\s+svc\.timeout\s+just now by owner/);
@@ -111,7 +101,7 @@ describeScreen("the start page", () => {
     // Only the newest five.
     await poll(() => recent.getByRole("listitem").count()).toBe(5);
     await recent.getByRole("link", { name: "All that changed in the last 24 hours" }).press("Enter");
-    await poll(window.hash).toBe("#/activity?q=since%3A24h");
-    await window.page.getByRole("heading", { level: 1, name: "Activity" }).waitFor();
+    await poll(hash).toBe("#/activity?q=since%3A24h");
+    await page.getByRole("heading", { level: 1, name: "Activity" }).waitFor();
   });
 });

@@ -32,7 +32,7 @@ async function placeOf(row: ReturnType<ScreenPage["row"]>): Promise<readonly (st
 
 describeScreen("the tree", () => {
   test("exposes each row's level, its position among its siblings, and whether it is expanded and selected; a removed row passes its focus on", async () => {
-    await using window = await openScreen({ quiet: {}, shop, store });
+    const window = await openScreen({ quiet: {}, shop, store });
     await window.row("quiet").waitFor();
     expect(await placeOf(window.row("quiet"))).toEqual(["1", "1", "3", "false", "false"]);
     expect(await placeOf(window.row("store"))).toEqual(["1", "3", "3", "false", "false"]);
@@ -55,118 +55,113 @@ describeScreen("the tree", () => {
   });
 
   test("arrow keys, Home, End and Enter reach every row, and the focus never leaves the tree by accident", async () => {
-    await using window = await openScreen({ shop, store, quiet: {} }, { files: many(150) });
-    const { page } = window;
+    const { page, row, tree, focused } = await openScreen({ shop, store, quiet: {} }, { files: many(150) });
     // The first rows are there before the others.
-    await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("153");
-    await window.row("quiet").focus();
+    await poll(() => row("quiet").getAttribute("aria-setsize")).toBe("153");
+    await row("quiet").focus();
     // The tree is a single Tab stop.
-    expect(await window.tree.getByRole("treeitem").and(page.locator("[tabindex='0']")).count()).toBe(1);
+    expect(await tree.getByRole("treeitem").and(page.locator("[tabindex='0']")).count()).toBe(1);
     await press(page, "End");
-    await poll(window.focused).toMatch(/^treeitem store/);
+    await poll(focused).toMatch(/^treeitem store/);
     await press(page, "ArrowUp");
-    await poll(window.focused).toBe("treeitem shop2 modified");
+    await poll(focused).toBe("treeitem shop2 modified");
     await press(page, "Home");
-    await poll(window.focused).toBe("treeitem quiet");
+    await poll(focused).toBe("treeitem quiet");
     await press(page, "PageDown", "PageDown");
-    await poll(window.focused).toMatch(/^treeitem service-0[2-9]/);
+    await poll(focused).toMatch(/^treeitem service-0[2-9]/);
     await press(page, "PageUp", "PageUp", "ArrowDown");
-    await poll(window.focused).toBe("treeitem service-000");
+    await poll(focused).toBe("treeitem service-000");
     await press(page, "ArrowRight");
-    await window.row("Timeout").waitFor();
+    await row("Timeout").waitFor();
     await press(page, "ArrowRight");
-    await poll(window.focused).toBe("treeitem Service");
+    await poll(focused).toBe("treeitem Service");
     await press(page, "ArrowRight");
-    await poll(window.focused).toMatch(/^treeitem Timeout/);
+    await poll(focused).toMatch(/^treeitem Timeout/);
     await press(page, "Enter");
     await page.getByRole("heading", { level: 1, name: "service-000" }).waitFor();
-    await window.row("Timeout").and(page.locator("[aria-selected='true']")).waitFor();
-    await poll(window.focused).toBe("spinbutton Timeout");
+    await row("Timeout").and(page.locator("[aria-selected='true']")).waitFor();
+    await poll(focused).toBe("spinbutton Timeout");
     await press(page, "Shift+F6");
-    await poll(window.focused).toMatch(/^treeitem Timeout/);
+    await poll(focused).toMatch(/^treeitem Timeout/);
     await press(page, "ArrowLeft");
-    await poll(window.focused).toBe("treeitem Service");
+    await poll(focused).toBe("treeitem Service");
     await press(page, "ArrowLeft");
-    await window.row("Timeout").waitFor({ state: "detached" });
+    await row("Timeout").waitFor({ state: "detached" });
     await press(page, "ArrowLeft");
-    await poll(window.focused).toBe("treeitem service-000");
+    await poll(focused).toBe("treeitem service-000");
     await press(page, "ArrowLeft");
-    await window.row("Service").waitFor({ state: "detached" });
-    await poll(window.focused).toBe("treeitem service-000");
+    await row("Service").waitFor({ state: "detached" });
+    await poll(focused).toBe("treeitem service-000");
     // The focused row stays in the page when it is scrolled out of view.
     await press(page, "Home");
-    await window.tree.hover();
+    await tree.hover();
     await page.mouse.wheel(0, 1_000_000);
-    await window.row("store").waitFor();
-    await poll(window.focused).toBe("treeitem quiet");
+    await row("store").waitFor();
+    await poll(focused).toBe("treeitem quiet");
     await press(page, "ArrowDown");
-    await poll(window.focused).toBe("treeitem service-000");
+    await poll(focused).toBe("treeitem service-000");
   });
 
   test("a slash focuses the search, except in a text field; Escape clears it, and the down arrow moves to the rows", async () => {
-    await using window = await openScreen({ shop, store });
-    const { page } = window;
+    const { page, row, focused, choose } = await openScreen({ shop, store });
     const search = page.getByRole("searchbox", { name: /^Search/ });
-    await window.row("shop").focus();
+    await row("shop").focus();
     await press(page, "/");
-    await poll(window.focused).toMatch(/^input Search/);
+    await poll(focused).toMatch(/^input Search/);
     await page.keyboard.type("store");
-    await window.row("shop").waitFor({ state: "detached" });
+    await row("shop").waitFor({ state: "detached" });
     await press(page, "ArrowDown");
-    await poll(window.focused).toMatch(/^treeitem store/);
+    await poll(focused).toMatch(/^treeitem store/);
     await press(page, "/", "Escape");
-    await window.row("shop").waitFor();
-    await window.choose("shop");
+    await row("shop").waitFor();
+    await choose("shop");
     await page.getByRole("textbox", { name: "Application path" }).pressSequentially("/srv");
     expect(await page.getByRole("textbox", { name: "Application path" }).inputValue()).toBe("/srv");
     expect(await search.inputValue()).toBe("");
   });
 
   test("a search shows the value of every result, and fetches more results on request", async () => {
-    await using window = await openScreen({ shop, store, quiet: {} }, { files: many(310) });
-    const { page } = window;
+    const { page, tree } = await openScreen({ shop, store, quiet: {} }, { files: many(310) });
     await page.getByRole("searchbox", { name: /^Search/ }).fill("svc.timeout");
-    const first = window.tree.getByRole("treeitem").first();
+    const first = tree.getByRole("treeitem").first();
     await poll(() => first.getAttribute("aria-setsize")).toBe("300");
     await first.focus();
     await press(page, "End");
-    await reads(window.tree.getByRole("treeitem").last(), /Timeout\s+900 seconds/);
+    await reads(tree.getByRole("treeitem").last(), /Timeout\s+900 seconds/);
     await page.getByRole("button", { name: "Show more results" }).click();
-    await window.tree.getByRole("treeitem").last().focus();
+    await tree.getByRole("treeitem").last().focus();
     await press(page, "Home");
     await poll(() => first.getAttribute("aria-setsize")).toBe("313");
     expect(await page.getByRole("button", { name: "Show more results" }).count()).toBe(0);
-    expect(await window.tree.innerText()).not.toContain("Reading");
+    expect(await tree.innerText()).not.toContain("Reading");
   });
 
   test("nothing is reported as missing before the daemon has responded", async () => {
-    await using window = await openScreen({ shop, store }, { page: { hold: ["config/search"] } });
-    const { requests } = window;
-    const tree = window.page.getByRole("navigation", { name: "Repositories and fields" });
-    await window.row("shop").waitFor();
-    await window.page.getByRole("searchbox", { name: /^Search/ }).fill("postgres:17");
+    const { requests, page, row } = await openScreen({ shop, store }, { page: { hold: ["config/search"] } });
+    const tree = page.getByRole("navigation", { name: "Repositories and fields" });
+    await row("shop").waitFor();
+    await page.getByRole("searchbox", { name: /^Search/ }).fill("postgres:17");
     await requests.untilHeld();
     expect(await tree.innerText()).toContain("Searching…");
     expect(await tree.innerText()).not.toContain("No results");
     requests.release();
-    await window.row("Services").waitFor();
+    await row("Services").waitFor();
   });
 
   test("with very many repositories, the first ones appear before the others have loaded", async () => {
-    await using window = await openScreen({ quiet: {}, shop, store }, { page: { hold: ["repo/list"] } });
-    const { requests } = window;
+    const { requests, tree, row } = await openScreen({ quiet: {}, shop, store }, { page: { hold: ["repo/list"] } });
     await requests.untilHeld();
-    expect(await window.tree.count()).toBe(0);
+    expect(await tree.count()).toBe(0);
     // Pretends that a page holds only one repository.
     requests.release(message => message.replace('"limit":100', '"limit":1'));
     await requests.untilHeld();
     expect(requests.asked("repo/list")).toBe(2);
-    await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("1");
+    await poll(() => row("quiet").getAttribute("aria-setsize")).toBe("1");
     // The tree must say that it is incomplete.
-    expect(await window.tree.getAttribute("aria-busy")).toBe("true");
+    expect(await tree.getAttribute("aria-busy")).toBe("true");
     requests.release();
-    await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("3");
-    expect(await window.tree.getAttribute("aria-busy")).toBe("false");
+    await poll(() => row("quiet").getAttribute("aria-setsize")).toBe("3");
+    expect(await tree.getAttribute("aria-busy")).toBe("false");
   });
 
   test("@modified and @broken are search terms, with a button each", async () => {
@@ -193,30 +188,29 @@ describeScreen("the tree", () => {
   });
 
   test("rows show the folder, the number of edits and of modified fields, and the health, and stay up to date", async () => {
-    await using window = await openShop(shop, { others: { quiet: {}, store } });
-    const { screen } = window;
+    const { screen, row, timeout, provider } = await openShop(shop, { others: { quiet: {}, store } });
     const { owner } = screen.t;
-    await reads(window.row("shop"), /2\s*modified/);
-    await window.timeout.fill("40");
-    await window.provider.fill("here");
-    await reads(window.row("shop"), /2 edits\s+2\s+modified/);
-    expect(await window.row("quiet").innerText()).toBe("quiet");
+    await reads(row("shop"), /2\s*modified/);
+    await timeout.fill("40");
+    await provider.fill("here");
+    await reads(row("shop"), /2 edits\s+2\s+modified/);
+    expect(await row("quiet").innerText()).toBe("quiet");
     await screen.set("quiet", { "svc.timeout": 1 });
-    await reads(window.row("quiet"), /1\s*modified/);
+    await reads(row("quiet"), /1\s*modified/);
     await owner.call("config/unset", { repo: "quiet", fields: ["svc.timeout"] });
-    await poll(() => window.row("quiet").innerText()).toBe("quiet");
+    await poll(() => row("quiet").innerText()).toBe("quiet");
     const text = await screen.t.readRepository("store");
     await breakFile(screen.t, "store");
-    await reads(window.row("store"), "has problems");
+    await reads(row("store"), "has problems");
     await saveByRename(screen.t.repositoryFile("store"), text);
-    await poll(() => window.row("store").innerText()).not.toContain("has problems");
+    await poll(() => row("store").innerText()).not.toContain("has problems");
     // Repositories that are added, renamed or removed elsewhere.
     await owner.call("repo/add", { id: "alpha", name: "alpha", path: screen.t.homeFolder });
-    await reads(window.row("alpha"), screen.t.homeFolder);
-    expect(await placeOf(window.row("alpha"))).toEqual(["1", "1", "4", "false", "false"]);
+    await reads(row("alpha"), screen.t.homeFolder);
+    expect(await placeOf(row("alpha"))).toEqual(["1", "1", "4", "false", "false"]);
     await owner.call("repo/update", { repo: "store", name: "aardvark" });
-    await poll(async () => (await placeOf(window.row("aardvark")))[1]).toBe("1");
+    await poll(async () => (await placeOf(row("aardvark")))[1]).toBe("1");
     await owner.call("repo/remove", { repo: "alpha" });
-    await window.row("alpha").waitFor({ state: "detached" });
+    await row("alpha").waitFor({ state: "detached" });
   });
 });

