@@ -45,12 +45,8 @@ async function namesIn(file: string): Promise<string[]> {
 /** A home with the repository `shop` and without a running daemon. */
 async function makeStoppedHome(): Promise<CommandHome> {
   const home = await makeCommandHome();
-  await mkdir(join(home.homeFolder, "repos"), { recursive: true, mode: 0o700 });
-  await writeFile(join(home.homeFolder, "format"), "1\n");
-  await writeFile(
-    join(home.homeFolder, "repos/shop.json"),
-    `{ "name": "shop", "config": { "svc": { "timeout": 30 } } }`,
-  );
+  await home.put("format", "1\n");
+  await home.put("repos/shop.json", `{ "name": "shop", "config": { "svc": { "timeout": 30 } } }`);
   return home;
 }
 
@@ -63,9 +59,9 @@ describe.concurrent("repoconf backup", () => {
     const { position = "" } = await client.run("config/watch", {});
     await home.succeed(["repo", "add", home.homeFolder, "--id", "gone"]);
     await home.succeed(["repo", "remove", "gone", "--yes"]);
-    await writeFile(join(home.homeFolder, "settings.json"), `{ "origins": ["http://a.test"] }`);
+    await home.put("settings.json", `{ "origins": ["http://a.test"] }`);
     const schema = { type: "object", properties: { size: { type: "integer", default: 1 } } };
-    await writeFile(join(home.homeFolder, "scopes/extra.schema.json"), JSON.stringify(schema));
+    await home.put("scopes/extra.schema.json", schema);
     expect(await home.succeed(["backup", "backup.tar.gz"])).toContain("Saved 1 repository");
 
     expect(await namesIn(file)).toEqual([
@@ -240,8 +236,8 @@ describe.concurrent("repoconf backup", () => {
 
   test("files that are not Repoconf's are left out and named, and a broken repository's file is saved as it is", async () => {
     await using home = await makeStoppedHome();
-    await writeFile(join(home.homeFolder, "repos/notes.txt"), "mine");
-    await writeFile(join(home.homeFolder, "repos/broken.json"), "{ not JSON");
+    await home.put("repos/notes.txt", "mine");
+    await home.put("repos/broken.json", "{ not JSON");
     const { code, errorOutput } = await home.run(["backup", "backup.tar.gz"]);
     expect([code, errorOutput]).toEqual([0, "Not included, because these are not Repoconf files: repos/notes.txt\n"]);
     expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toContain("repos/broken.json");
@@ -250,11 +246,9 @@ describe.concurrent("repoconf backup", () => {
   test("a folder that is not a home, and a home of a newer version, are refused, also by a restore", async () => {
     await using home = await makeCommandHome();
     // A file and --restore exclude each other, and one of them is needed.
-    expect(await home.run(["backup"])).toMatchObject({ code: 2 });
-    expect(await home.run(["backup", "one", "--restore", "other"])).toMatchObject({ code: 2 });
+    for (const args of [["backup"], ["backup", "one", "--restore", "other"]]) await home.refuse(2, args, "");
     await home.refuse(1, ["backup", "backup.tar.gz"], "is not a Repoconf home");
-    await mkdir(home.homeFolder);
-    await writeFile(join(home.homeFolder, "format"), `${homeFormat + 1}\n`);
+    await home.put("format", `${homeFormat + 1}\n`);
     await home.refuse(1, ["backup", "backup.tar.gz"], "Install the newer version");
     expect(await readdir(home.workFolder)).toEqual([basename(home.homeFolder)]);
     await writeFile(join(home.workFolder, "backup.tar.gz"), archive(manifest, format));
@@ -350,14 +344,10 @@ describe.concurrent("repoconf backup --restore", () => {
 
   test("while a restore runs, backup refuses, and doctor reports it", async () => {
     await using home = await makeStoppedHome();
-    await writeFile(
-      join(home.homeFolder, "restore.json"),
-      `{ "before": "before-restore-1", "brings": [], "keeps": [] }`,
-    );
+    await home.put("restore.json", `{ "before": "before-restore-1", "brings": [], "keeps": [] }`);
     await mkdir(join(home.homeFolder, "before-restore-1"));
     await home.refuse(1, ["backup", "backup.tar.gz"], "repoconf restart");
-    const doctor = await home.run(["doctor"]);
-    expect(doctor.output).toContain("a restore is in progress or was interrupted");
+    expect(await home.succeed(["doctor"])).toContain("a restore is in progress or was interrupted");
     await home.succeed(["restart"]);
     await home.succeed(["backup", "backup.tar.gz"]);
   });

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { titleWith } from "../helpers/skips.ts";
+import { outcomesOf } from "../helpers/command-home.ts";
 import { projectFolder, repoconfCommand, runProcess, runRepoconf } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -28,33 +28,30 @@ async function makeClone(text: string) {
   const command = [process.execPath, "--permission", ...reads, repoconfCommand];
   return {
     path,
-    /** Runs `repoconf ARGS` there with only PATH in the environment, and with Node's permission model, which denies every write. */
-    run: (args: readonly string[], folder = path) =>
+    /** They run there with only PATH in the environment, and with Node's permission model, which denies every write. */
+    ...outcomesOf((args, { folder = path } = {}) =>
       runProcess("env", ["-i", `PATH=${process.env["PATH"]}`, ...command, ...args], { folder }),
+    ),
     [Symbol.asyncDispose]: dispose,
   };
 }
 
-const settled = { code: 0, output: "", errorOutput: "" };
-
 describe.concurrent("repoconf check", () => {
   test("reports every problem with file, line and column and exits with code 3; no home, no daemon, no write", async () => {
     await using clone = await makeClone(bad);
-    const { code, output, errorOutput } = await clone.run(["check"]);
-    expect(output.split("\n")).toEqual([
+    expect((await clone.find(3, ["check"])).split("\n")).toEqual([
       ".repoconf.json:3:25: error: svc.timeout must be an integer, not a string; using its default.",
       '.repoconf.json:3:43: error: There is no field "svc.timeot"; its value is kept but not used.',
       ".repoconf.json:4:24: error: build.jobs must be at most 256; using its default.",
       '.repoconf.json:5:14: warning: There is no scope "other"; its values are kept but not used.',
       "",
     ]);
-    expect({ code, errorOutput }).toEqual({ code: 3, errorOutput: "" });
     expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
   });
 
   test("finds the same file from a folder below it, and by the name of a file, folder or schema", async () => {
     await using clone = await makeClone(bad);
-    const whole = JSON.parse((await clone.run(["check", "--json"])).output);
+    const whole = JSON.parse(await clone.find(3, ["check", "--json"]));
     expect(whole).toHaveLength(4);
     expect(whole[0]).toEqual({
       file: ".repoconf.json",
@@ -66,21 +63,19 @@ describe.concurrent("repoconf check", () => {
       message: "svc.timeout must be an integer, not a string; using its default.",
     });
     for (const named of [".", ".repoconf.json", ".repoconf/scopes/build.schema.json"]) {
-      const { code, output } = await clone.run(["check", "--format", "json", named, ".repoconf.json"]);
-      expect({ code, problems: JSON.parse(output) }).toEqual({ code: 3, problems: whole });
+      const args = ["check", "--format", "json", named, ".repoconf.json"];
+      expect(JSON.parse(await clone.find(3, args))).toEqual(whole);
     }
-    const below = await clone.run(["check", "--json"], join(clone.path, "src"));
-    expect(JSON.parse(below.output)[0].file).toBe(join(clone.path, ".repoconf.json"));
+    const below = await clone.find(3, ["check", "--json"], { folder: join(clone.path, "src") });
+    expect(JSON.parse(below)[0].file).toBe(join(clone.path, ".repoconf.json"));
   });
 
   test("accepts a valid file; warnings fail only with --strict", async () => {
     await using clone = await makeClone('{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 2 } } }\n');
-    expect(await clone.run(["check"])).toEqual(settled);
+    expect(await clone.succeed(["check"])).toBe("");
     await writeFile(join(clone.path, ".repoconf.json"), '{ "config": { "other": {} }, "confg": {} }');
-    const lax = await clone.run(["check"]);
-    expect(lax.code).toBe(0);
-    expect(lax.output.match(/warning/g)).toHaveLength(2);
-    expect((await clone.run(["check", "--strict"])).code).toBe(3);
+    expect((await clone.succeed(["check"])).match(/warning/g)).toHaveLength(2);
+    await clone.find(3, ["check", "--strict"]);
   });
 
   test("a broken file, a link, and a schema that cannot be used are errors at their position", async () => {
@@ -89,8 +84,7 @@ describe.concurrent("repoconf check", () => {
     await writeFile(join(clone.path, ".repoconf/scopes/torn.schema.json"), '{\n "type": }');
     const back = { type: "object", properties: { a: { type: "string", pattern: "(?=a)", default: "a" } } };
     await writeFile(join(clone.path, ".repoconf/scopes/back.schema.json"), JSON.stringify(back));
-    const { code, output } = await clone.run(["check"]);
-    expect(code).toBe(3);
+    const output = await clone.find(3, ["check"]);
     expect(output).toMatch(
       /^\.repoconf\/scopes\/back\.schema\.json:1:1: error: .*lookahead and lookbehind are not supported/m,
     );
@@ -103,11 +97,8 @@ describe.concurrent("repoconf check", () => {
     await using clone = await makeClone('{ "config": { "build": { "jobs": 900 } } }');
     await writeFile(join(clone.path, "src/good.json"), "{}");
     await symlink("src/good.json", join(clone.path, "link.json"));
-    const linked = await clone.run(["check", "link.json"]);
-    expect(linked).toMatchObject({
-      code: 3,
-      output: expect.stringMatching(/^link\.json:1:1: error: it is a symbolic link/),
-    });
+    const linked = await clone.find(3, ["check", "link.json"]);
+    expect(linked).toMatch(/^link\.json:1:1: error: it is a symbolic link/);
     const schema = join(clone.path, ".repoconf/scopes/build.schema.json");
     await rename(schema, join(clone.path, "src/build.schema.json"));
     await symlink("../../src/build.schema.json", schema);
@@ -133,8 +124,7 @@ describe.concurrent("repoconf check", () => {
       const name = `many${String(index).padStart(2, "0")}.schema.json`;
       await writeFile(join(clone.path, ".repoconf/scopes", name), JSON.stringify(schema));
     }
-    const { code, output } = await clone.run(["check"]);
-    expect(code).toBe(3);
+    const output = await clone.find(3, ["check"]);
     expect(output).toContain("the schemas in this folder have more than 1000 patterns in total");
     expect(output).toContain("More than 32 schemas in this folder");
     expect(output).not.toContain("many32");
@@ -145,8 +135,7 @@ describe.concurrent("repoconf check", () => {
     await using clone = await makeClone(`{ "config": { "svc": { "${name}": 1 }, "other": {} } }`);
     await mkdir(join(clone.path, "a,b"));
     await writeFile(join(clone.path, "a,b/c:d%.json"), '{ "config": 1 }');
-    const { code, output } = await clone.run(["check", "--format", "github", ".", "a,b/c:d%.json"]);
-    expect(code).toBe(3);
+    const output = await clone.find(3, ["check", "--format", "github", ".", "a,b/c:d%.json"]);
     expect(output.split("\n")).toEqual([
       '::error file=.repoconf.json,line=1,col=52::There is no field "svc.50%25\\n::error::x,y:\\u202e"; its value is kept but not used.',
       '::warning file=.repoconf.json,line=1,col=66::There is no scope "other"; its values are kept but not used.',
@@ -174,12 +163,9 @@ describe.concurrent("repoconf get --offline", () => {
     const workers = { type: "integer", default: 1, deprecated: true, "x-renamedFrom": "jobs" };
     const schema = JSON.stringify({ type: "object", properties: { workers } });
     await writeFile(join(clone.path, ".repoconf/scopes/deploy.schema.json"), schema);
-    expect(await clone.run(["get", "--offline", "deploy.workers"])).toMatchObject({ code: 0, output: "30\n" });
-    const old = await clone.run(["get", "--offline", "deploy.jobs"]);
-    expect(old).toMatchObject({ code: 3, errorOutput: expect.stringContaining(`It is now called "deploy.workers".`) });
-    const { code, output } = await clone.run(["check"]);
-    expect(code).toBe(0);
-    expect(output.split("\n")).toEqual([
+    expect(await clone.succeed(["get", "--offline", "deploy.workers"])).toBe("30\n");
+    await clone.refuse(3, ["get", "--offline", "deploy.jobs"], `It is now called "deploy.workers".`);
+    expect((await clone.succeed(["check"])).split("\n")).toEqual([
       expect.stringMatching(/^\.repoconf\.json:2:11: warning: The file uses the old name "jobs" for deploy\.workers/),
       expect.stringMatching(/^\.repoconf\.json:2:11: warning: deploy\.workers is deprecated/),
       "",
@@ -190,49 +176,41 @@ describe.concurrent("repoconf get --offline", () => {
     await using clone = await makeClone(
       '{ "config": { "svc": { "timeout": 30, "envvars": [] }, "build": { "jobs": 3 } } }',
     );
-    expect(await clone.run(["get", "--offline", "svc.timeout"])).toEqual({ ...settled, output: "30\n" });
-    expect(await clone.run(["get", "--offline", "svc.refresh_hour"], join(clone.path, "src"))).toMatchObject({
-      output: "4\n",
+    expect(await clone.succeed(["get", "--offline", "svc.timeout"])).toBe("30\n");
+    const inSource = { folder: join(clone.path, "src") };
+    expect(await clone.succeed(["get", "--offline", "svc.refresh_hour"], inSource)).toBe("4\n");
+    expect(await clone.json(["get", "--offline", "build.jobs", "svc.domain"])).toEqual({
+      "build.jobs": 3,
+      "svc.domain": "",
     });
-    const several = await clone.run(["get", "--offline", "--json", "build.jobs", "svc.domain"]);
-    expect(JSON.parse(several.output)).toEqual({ "build.jobs": 3, "svc.domain": "" });
   });
 
   test("refuses a field whose value cannot be active, or that does not exist, and prints no default for it", async () => {
     await using clone = await makeClone(bad);
-    const refused = await clone.run(["get", "--offline", "svc.timeout"]);
-    expect(refused).toMatchObject({ code: 3, output: "" });
-    expect(refused.errorOutput).toMatch(/\.repoconf\.json:3:25: svc\.timeout must be an integer, not a string\.\n$/);
-    expect(await clone.run(["get", "--offline", "svc.domain"])).toMatchObject({ code: 0, output: "\n" });
-    const typo = await clone.run(["get", "--offline", "svc.timeot"]);
-    expect(typo).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining('"svc.timeout"?') });
-    const stranger = await clone.run(["get", "--offline", "other.x"]);
-    expect(stranger).toMatchObject({ code: 3, errorOutput: expect.stringContaining(".repoconf/scopes") });
+    const wrong = /\.repoconf\.json:3:25: svc\.timeout must be an integer, not a string\.\n$/;
+    await clone.refuse(3, ["get", "--offline", "svc.timeout"], wrong);
+    expect(await clone.succeed(["get", "--offline", "svc.domain"])).toBe("\n");
+    await clone.refuse(3, ["get", "--offline", "svc.timeot"], '"svc.timeout"?');
+    await clone.refuse(3, ["get", "--offline", "other.x"], ".repoconf/scopes");
     await writeFile(join(clone.path, ".repoconf.json"), "{");
-    expect(await clone.run(["get", "--offline", "svc.domain"])).toMatchObject({ code: 1, output: "" });
-    expect(await clone.run(["get", "--offline", "svc.domain", "--repo", "x"])).toMatchObject({ code: 2 });
+    await clone.refuse(1, ["get", "--offline", "svc.domain"], "");
+    await clone.refuse(2, ["get", "--offline", "svc.domain", "--repo", "x"], "");
   });
 
   test("without the file, prints defaults in a git work tree and nothing elsewhere", async () => {
     await using clone = await makeClone("{}");
     await rm(join(clone.path, ".repoconf.json"));
-    expect(await clone.run(["get", "--offline", "svc.timeout"])).toEqual({ ...settled, output: "900\n" });
+    expect(await clone.succeed(["get", "--offline", "svc.timeout"])).toBe("900\n");
     await rm(join(clone.path, ".git"), { recursive: true });
-    const elsewhere = await clone.run(["get", "--offline", "svc.timeout"]);
-    expect(elsewhere).toMatchObject({
-      code: 1,
-      output: "",
-      errorOutput: expect.stringContaining("is not in a git work tree"),
-    });
+    await clone.refuse(1, ["get", "--offline", "svc.timeout"], "is not in a git work tree");
   });
 
   test("does not print a value that runs as a command unless the work tree's commands are trusted", async () => {
     const services = { web: { ready: "true", image: "node" } };
     await using clone = await makeClone(JSON.stringify({ config: { svc: { services } } }));
-    const held = await clone.run(["get", "--offline", "svc.services.web.ready"]);
-    expect(held).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("--trust-commands") });
-    const given = await clone.run(["get", "--offline", "--trust-commands", "svc.services.web.ready"]);
-    expect(given).toEqual({ ...settled, output: "true\n" });
+    const args = ["get", "--offline", "svc.services.web.ready"];
+    await clone.refuse(3, args, "--trust-commands");
+    expect(await clone.succeed([...args, "--trust-commands"])).toBe("true\n");
   });
 });
 
@@ -271,9 +249,9 @@ describe.skipIf(process.platform === "win32")("the examples for hooks and CI", (
     await using clone = await makeClone(bad);
     const workflow = await readFile(join(projectFolder, "examples/github/check-configuration.yml"), "utf8");
     const step = /- run: repoconf (check .*)/.exec(workflow)?.[1] ?? "";
-    const { code, output } = await clone.run(step.split(" "));
-    expect(code).toBe(3);
-    expect(output).toMatch(/^::error file=\.repoconf\.json,line=3,col=25::svc\.timeout must be/);
+    expect(await clone.find(3, step.split(" "))).toMatch(
+      /^::error file=\.repoconf\.json,line=3,col=25::svc\.timeout must be/,
+    );
   });
 });
 
@@ -286,29 +264,25 @@ const alone = [
   ["unshare", "--user", "--map-root-user", "--mount", "--net"],
 ].find(([command = "", ...args]) => spawnSync(command, [...args, "true"]).status === 0);
 
-const title = "check and get --offline work on a read-only mount, without network, HOME and any other variable";
-
-test.skipIf(alone === undefined)(
-  titleWith(alone !== undefined, "namespaces for mounts and network", title),
-  async () => {
-    await using clone = await makeClone(`{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`);
-    const [unshare = "", ...options] = alone ?? [];
-    // A new network namespace has only a loopback device, which is down.
-    const steps = [
-      'mount --bind "$0" "$0"',
-      'mount -o remount,ro,bind "$0"',
-      'cd "$0"',
-      "! touch new 2>/dev/null",
-      '[ "$(grep -c : /proc/net/dev)" = 1 ]',
-      'exec "$@"',
-    ];
-    const run = (...args: readonly string[]) => {
-      const command = ["-i", process.execPath, repoconfCommand, ...args];
-      return runProcess(unshare, [...options, "sh", "-c", steps.join(" && "), clone.path, "env", ...command]);
-    };
-    const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
-    expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
-    expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
-    expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
-  },
-);
+test("check and get --offline work on a read-only mount, without network, HOME and any other variable", async context => {
+  context.skip(alone === undefined, "no namespaces for mounts and network");
+  await using clone = await makeClone(`{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`);
+  const [unshare = "", ...options] = alone ?? [];
+  // A new network namespace has only a loopback device, which is down.
+  const steps = [
+    'mount --bind "$0" "$0"',
+    'mount -o remount,ro,bind "$0"',
+    'cd "$0"',
+    "! touch new 2>/dev/null",
+    '[ "$(grep -c : /proc/net/dev)" = 1 ]',
+    'exec "$@"',
+  ];
+  const run = (...args: readonly string[]) => {
+    const command = ["-i", process.execPath, repoconfCommand, ...args];
+    return runProcess(unshare, [...options, "sh", "-c", steps.join(" && "), clone.path, "env", ...command]);
+  };
+  const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
+  expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
+  expect(await run("get", "--offline", "svc.timeout")).toEqual({ code: 0, output: "30\n", errorOutput: "" });
+  expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
+});

@@ -1,18 +1,14 @@
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { addRepositories, type CommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { addRepositories, askOnTerminal, hasTerminal, makeServedHome } from "../helpers/command-home.ts";
 import { titleWith } from "../helpers/skips.ts";
-import { askOnTerminal, hasTerminal } from "../helpers/terminal.ts";
 
 const everywhere = ["--where", "repo:*"];
 const batchIn = (output: string) => /--batch ([0-9a-f]{24})$/m.exec(output)?.[1] ?? "";
 
 /** A home with the repositories blog, shop and web. */
-let home: CommandHome;
-beforeAll(async () => {
-  home = await makeServedHome();
-  await addRepositories(home, "blog", "shop", "web");
-  return () => home[Symbol.asyncDispose]();
-});
+const home = await makeServedHome();
+afterAll(() => home[Symbol.asyncDispose]());
+await addRepositories(home, "blog", "shop", "web");
 
 async function timeouts(): Promise<string[]> {
   const read = (repo: string) => home.succeed(["get", "svc.timeout", "--repo", repo]);

@@ -5,25 +5,9 @@ import { access, mkdir, readdir, readFile, readlink, unlink, writeFile } from "n
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isProcessThere } from "../../main/cli/connect/lock-holder.ts";
-import { addShop, type CommandHome, makeCommandHome, makeShop } from "../helpers/command-home.ts";
+import { addShop, makeCommandHome, makeShop, startWatch } from "../helpers/command-home.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
-import {
-  projectFolder,
-  type RunningProcess,
-  repoconfCommand,
-  runProcess,
-  spawnDaemon,
-} from "../helpers/spawned-daemon.ts";
-
-/** Sets values until a watch of the shop tells of one. */
-async function untilWatching(home: CommandHome, watch: RunningProcess): Promise<void> {
-  let hour = 0;
-  await until(async () => {
-    hour = (hour + 1) % 24;
-    await home.run(["set", `svc.refresh_hour=${hour}`, "--repo", "shop"]);
-    return watch.output() !== "";
-  }, "the watch to tell of a set");
-}
+import { projectFolder, repoconfCommand, runProcess, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 describe.concurrent("the daemon behind the command line", () => {
   test("commands at once start one in the background, and the next one finds it; after kill -9 the next one starts another", async () => {
@@ -38,23 +22,21 @@ describe.concurrent("the daemon behind the command line", () => {
     expect(await home.succeed(["get", "svc.timeout"])).toBe("9\n");
   });
 
-  test.skipIf(process.platform !== "linux")(
-    "one that a command starts in the background holds none of the files that a script has open, such as its lock",
-    async () => {
-      await using home = await makeCommandHome();
-      const lock = join(home.workFolder, "script.lock");
-      const script = `exec 20>"$1" 63>"$1" 200>"$1"; shift; exec "$@"`;
-      const command = [process.execPath, repoconfCommand, "repo", "list", "--json"];
-      const started = await runProcess("bash", ["-c", script, "bash", lock, ...command], {
-        environment: { REPOCONF_HOME: home.homeFolder },
-      });
-      expect(started).toMatchObject({ code: 0, errorOutput: "" });
-      const folder = `/proc/${(await home.endpoint()).pid}/fd`;
-      const held = await Promise.all((await readdir(folder)).map(name => readlink(join(folder, name)).catch(() => "")));
-      expect(held.some(path => path.endsWith("/daemon.log"))).toBe(true);
-      expect(held).not.toContain(lock);
-    },
-  );
+  test("one that a command starts in the background holds none of the files that a script has open, such as its lock", async context => {
+    context.skip(process.platform !== "linux", "not Linux");
+    await using home = await makeCommandHome();
+    const lock = join(home.workFolder, "script.lock");
+    const script = `exec 20>"$1" 63>"$1" 200>"$1"; shift; exec "$@"`;
+    const command = [process.execPath, repoconfCommand, "repo", "list", "--json"];
+    const started = await runProcess("bash", ["-c", script, "bash", lock, ...command], {
+      environment: { REPOCONF_HOME: home.homeFolder },
+    });
+    expect(started).toMatchObject({ code: 0, errorOutput: "" });
+    const folder = `/proc/${(await home.endpoint()).pid}/fd`;
+    const held = await Promise.all((await readdir(folder)).map(name => readlink(join(folder, name)).catch(() => "")));
+    expect(held.some(path => path.endsWith("/daemon.log"))).toBe(true);
+    expect(held).not.toContain(lock);
+  });
 
   test.each([["get", "svc.timeout", "--no-start"], ["status"], ["stop"], ["endpoint"]])(
     "%s starts none and exits with code 4",
@@ -78,23 +60,20 @@ describe.concurrent("the daemon behind the command line", () => {
     const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
     expect(await home.run(["stop"], { environment })).toMatchObject({ code: 5 });
     expect(await home.succeed(["stop"])).toBe("The daemon stopped.\n");
-    expect(await home.run(["stop"])).toMatchObject({ code: 4 });
+    await home.refuse(4, ["stop"], "No daemon is running");
   });
 
   test("a daemon that cannot start says why", async () => {
     await using home = await makeCommandHome();
-    await mkdir(home.homeFolder);
-    await writeFile(join(home.homeFolder, "format"), "99\n");
+    await home.put("format", "99\n");
     await home.refuse(4, ["repo", "list"], "has format 99");
   });
 
   test("a daemon of another protocol is refused, and restart replaces it", async () => {
     await using home = await makeCommandHome();
     await mkdir(home.homeFolder);
-    const other = spawn(process.execPath, [
-      join(projectFolder, "test/helpers/other-protocol-process.ts"),
-      home.homeFolder,
-    ]);
+    const program = join(projectFolder, "test/helpers/other-protocol-process.ts");
+    const other = spawn(process.execPath, [program, home.homeFolder]);
     await until(() => existsSync(join(home.homeFolder, "daemon.json")), "the other daemon");
     await home.refuse(4, ["repo", "list"], "repoconf restart");
     const ended = once(other, "exit");
@@ -118,8 +97,7 @@ describe.concurrent("the daemon behind the command line", () => {
 
   test("watch prints a hand edit and a set as they happen, and exits with code 0 on Ctrl+C", async () => {
     await using home = await makeShop();
-    using watch = home.start(["watch", "--repo", "shop", "--json"]);
-    await untilWatching(home, watch);
+    using watch = await startWatch(home, "--json");
     const file = join(home.homeFolder, "repos/shop.json");
     await until(async () => (await readFile(file, "utf8")).includes("refresh_hour"), "the file to be written");
     await writeFile(file, (await readFile(file, "utf8")).replace(/"refresh_hour": \d+/, `"refresh_hour": 23`));
@@ -167,8 +145,8 @@ describe.concurrent("the daemon behind the command line", () => {
       [3, ["timeout"], 6],
       [6, ["timeout"], 7],
     ]);
-    expect((await home.run(["watch", "svc.timeot"])).errorOutput).toContain(`Did you mean "svc.timeout"?`);
-    expect((await home.run(["watch", "--all", "--since", "2"])).code).toBe(2);
+    await home.refuse(3, ["watch", "svc.timeot"], `Did you mean "svc.timeout"?`);
+    await home.refuse(2, ["watch", "--all", "--since", "2"], "--since");
   });
 
   test("watch of one repository reports a broken and a fixed file, a lost and a restored connection, and ends when the repository is removed", async () => {
@@ -208,33 +186,31 @@ describe.concurrent("the daemon behind the command line", () => {
     expect(told()).toContain("shop (shop): removed");
   });
 
-  test.skipIf(process.platform === "win32")(
-    "a daemon that does not answer and whose daemon.json is garbled or gone is not taken for none, and its process is named",
-    async () => {
-      await using home = await makeCommandHome();
-      await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
-      const file = join(home.homeFolder, "daemon.json");
-      const garbled = (await readFile(file, "utf8")).replace(`"url"`, "url");
-      daemon.process.kill("SIGSTOP");
-      for (const content of [garbled, undefined]) {
-        if (content === undefined) await unlink(file);
-        else await writeFile(file, content);
-        // Without the file a daemon may just be starting, so commands that would start one wait longer.
-        const commands = [["status"], ["stop"], ["endpoint"], ...(content === undefined ? [] : [["repo", "list"]])];
-        const runs = await Promise.all(commands.map(command => home.run(command)));
-        for (const { code, output, errorOutput } of runs) {
-          expect([code, output]).toEqual([4, ""]);
-          expect(errorOutput).not.toContain("No daemon is running");
-          expect(errorOutput.match(/repoconf: /g)).toHaveLength(1);
-          // Without the file, the lock's holder is known only on Linux.
-          if (content !== undefined || process.platform === "linux")
-            expect(errorOutput).toContain(`kill ${daemon.process.pid}`);
-        }
+  test("a daemon that does not answer and whose daemon.json is garbled or gone is not taken for none, and its process is named", async context => {
+    context.skip(process.platform === "win32", "Windows");
+    await using home = await makeCommandHome();
+    await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+    const file = join(home.homeFolder, "daemon.json");
+    const garbled = (await readFile(file, "utf8")).replace(`"url"`, "url");
+    daemon.process.kill("SIGSTOP");
+    for (const content of [garbled, undefined]) {
+      if (content === undefined) await unlink(file);
+      else await writeFile(file, content);
+      // Without the file a daemon may just be starting, so commands that would start one wait longer.
+      const commands = [["status"], ["stop"], ["endpoint"], ...(content === undefined ? [] : [["repo", "list"]])];
+      const runs = await Promise.all(commands.map(command => home.run(command)));
+      for (const { code, output, errorOutput } of runs) {
+        expect([code, output]).toEqual([4, ""]);
+        expect(errorOutput).not.toContain("No daemon is running");
+        expect(errorOutput.match(/repoconf: /g)).toHaveLength(1);
+        // Without the file, the lock's holder is known only on Linux.
+        if (content !== undefined || process.platform === "linux")
+          expect(errorOutput).toContain(`kill ${daemon.process.pid}`);
       }
-      daemon.process.kill("SIGCONT");
-      expect(await home.succeed(["stop"])).toBe("The daemon stopped.\n");
-    },
-  );
+    }
+    daemon.process.kill("SIGCONT");
+    expect(await home.succeed(["stop"])).toBe("The daemon stopped.\n");
+  });
 
   test.each(["daemon.json", "owner.key"])("right after %s is gone, every command works", async file => {
     await using home = await makeCommandHome();
@@ -265,9 +241,7 @@ describe.concurrent("the daemon behind the command line", () => {
     // Its process is this one, which stays.
     const daemon = await startTestDaemon({ home: home.homeFolder, onStop: stopped.resolve });
     const ended = stopped.promise.then(() => daemon.daemon.close());
-    const { code, output, errorOutput } = await home.run(["stop"]);
-    expect({ code, output }).toEqual({ code: 1, output: "" });
-    expect(errorOutput).toContain(`released the home, but its process ${process.pid} has not ended`);
+    await home.refuse(1, ["stop"], `released the home, but its process ${process.pid} has not ended`);
     await ended;
   });
 
@@ -275,9 +249,8 @@ describe.concurrent("the daemon behind the command line", () => {
     await using home = await addShop(await makeCommandHome());
     const { pid } = await home.endpoint();
     const sockets = async () => (await home.json(["status"])).sockets;
-    using watch = home.start(["watch", "--repo", "shop"]);
-    // Once connected, the watch may still have a request pending, and losing its reply would end it.
-    await untilWatching(home, watch);
+    // Once connected, a watch may still have a request pending, and losing its reply would end it.
+    using watch = await startWatch(home);
     watch.process.kill("SIGSTOP");
     await home.succeed(["restart"]);
     expect((await home.endpoint()).pid).not.toBe(pid);

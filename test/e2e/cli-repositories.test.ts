@@ -90,7 +90,7 @@ describe("repositories on the command line", () => {
     expect(added).toMatchObject({ code: 0, output: expect.stringContaining("Added broken") });
     expect(added.errorOutput).toContain("It has no values until that file is fixed: .repoconf.json: ");
     expect(added.errorOutput).toContain("(line 1, column 3)");
-    expect(await home.run(["get", "svc.timeout"], { folder: broken })).toMatchObject({ code: 1, output: "" });
+    await home.refuse(1, ["get", "svc.timeout"], "", { folder: broken });
     const linked = await makeWorkTree(join(home.workFolder, "linked"));
     await symlink(join(broken, ".repoconf.json"), join(linked, ".repoconf.json"));
     await home.refuse(1, ["repo", "add"], "--in-home", { folder: linked });
@@ -108,11 +108,9 @@ describe("repositories on the command line", () => {
     await mkdir(join(part, "deep"), { recursive: true });
     await writeFile(join(part, ".repoconf.json"), '{ "config": { "svc": { "timeout": 41 } } }');
     const folder = join(part, "deep");
-    const unknown = await home.run(["get", "svc.timeout"], { folder });
-    expect(unknown.errorOutput).toContain(`repoconf repo add '${part}'`);
-    const asked = await home.run(["repo", "add"], { folder });
-    expect(asked).toMatchObject({ code: 1, output: "" });
-    expect(asked.errorOutput).toContain(`repoconf repo add '${part}'\n  repoconf repo add '${root}'\n`);
+    await home.refuse(1, ["get", "svc.timeout"], `repoconf repo add '${part}'`, { folder });
+    const both = `repoconf repo add '${part}'\n  repoconf repo add '${root}'\n`;
+    await home.refuse(1, ["repo", "add"], both, { folder });
     await home.succeed(["repo", "add", part]);
     expect(await home.succeed(["get", "svc.timeout"], { folder })).toBe("41\n");
   });
@@ -138,8 +136,8 @@ describe("repositories on the command line", () => {
     expect(errorOutput).toContain("shown only once");
     const environment = { REPOCONF_API_KEY: output.trim() };
     await home.succeed(["set", "svc.timeout=3", "--repo", "shop"], { environment });
-    expect(await home.run(["set", "svc.domain=x", "--repo", "shop"], { environment })).toMatchObject({ code: 3 });
-    expect(await home.run(["key", "list"], { environment })).toMatchObject({ code: 5 });
+    await home.refuse(3, ["set", "svc.domain=x", "--repo", "shop"], "", { environment });
+    await home.refuse(5, ["key", "list"], "", { environment });
     expect(await home.succeed(["key", "list"])).toMatch(
       /^[0-9a-f]{12}\tci\twrite svc\.timeout in shop\tnever\t\d{4}-\d\d-\d\dT[\d:.]+Z\n$/,
     );
@@ -154,9 +152,9 @@ describe("repositories on the command line", () => {
     await home.succeed(["repo", "add", old, "--id", "site", "--name", "site", "--in-tree"]);
     await home.succeed(["set", "svc.timeout=5"], { folder: old });
     await rename(old, moved);
-    const doctor = await home.run(["doctor"]);
-    expect(doctor.output).toContain(`the folder ${old} does not exist, so its values cannot be read`);
-    expect(doctor.output).toContain("repoconf repo move site FOLDER");
+    const doctor = await home.find(1, ["doctor"]);
+    expect(doctor).toContain(`the folder ${old} does not exist, so its values cannot be read`);
+    expect(doctor).toContain("repoconf repo move site FOLDER");
     await home.refuse(1, ["repo", "move", "site", join(home.workFolder, "nowhere")], "nowhere does not exist");
     await home.refuse(1, ["repo", "move", "site"], "repoconf repo move site FOLDER");
     expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is now in ${moved}.\n`);

@@ -1,10 +1,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { type CommandHome, hasTerminal, makeServedHome, startOnTerminal } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
-import { titleWith } from "../helpers/skips.ts";
-import { hasTerminal, startOnTerminal } from "../helpers/terminal.ts";
 
 const evil = { web: { ready: "true \u202e# \u009b2Khs | lruc\u3164\u00a0", image: "node:24" } };
 
@@ -33,13 +31,10 @@ describe("commands that a work tree brings, on the command line", () => {
     expect(added).toMatch(/2 are not used until you trust them, on a terminal: repoconf trust --repo [0-9a-f]{24}/);
     expect(await home.succeed(["get", "svc.services"], { folder })).toBe("{}\n");
     expect(await home.succeed(["repo", "list"])).toContain("2 problems, needs trust");
-    const doctor = await home.run(["doctor"]);
-    expect(doctor.code).toBe(1);
-    expect(doctor.output).toMatch(/svc\.services runs as a command.*repoconf trust --repo/);
-    const shown = await home.run(["trust", "svc.envvars"], { folder });
-    expect(shown.code).toBe(1);
-    expect(shown.output).toContain("evil.so");
-    expect(shown.output).not.toContain("svc.services");
+    expect(await home.find(1, ["doctor"])).toMatch(/svc\.services runs as a command.*repoconf trust --repo/);
+    const shown = await home.find(1, ["trust", "svc.envvars"], { folder });
+    expect(shown).toContain("evil.so");
+    expect(shown).not.toContain("svc.services");
     // --accept trusts only the value with this hash; a hash that no longer waits is refused.
     const [services, envvars] = await waitingIn(home, folder);
     expect(services).toMatchObject({ field: "svc.services", value: evil, serving: {} });
@@ -55,27 +50,25 @@ describe("commands that a work tree brings, on the command line", () => {
     expect((await home.run(["doctor"])).output).not.toContain("runs as a command");
   });
 
-  test.skipIf(!hasTerminal)(
-    titleWith(hasTerminal, "script", "on a terminal it asks about each value, and any answer except yes means no"),
-    async () => {
-      await using home = await makeServedHome();
-      const folder = await makeSite(home);
-      await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
-      const answer = async (input: string) => {
-        const { process: terminal, output, ended } = startOnTerminal(home, ["trust"], { folder });
-        // The input is there before the question is asked.
-        terminal.stdin.end(input);
-        await ended;
-        return output();
-      };
-      expect(await answer("\n\n")).toContain("Trust this value of svc.services? [y/N]");
-      // End of input means no for all remaining values.
-      expect(await answer("")).toContain("2 are not used until you trust them");
-      expect(await waitingIn(home, folder)).toHaveLength(2);
-      await answer("y\nn\n");
-      expect(await waitingIn(home, folder)).toMatchObject([{ field: "svc.envvars" }]);
-    },
-  );
+  test("on a terminal it asks about each value, and any answer except yes means no", async ({ skip }) => {
+    skip(!hasTerminal, "no script");
+    await using home = await makeServedHome();
+    const folder = await makeSite(home);
+    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    const answer = async (input: string) => {
+      const { process: terminal, output, ended } = startOnTerminal(home, ["trust"], { folder });
+      // The input is there before the question is asked.
+      terminal.stdin.end(input);
+      await ended;
+      return output();
+    };
+    expect(await answer("\n\n")).toContain("Trust this value of svc.services? [y/N]");
+    // End of input means no for all remaining values.
+    expect(await answer("")).toContain("2 are not used until you trust them");
+    expect(await waitingIn(home, folder)).toHaveLength(2);
+    await answer("y\nn\n");
+    expect(await waitingIn(home, folder)).toMatchObject([{ field: "svc.envvars" }]);
+  });
 });
 
 describe("scopes that a work tree brings, on the command line", () => {
@@ -98,11 +91,9 @@ describe("scopes that a work tree brings, on the command line", () => {
       /contains scopes .*: build\. .*repoconf trust --repo/,
     );
     expect((await home.run(["get", "build.jobs"], { folder })).code).toBe(3);
-    const shown = await home.run(["trust"], { folder });
-    expect(shown).toMatchObject({ code: 1, output: expect.stringContaining('"description": "One."') });
-    expect(shown.output).toMatch(
-      /This scope is not used until you accept it, on a terminal: repoconf trust --repo \S+\n/,
-    );
+    const shown = await home.find(1, ["trust"], { folder });
+    expect(shown).toContain('"description": "One."');
+    expect(shown).toMatch(/This scope is not used until you accept it, on a terminal: repoconf trust --repo \S+\n/);
     const [offered] = await waitingIn(home, folder);
     expect(offered).toMatchObject({ scope: "build", serving: null });
     const file = join(folder, ".repoconf/scopes/build.schema.json");
@@ -124,9 +115,7 @@ describe("scopes that a work tree brings, on the command line", () => {
     for (const folder of [one, two]) await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
     const [first] = await waitingIn(home, one);
     await home.succeed(["trust", "--accept", first.hash], { folder: one });
-    const shown = await home.run(["trust"], { folder: two });
-    expect(shown.output).toMatch(/^- .*One\./m);
-    expect(shown.output).toMatch(/^\+ .*Two\./m);
+    expect(await home.find(1, ["trust"], { folder: two })).toMatch(/^- .*One\.[\s\S]*^\+ .*Two\./m);
     expect(await home.succeed(["describe", "build.jobs"], { folder: two })).toContain("One.");
     const [second] = await waitingIn(home, two);
     expect(second.serving).toMatchObject({ type: "object" });
@@ -162,8 +151,7 @@ describe("a new version of an accepted scope that makes a variable of a text", (
   test("is shown with its default and with the values of all repositories, and puts none of a work tree's file into a shell", async () => {
     await using home = await makeServedHome();
     const site = await makeUpgrade(home);
-    const { output } = await home.run(["trust"], { folder: site });
-    expect(output).toContain(`With this scope:
+    expect(await home.find(1, ["trust"], { folder: site })).toContain(`With this scope:
   tools.path becomes the environment variable TOOLS
     its default in site:
     + "./default"
@@ -180,11 +168,9 @@ describe("a new version of an accepted scope that makes a variable of a text", (
       { ...effect, value: "./evil", stored: true, waits: true, repos: ["site"] },
     ]);
     await home.succeed(["trust", "--accept", offered.hash], { folder: site });
-    const untrusted = await home.run(["env"], { folder: site });
-    expect(untrusted).toMatchObject({ code: 3, output: "" });
-    const asked = await home.run(["trust"], { folder: site });
-    expect(asked.output).toContain("tools.path becomes the environment variable TOOLS");
-    expect(asked.output).toContain(`+ "./evil"`);
+    await home.refuse(3, ["env"], "", { folder: site });
+    const asked = await home.find(1, ["trust"], { folder: site });
+    expect(asked).toMatch(/tools\.path becomes the environment variable TOOLS[\s\S]*\+ "\.\/evil"/);
     const [waiting] = await waitingIn(home, site);
     await home.succeed(["trust", "--accept", waiting.hash], { folder: site });
     expect(await home.succeed(["env"], { folder: site })).toContain("./evil");
@@ -202,34 +188,30 @@ describe("a new version of an accepted scope that makes a variable of a text", (
     expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./default\n");
   });
 
-  test.skipIf(!hasTerminal)(
-    titleWith(hasTerminal, "script", "is shown again on a terminal if one of these values changes before the answer"),
-    async () => {
-      await using home = await makeServedHome();
-      const site = await makeUpgrade(home);
-      using terminal = startOnTerminal(home, ["trust"], { folder: site });
-      const { output } = terminal;
-      const asked = (times: number) =>
-        until(async () => output().split("Replace the scope tools").length > times, `question ${times}`);
-      await asked(1);
-      await home.succeed(["set", "--repo", "shop", "tools.path=./other"]);
-      terminal.process.stdin.write("y\n");
-      await asked(2);
-      expect(output().split("Values have changed meanwhile").at(1)).toContain('+ "./other"');
-      terminal.process.stdin.end("n\n");
-      await terminal.ended;
-      expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./evil\n");
-    },
-  );
+  test("is shown again on a terminal if one of these values changes before the answer", async ({ skip }) => {
+    skip(!hasTerminal, "no script");
+    await using home = await makeServedHome();
+    const site = await makeUpgrade(home);
+    using terminal = startOnTerminal(home, ["trust"], { folder: site });
+    const { output } = terminal;
+    const asked = (times: number) =>
+      until(async () => output().split("Replace the scope tools").length > times, `question ${times}`);
+    await asked(1);
+    await home.succeed(["set", "--repo", "shop", "tools.path=./other"]);
+    terminal.process.stdin.write("y\n");
+    await asked(2);
+    expect(output().split("Values have changed meanwhile").at(1)).toContain('+ "./other"');
+    terminal.process.stdin.end("n\n");
+    await terminal.ended;
+    expect(await home.succeed(["get", "tools.path"], { folder: site })).toBe("./evil\n");
+  });
 
   test("its masked values, and those of fields that the home does not have, are hidden in JSON without --reveal", async () => {
     await using home = await makeServedHome();
     const site = await makeUpgrade(home);
     const fields = { token: { type: "string", default: "", "x-env": "TOKEN" } };
-    await writeFile(
-      join(site, ".repoconf/scopes/keys.schema.json"),
-      JSON.stringify({ type: "object", properties: fields }),
-    );
+    const schema = JSON.stringify({ type: "object", properties: fields });
+    await writeFile(join(site, ".repoconf/scopes/keys.schema.json"), schema);
     await writeFile(join(site, ".repoconf.json"), '{ "config": { "keys": { "token": "s3cret" } } }');
     expect(JSON.stringify(await waitingIn(home, site))).not.toContain("s3cret");
     expect(JSON.stringify(await waitingIn(home, site, ["--reveal"]))).toContain("s3cret");

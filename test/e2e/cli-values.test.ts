@@ -1,25 +1,20 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { makeServedHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 const fieldCount = Object.keys(svcSchema.properties).length;
 
-let home: CommandHome;
-let folder: string;
-
-beforeAll(async () => {
-  home = await makeServedHome();
-  folder = join(home.workFolder, "shop");
-  await mkdir(join(folder, "src"), { recursive: true });
-  execFileSync("git", ["init", "-q", folder]);
-  await home.succeed(["repo", "add"], { folder: join(folder, "src") });
-});
+const home = await makeServedHome();
 afterAll(() => home[Symbol.asyncDispose]());
+const folder = join(home.workFolder, "shop");
+await mkdir(join(folder, "src"), { recursive: true });
+execFileSync("git", ["init", "-q", folder]);
+await home.succeed(["repo", "add"], { folder: join(folder, "src") });
 
 const inFolder = (args: readonly string[], input = "") => home.run(args, { folder: join(folder, "src"), input });
 const succeed = (args: readonly string[], input = "") => home.succeed(args, { folder: join(folder, "src"), input });
@@ -102,10 +97,8 @@ describe("values on the command line", () => {
     await until(async () => (await succeed(["list", "svc.timeout"])).endsWith("last valid\n"), "the edit to be seen");
     expect(await succeed(["list", "svc.refresh_day"])).toBe("svc.refresh_day\t2\tstored\n");
     await writeFile(file, "{");
-    await until(
-      async () => (await succeed(["list", "svc.refresh_day"])).endsWith("last valid\n"),
-      "the edit to be seen",
-    );
+    const isSeen = async () => (await succeed(["list", "svc.refresh_day"])).endsWith("last valid\n");
+    await until(isSeen, "the edit to be seen");
     expect(await succeed(["list", "svc.domain"])).toBe(`svc.domain\t""\tdefault\n`);
     await writeFile(file, text);
     await until(async () => (await succeed(["list", "svc.timeout"])).endsWith("stored\n"), "the edit to be seen");
@@ -132,9 +125,8 @@ describe("values on the command line", () => {
       `"name": "shop"`,
     );
     expect(JSON.parse(await succeed(["--json", "list", "svc.domain"]))).toEqual({ svc: { domain: "early" } });
-    expect(
-      JSON.parse(await succeed(["--repo", "shop", "key", "create", "early", "--json"])).grants[0].repos,
-    ).toHaveLength(1);
+    const created = JSON.parse(await succeed(["--repo", "shop", "key", "create", "early", "--json"]));
+    expect(created.grants[0].repos).toHaveLength(1);
     await succeed(["unset", "svc.domain"]);
   });
 
@@ -147,10 +139,9 @@ describe("values on the command line", () => {
   });
 
   test("valid fields are set, and refused ones are reported on standard error, with exit code 3", async () => {
-    const { code, output, errorOutput } = await inFolder(["set", "svc.timeout=6", "svc.refresh_hour=99"]);
-    expect(code).toBe(3);
-    expect(output).toBe("Set svc.timeout = 6\n");
-    expect(errorOutput).toContain("svc.refresh_hour must be at most 23");
+    const errorOutput = expect.stringContaining("svc.refresh_hour must be at most 23");
+    const finished = await inFolder(["set", "svc.timeout=6", "svc.refresh_hour=99"]);
+    expect(finished).toEqual({ code: 3, output: "Set svc.timeout = 6\n", errorOutput });
   });
 
   test.each([

@@ -1,23 +1,20 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome, makeServedHome, withCommand } from "../helpers/command-home.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { makeCommandHome, makeServedHome, withCommand } from "../helpers/command-home.ts";
 import { isShellThere } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { patientCompletion, runProcess } from "../helpers/spawned-daemon.ts";
 
 /** A home with the repositories "shop" and "my blog" and a running daemon. */
-let home: CommandHome;
-beforeAll(async () => {
-  home = await makeServedHome();
-  for (const name of ["shop", "my blog"]) {
-    await mkdir(join(home.workFolder, name));
-    await home.succeed(["repo", "add", name]);
-  }
-  const services = `svc.services.web={"ready":"","image":""}`;
-  await home.succeed(["set", "--repo", "shop", "svc.proxy_aliases+=a.test", services]);
-  return () => home[Symbol.asyncDispose]();
-});
+const home = await makeServedHome();
+afterAll(() => home[Symbol.asyncDispose]());
+for (const name of ["shop", "my blog"]) {
+  await mkdir(join(home.workFolder, name));
+  await home.succeed(["repo", "add", name]);
+}
+const services = `svc.services.web={"ready":"","image":""}`;
+await home.succeed(["set", "--repo", "shop", "svc.proxy_aliases+=a.test", services]);
 
 async function complete(words: readonly string[], inHome = home): Promise<string[]> {
   const output = await inHome.succeed(["complete", "--", ...words]);

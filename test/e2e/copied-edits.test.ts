@@ -12,56 +12,54 @@ const schemaOf = (scope: string, field: string) => scopes[scope]?.properties[fie
 const edit = (field: string, value: JsonValue | undefined) => ({ repo: "shop", scope: "svc", field, value });
 
 // A tab without a daemon copies its edits as commands, which a person runs in a shell.
-test
-  .skipIf(process.platform === "win32")
-  .concurrent("copied edits set exactly the same values, whatever they contain", async () => {
-    await using home = await makeShop(["svc.domain=old.test"]);
-    const environment = await withCommand(home);
-    const services = { web: { ready: "it's 1", image: "a b" } };
-    const others = [edit("timeout", 55), edit("services", services), edit("domain", undefined)];
-    for (const text of ["-", "@file", "it's $HOME `id` !!", "two\nlines", "a \\ b", "--json", "5", ""]) {
-      // The others once: each is a command of its own.
-      const edits = [edit("provider", text), ...others.splice(0)];
-      const script = editCommands(edits, schemaOf);
-      const { code, errorOutput } = await runProcess("sh", ["-e", "-c", script], {
-        folder: home.workFolder,
-        environment,
-      });
-      expect({ text, code, errorOutput }).toEqual({ text, code: 0, errorOutput: "" });
-      const stored: unknown = await home.json(["list", "--repo", "shop", "--stored"]);
-      expect(stored).toEqual({ svc: { provider: text, timeout: 55, services } });
-    }
-  });
+test.concurrent("copied edits set exactly the same values, whatever they contain", async ({ skip }) => {
+  skip(process.platform === "win32", "Windows");
+  await using home = await makeShop(["svc.domain=old.test"]);
+  const environment = await withCommand(home);
+  const services = { web: { ready: "it's 1", image: "a b" } };
+  const others = [edit("timeout", 55), edit("services", services), edit("domain", undefined)];
+  for (const text of ["-", "@file", "it's $HOME `id` !!", "two\nlines", "a \\ b", "--json", "5", ""]) {
+    // The others once: each is a command of its own.
+    const edits = [edit("provider", text), ...others.splice(0)];
+    const script = editCommands(edits, schemaOf);
+    const { code, errorOutput } = await runProcess("sh", ["-e", "-c", script], {
+      folder: home.workFolder,
+      environment,
+    });
+    expect({ text, code, errorOutput }).toEqual({ text, code: 0, errorOutput: "" });
+    const stored: unknown = await home.json(["list", "--repo", "shop", "--stored"]);
+    expect(stored).toEqual({ svc: { provider: text, timeout: 55, services } });
+  }
+});
 
-test
-  .skipIf(process.platform === "win32")
-  .concurrent("copied edits of a field that accepts texts and other values keep them apart", async () => {
-    await using home = await makeShop();
-    const properties = {
-      note: { type: ["string", "null"], default: null },
-      limit: { oneOf: [{ type: "integer" }, { type: "string" }, { type: "null" }], default: 1 },
-      mode: { enum: ["1", 1, null, "null"], default: 1 },
-    };
-    await addScope(home, "app", properties);
-    const environment = await withCommand(home);
-    const scope: ScopeSchema = { type: "object", properties };
-    for (const values of [
-      { note: "null", limit: "1", mode: "1" },
-      { note: null, limit: null, mode: null },
-      { note: "-", limit: 30, mode: "null" },
-      { note: "@it's", limit: "30s", mode: 1 },
-    ]) {
-      const edits = Object.entries(values).map(([field, value]) => ({ ...edit(field, value), scope: "app" }));
-      const script = editCommands(edits, (_, field) => scope.properties[field]);
-      const { errorOutput } = await runProcess("sh", ["-e", "-c", script], {
-        folder: home.workFolder,
-        environment,
-      });
-      expect(errorOutput).toBe("");
-      const stored: unknown = await home.json(["list", "--repo", "shop", "--stored"]);
-      expect(stored).toEqual({ app: values });
-    }
-  });
+test.concurrent("copied edits of a field that accepts texts and other values keep them apart", async ({ skip }) => {
+  skip(process.platform === "win32", "Windows");
+  await using home = await makeShop();
+  const properties = {
+    note: { type: ["string", "null"], default: null },
+    limit: { oneOf: [{ type: "integer" }, { type: "string" }, { type: "null" }], default: 1 },
+    mode: { enum: ["1", 1, null, "null"], default: 1 },
+  };
+  await addScope(home, "app", properties);
+  const environment = await withCommand(home);
+  const scope: ScopeSchema = { type: "object", properties };
+  for (const values of [
+    { note: "null", limit: "1", mode: "1" },
+    { note: null, limit: null, mode: null },
+    { note: "-", limit: 30, mode: "null" },
+    { note: "@it's", limit: "30s", mode: 1 },
+  ]) {
+    const edits = Object.entries(values).map(([field, value]) => ({ ...edit(field, value), scope: "app" }));
+    const script = editCommands(edits, (_, field) => scope.properties[field]);
+    const { errorOutput } = await runProcess("sh", ["-e", "-c", script], {
+      folder: home.workFolder,
+      environment,
+    });
+    expect(errorOutput).toBe("");
+    const stored: unknown = await home.json(["list", "--repo", "shop", "--stored"]);
+    expect(stored).toEqual({ app: values });
+  }
+});
 
 test("what is not a value yet is not copied: a comment has its text", () => {
   const edits = [edit("timeout", unreadText("12 o'clock"))];

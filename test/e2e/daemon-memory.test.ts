@@ -14,7 +14,6 @@ test("a daemon with its own log does not load the code of shared logs, backups, 
   const client = await connectClient(daemon.url, daemon.ownerKey);
   await client.call("repo/add", { name: "shop", id: "shop" });
   await client.call("config/set", { repo: "shop", flush: true, "svc.timeout": 30 });
-  client.socket.close();
   expect(await daemon.end("SIGTERM")).toBe(0);
   const loaded = [...sourcesIn(loadedBy(daemon.errorOutput()).files)];
   expect(loaded).toEqual(expect.arrayContaining(["main/daemon/daemon.ts", "main/store/log/file-log.ts", "socket.io"]));

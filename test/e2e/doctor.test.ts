@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { chmod, cp, link, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../main/cli/doctor/finding.ts";
 import { checkWatchLimits } from "../../main/cli/doctor/watch-check.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
@@ -11,16 +11,11 @@ import { git } from "../helpers/git.ts";
 import { connect } from "../helpers/patient-client.ts";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 
-let template: CommandHome;
-
-beforeAll(async () => {
-  template = await makeCommandHome();
-  await mkdir(join(template.workFolder, "shop"));
-  await template.succeed(["repo", "add", "shop", "--id", "shop"]);
-  await template.succeed(["stop"]);
-});
-
+const template = await makeCommandHome();
 afterAll(() => template[Symbol.asyncDispose]());
+await mkdir(join(template.workFolder, "shop"));
+await template.succeed(["repo", "add", "shop", "--id", "shop"]);
+await template.succeed(["stop"]);
 
 /** A copy of a home with the repository "shop", whose daemon was stopped cleanly. */
 async function makeStoppedHome(): Promise<CommandHome> {
@@ -82,7 +77,7 @@ describe.concurrent("repoconf doctor", () => {
     await writeFile(repositoryFile(home), "{ broken");
     await chmod(join(home.homeFolder, "owner.key"), 0o644);
     const before = await snapshot(home.homeFolder);
-    expect((await home.run(["doctor"])).code).toBe(1);
+    await home.find(1, ["doctor"]);
     expect(await snapshot(home.homeFolder)).toEqual(before);
   });
 
@@ -107,7 +102,7 @@ describe.concurrent("repoconf doctor", () => {
   test("verifies every journal across its files, and names file and line of any damage", async () => {
     await using home = await makeStoppedHome();
     // With so few revisions to keep, each file has only a few.
-    await writeFile(join(home.homeFolder, "settings.json"), `{ "history": { "revisions": 30 } }`);
+    await home.put("settings.json", `{ "history": { "revisions": 30 } }`);
     const folder = join(home.homeFolder, "journal");
     const client = await startClient(home);
     for (let timeout = 1; timeout <= 12; timeout += 1) await client.set("shop", { "svc.timeout": timeout });
@@ -210,33 +205,29 @@ describe.concurrent("repoconf doctor", () => {
     },
   );
 
-  test.skipIf(process.platform === "win32")(
-    "reports files that other users may read, and how to make them private",
-    async () => {
-      await using home = await makeStoppedHome();
-      await chmod(home.homeFolder, 0o755);
-      await chmod(join(home.homeFolder, "owner.key"), 0o640);
-      const { findings } = await examine(home);
-      const rights = findings.filter(({ check }) => check === "rights");
-      expect(rights.map(({ result, action }) => [result, action])).toEqual([
-        ["problem", `Restrict it: chmod 700 ${home.homeFolder}`],
-        ["problem", `Restrict it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
-      ]);
-    },
-  );
+  test("reports files that other users may read, and how to make them private", async ({ skip }) => {
+    skip(process.platform === "win32", "Windows");
+    await using home = await makeStoppedHome();
+    await chmod(home.homeFolder, 0o755);
+    await chmod(join(home.homeFolder, "owner.key"), 0o640);
+    const { findings } = await examine(home);
+    const rights = findings.filter(({ check }) => check === "rights");
+    expect(rights.map(({ result, action }) => [result, action])).toEqual([
+      ["problem", `Restrict it: chmod 700 ${home.homeFolder}`],
+      ["problem", `Restrict it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
+    ]);
+  });
 
-  test.skipIf(process.platform === "win32")(
-    "a daemon that holds the home and does not answer is a problem; the daemon.json that a crash leaves is only a note",
-    async () => {
-      await using home = await makeCommandHome();
-      await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
-      daemon.process.kill("SIGSTOP");
-      const action = expect.stringContaining(`${daemon.process.pid}`);
-      expectFinding(await examine(home), { check: "daemon", result: "problem", action }, 1);
-      await daemon.end("SIGKILL");
-      expectFinding(await examine(home), { check: "daemon", result: "note" }, 0);
-    },
-  );
+  test("a daemon that holds the home and does not answer is a problem; the daemon.json that a crash leaves is only a note", async context => {
+    context.skip(process.platform === "win32", "Windows");
+    await using home = await makeCommandHome();
+    await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+    daemon.process.kill("SIGSTOP");
+    const action = expect.stringContaining(`${daemon.process.pid}`);
+    expectFinding(await examine(home), { check: "daemon", result: "problem", action }, 1);
+    await daemon.end("SIGKILL");
+    expectFinding(await examine(home), { check: "daemon", result: "note" }, 0);
+  });
 
   test("a preferred port that another program uses is only a note", async () => {
     await using home = await makeStoppedHome();
@@ -244,43 +235,34 @@ describe.concurrent("repoconf doctor", () => {
     await once(stranger, "listening");
     const address = stranger.address();
     const port = typeof address === "object" ? address?.port : undefined;
-    await writeFile(join(home.homeFolder, "settings.json"), JSON.stringify({ port }));
-    expectFinding(
-      await examine(home),
-      { check: "port", result: "note", message: expect.stringContaining(`${port}`) },
-      0,
-    );
+    await home.put("settings.json", { port });
+    const message = expect.stringContaining(`${port}`);
+    expectFinding(await examine(home), { check: "port", result: "note", message }, 0);
     stranger.close();
   });
 
-  test.skipIf(process.platform === "win32")(
-    "reports why tools cannot reach the daemon over the Unix socket",
-    async () => {
-      await using home = await makeCommandHome();
-      const long = join(home.workFolder, "h".repeat(120));
-      const inLong = { environment: { REPOCONF_HOME: long } };
-      await home.run(["repo", "list"], inLong);
-      const { output } = await home.run(["doctor", "--json"], inLong);
-      await home.run(["stop"], inLong);
-      const finding = { check: "socket", result: "note", message: expect.stringMatching(/would be \d+ bytes long/) };
-      expect(JSON.parse(output).findings).toContainEqual(expect.objectContaining(finding));
+  test("reports why tools cannot reach the daemon over the Unix socket", async ({ skip }) => {
+    skip(process.platform === "win32", "Windows");
+    await using home = await makeCommandHome();
+    const long = join(home.workFolder, "h".repeat(120));
+    const inLong = { environment: { REPOCONF_HOME: long } };
+    await home.run(["repo", "list"], inLong);
+    const { output } = await home.run(["doctor", "--json"], inLong);
+    await home.run(["stop"], inLong);
+    const finding = { check: "socket", result: "note", message: expect.stringMatching(/would be \d+ bytes long/) };
+    expect(JSON.parse(output).findings).toContainEqual(expect.objectContaining(finding));
 
-      await home.succeed(["repo", "list", "--json"]);
-      await rm(join(home.homeFolder, "socket"), { recursive: true });
-      const removed = expect.stringContaining("it was removed");
-      expectFinding(await examine(home), { check: "socket", result: "note", message: removed });
-    },
-  );
+    await home.succeed(["repo", "list", "--json"]);
+    await rm(join(home.homeFolder, "socket"), { recursive: true });
+    const removed = expect.stringContaining("it was removed");
+    expectFinding(await examine(home), { check: "socket", result: "note", message: removed });
+  });
 
   test("reports broken settings, an invalid owner's key, invalid named keys, and each broken scope file with its reason", async () => {
     await using home = await makeStoppedHome();
-    await writeFile(join(home.homeFolder, "settings.json"), `{\n  "port": 80,\n}\n`);
-    const scopes = join(home.homeFolder, "scopes");
-    await writeFile(join(scopes, "one.schema.json"), "{ ");
-    await writeFile(
-      join(scopes, "two.schema.json"),
-      `{ "type": "object", "properties": { "jobs": { "type": "integer" } } }`,
-    );
+    await home.put("settings.json", `{\n  "port": 80,\n}\n`);
+    await home.put("scopes/one.schema.json", "{ ");
+    await home.put("scopes/two.schema.json", { type: "object", properties: { jobs: { type: "integer" } } });
     await writeFile(join(home.homeFolder, "owner.key"), "secret\n", { mode: 0o600 });
     await writeFile(join(home.homeFolder, "keys.json"), "[]\n", { mode: 0o600 });
     const examined = await examine(home);
@@ -298,8 +280,7 @@ describe.concurrent("repoconf doctor", () => {
   test("reports where a repository's file does not parse, and what to do", async () => {
     await using home = await makeStoppedHome();
     await writeFile(repositoryFile(home), `{\n  "name": "shop",\n  "config" {}\n}\n`);
-    const { code, output } = await home.run(["doctor"]);
-    expect(code).toBe(1);
+    const output = await home.find(1, ["doctor"]);
     expect(output).toContain(`problem\trepositories\t${repositoryFile(home)}:3:12: a colon is missing\t`);
     expect(output).toContain("repoconf repo remove shop");
     expect(output.endsWith("\n1 problem, 1 note.\n") || output.endsWith("\n1 problem, 2 notes.\n")).toBe(true);
@@ -330,34 +311,29 @@ describe.concurrent("repoconf doctor", () => {
     ]);
   });
 
-  test.skipIf(process.platform === "win32")(
-    "tells an in-tree file that is a link and one whose folder is gone, and tidies nothing up there",
-    async () => {
-      await using home = await makeCommandHome();
-      for (const id of ["linked", "moved"]) {
-        await mkdir(join(home.workFolder, id));
-        await home.succeed(["repo", "add", id, "--id", id, "--in-tree"]);
-      }
-      await home.succeed(["stop"]);
-      // The temporary file of a daemon that is writing.
-      const writing = join(home.workFolder, "linked", ".repoconf.json.0123456789ab.tmp");
-      await writeFile(writing, "{}");
-      const tree = join(home.workFolder, "linked", ".repoconf.json");
-      await symlink(repositoryFile(home, "moved"), tree);
-      await rm(join(home.workFolder, "moved"), { recursive: true });
-      const { findings } = await examine(home);
-      const problems = findings.filter(({ result }) => result === "problem");
-      expect(problems).toMatchObject([
-        { repo: "linked", file: tree, message: expect.stringContaining("link") },
-        {
-          repo: "moved",
-          file: repositoryFile(home, "moved"),
-          message: expect.stringContaining("does not exist, so its values"),
-        },
-      ]);
-      expect(await readFile(writing, "utf8")).toBe("{}");
-    },
-  );
+  test("tells an in-tree file that is a link and one whose folder is gone, and tidies nothing up there", async context => {
+    context.skip(process.platform === "win32", "Windows");
+    await using home = await makeCommandHome();
+    for (const id of ["linked", "moved"]) {
+      await mkdir(join(home.workFolder, id));
+      await home.succeed(["repo", "add", id, "--id", id, "--in-tree"]);
+    }
+    await home.succeed(["stop"]);
+    // The temporary file of a daemon that is writing.
+    const writing = join(home.workFolder, "linked", ".repoconf.json.0123456789ab.tmp");
+    await writeFile(writing, "{}");
+    const tree = join(home.workFolder, "linked", ".repoconf.json");
+    const moved = repositoryFile(home, "moved");
+    await symlink(moved, tree);
+    await rm(join(home.workFolder, "moved"), { recursive: true });
+    const { findings } = await examine(home);
+    const problems = findings.filter(({ result }) => result === "problem");
+    expect(problems).toMatchObject([
+      { repo: "linked", file: tree, message: expect.stringContaining("link") },
+      { repo: "moved", file: moved, message: expect.stringContaining("does not exist, so its values") },
+    ]);
+    expect(await readFile(writing, "utf8")).toBe("{}");
+  });
 
   test("names another home that uses the same in-tree file, until one of them removes the repository", async () => {
     await using one = await makeCommandHome();
@@ -370,15 +346,14 @@ describe.concurrent("repoconf doctor", () => {
     await one.succeed(["repo", "add", tree, "--id", "tree", "--in-tree"]);
     expect(await findingsOf(one)).toEqual([]);
     await other.succeed(["repo", "add", tree, "--id", "shared", "--in-tree"]);
-    for (const [home, id, another] of [
-      [one, "tree", other],
-      [other, "shared", one],
-    ] as const) {
+    const isNamed = async (home: CommandHome, id: string, another: CommandHome) => {
       await until(async () => (await findingsOf(home)).length > 0, "the other home to be named");
       const message = expect.stringContaining(another.homeFolder);
       const action = expect.stringContaining(`repoconf repo remove ${id}`);
       expect(await findingsOf(home)).toMatchObject([{ result: "problem", repo: id, message, action }]);
-    }
+    };
+    await isNamed(one, "tree", other);
+    await isNamed(other, "shared", one);
     await other.succeed(["repo", "remove", "shared", "--yes"]);
     expect(await findingsOf(one)).toEqual([]);
     expect(await findingsOf(other)).toEqual([]);
@@ -428,10 +403,8 @@ describe("the limits on watching", () => {
   test("distinguishes enough, barely enough, and too few file watches", () => {
     expect(checkWatchLimits(8_192, 128, 3).result).toBe("good");
     expect(checkWatchLimits(5, 128, 3).result).toBe("note");
-    expect(checkWatchLimits(2, 128, 3)).toMatchObject({
-      result: "problem",
-      action: expect.stringContaining("max_user_watches="),
-    });
+    const action = expect.stringContaining("max_user_watches=");
+    expect(checkWatchLimits(2, 128, 3)).toMatchObject({ result: "problem", action });
     expect(checkWatchLimits(8_192, 0, 3).result).toBe("problem");
   });
 });

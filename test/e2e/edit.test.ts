@@ -1,21 +1,17 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { makeServedHome, startOnTerminal } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
-import { startOnTerminal } from "../helpers/terminal.ts";
 
-let home: CommandHome;
 let count = 0;
 
-beforeAll(async () => {
-  home = await makeServedHome();
-  for (const name of ["shop", "temporary"]) await mkdir(join(home.workFolder, name));
-  await home.succeed(["repo", "add", "shop"]);
-  await home.succeed(["set", "--repo", "shop", "svc.timeout=30", `svc.services={"web":{"ready":"r","image":"i"}}`]);
-});
+const home = await makeServedHome();
 afterAll(() => home[Symbol.asyncDispose]());
+for (const name of ["shop", "temporary"]) await mkdir(join(home.workFolder, name));
+await home.succeed(["repo", "add", "shop"]);
+await home.succeed(["set", "--repo", "shop", "svc.timeout=30", `svc.services={"web":{"ready":"r","image":"i"}}`]);
 
 /** Creates an editor: a shell script that gets the file as $1. */
 async function editor(script: string): Promise<{ readonly EDITOR: string }> {
@@ -30,6 +26,8 @@ const edit = async (args: readonly string[], script: string) =>
   home.run(["edit", "--repo", "shop", ...args], {
     environment: { ...(await editor(`shift; ${script}`)), VISUAL: "", TMPDIR: join(home.workFolder, "temporary") },
   });
+const refuses = async (args: readonly string[], script: string, said: string) =>
+  expect(await edit(args, script)).toMatchObject({ code: 3, errorOutput: expect.stringContaining(said) });
 const get = (field: string) => home.succeed(["get", "--repo", "shop", field]);
 
 describe("repoconf edit", () => {
@@ -67,18 +65,9 @@ describe("repoconf edit", () => {
     const kept = /Your text is saved in (\S+)/.exec(errorOutput)?.[1] ?? "";
     expect(await readFile(kept, "utf8")).toContain(`"timeout": "soon"`);
     expect(await get("svc.timeout")).toBe("31\n");
-    expect(await edit([], `echo '{' > "$1"`)).toMatchObject({
-      code: 3,
-      errorOutput: expect.stringContaining("line 2"),
-    });
-    expect(await edit(["svc.services"], `echo '{' > "$1"`)).toMatchObject({
-      code: 3,
-      errorOutput: expect.stringContaining("not valid JSON"),
-    });
-    expect(await edit(["svc.timeout"], `echo 99999999 > "$1"`)).toMatchObject({
-      code: 3,
-      errorOutput: expect.stringContaining("must be at most 86400"),
-    });
+    await refuses([], `echo '{' > "$1"`, "line 2");
+    await refuses(["svc.services"], `echo '{' > "$1"`, "not valid JSON");
+    await refuses(["svc.timeout"], `echo 99999999 > "$1"`, "must be at most 86400");
     expect(await get("svc.timeout")).toBe("31\n");
   });
 
@@ -95,38 +84,34 @@ describe("repoconf edit", () => {
     expect(await get("svc.timeout")).toBe("40\n");
     // A change of another field does not conflict with editing one value.
     expect(await edit(["svc.domain"], among(`${set("41")}; echo d > "$1"`))).toMatchObject({ code: 0 });
-    expect(await edit(["svc.timeout"], among(`${set("42")}; echo 43 > "$1"`))).toMatchObject({
-      code: 3,
-      errorOutput: expect.stringContaining("svc.timeout was changed in the meantime"),
-    });
+    const again = among(`${set("42")}; echo 43 > "$1"`);
+    await refuses(["svc.timeout"], again, "svc.timeout was changed in the meantime");
     expect(await get("svc.timeout")).toBe("42\n");
   });
 
-  test.skipIf(process.platform !== "linux")(
-    "on a terminal asks to edit again, and leaves what is typed then to the editor",
-    async () => {
-      // If two programs read from a terminal, either may get a line. The editor would hardly get all ten lines by chance.
-      const { EDITOR } = await editor(
-        `shift; if [ -e "$0.ran" ]; then for line in 1 2 3 4 5 6 7 8 9 10; do echo "value $line?"; read value; done; echo "$value" > "$1"; else touch "$0.ran"; echo 99999999 > "$1"; fi`,
-      );
-      const environment = { EDITOR, VISUAL: "" };
-      using terminal = startOnTerminal(home, ["edit", "--repo", "shop", "svc.timeout"], { environment });
-      const { output, ended } = terminal;
-      const { stdin } = terminal.process;
-      const untilPrinted = (part: string) => until(() => output().includes(part), part);
-      await untilPrinted("Edit again? [y/N]");
-      expect(output()).toContain("must be at most 86400");
-      stdin.write("y\n");
-      for (let line = 1; line <= 10; line += 1) {
-        await untilPrinted(`value ${line}?`);
-        for (const digit of "4711") stdin.write(digit);
-        stdin.write("\n");
-      }
-      await untilPrinted("Set svc.timeout.");
-      expect(await ended).toBe(0);
-      expect(await get("svc.timeout")).toBe("4711\n");
-    },
-  );
+  test("on a terminal asks to edit again, and leaves what is typed then to the editor", async ({ skip }) => {
+    skip(process.platform !== "linux", "not Linux");
+    // If two programs read from a terminal, either may get a line. The editor would hardly get all ten lines by chance.
+    const { EDITOR } = await editor(
+      `shift; if [ -e "$0.ran" ]; then for line in 1 2 3 4 5 6 7 8 9 10; do echo "value $line?"; read value; done; echo "$value" > "$1"; else touch "$0.ran"; echo 99999999 > "$1"; fi`,
+    );
+    const environment = { EDITOR, VISUAL: "" };
+    using terminal = startOnTerminal(home, ["edit", "--repo", "shop", "svc.timeout"], { environment });
+    const { output, ended } = terminal;
+    const { stdin } = terminal.process;
+    const untilPrinted = (part: string) => until(() => output().includes(part), part);
+    await untilPrinted("Edit again? [y/N]");
+    expect(output()).toContain("must be at most 86400");
+    stdin.write("y\n");
+    for (let line = 1; line <= 10; line += 1) {
+      await untilPrinted(`value ${line}?`);
+      for (const digit of "4711") stdin.write(digit);
+      stdin.write("\n");
+    }
+    await untilPrinted("Set svc.timeout.");
+    expect(await ended).toBe(0);
+    expect(await get("svc.timeout")).toBe("4711\n");
+  });
 
   test("reports an editor that fails, and leaves no temporary file behind", async () => {
     const folders = () => readdir(join(home.workFolder, "temporary"));

@@ -1,28 +1,23 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { beforeAll, describe, expect, test } from "vitest";
-import { addScope, type CommandHome, makeShop } from "../helpers/command-home.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { addScope, makeShop } from "../helpers/command-home.ts";
 import { isShellThere } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { onTerminal, runProcess } from "../helpers/spawned-daemon.ts";
 
 const hard = "it's\n\"two\" $HOME `id` \\ \\' ’‘ ! ünï % *\t\n\n'";
 
-let home: CommandHome;
-beforeAll(async () => {
-  home = await makeShop();
-  return () => home[Symbol.asyncDispose]();
-});
+const home = await makeShop();
+afterAll(() => home[Symbol.asyncDispose]());
 
 async function setVariables(variables: { readonly [name: string]: string }, inHome = home): Promise<void> {
   const list = Object.entries(variables).map(([name, value]) => ({ name, value }));
   await inHome.succeed(["set", `svc.envvars=${JSON.stringify(list)}`]);
 }
 
-async function setSecrets(secrets: unknown, { homeFolder } = home): Promise<void> {
-  await writeFile(join(homeFolder, "settings.json"), JSON.stringify({ secrets }));
-}
+const setSecrets = (secrets: unknown, inHome = home) => inHome.put("settings.json", { secrets });
 
 const show = `'${process.execPath}' -p 'JSON.stringify([process.env.HARD, process.env.B])'`;
 
@@ -125,8 +120,7 @@ describe("references to secrets", () => {
       await setSecrets(secrets);
       for (const args of [["env"], ["run", "--", "echo", "ran"]]) {
         const { code, output, errorOutput } = await home.run(args);
-        expect(code).not.toBe(0);
-        expect(output).toBe("");
+        expect([code === 0, output]).toEqual([false, ""]);
         expect(errorOutput).toMatch(told);
         if (!errorOutput.includes("settings.json:")) expect(errorOutput).toContain(`${reference} (for TOKEN)`);
         expect(errorOutput.replace(/To see why, run it yourself: .*/, "")).not.toContain("hush");
@@ -159,8 +153,7 @@ describe("references to secrets", () => {
     const token = { type: "string", default: "", "x-secret": true, "x-masked": true };
     await addScope(home, "deploy", { token, list: { type: "array", default: [], "x-secret": true } });
     const { code, errorOutput } = await home.run(["set", "deploy.token=hush-hush"]);
-    expect(code).toBe(0);
-    expect(errorOutput).toMatch(/deploy\.token.*cmd:\/\//);
+    expect([code, errorOutput]).toEqual([0, expect.stringMatching(/deploy\.token.*cmd:\/\//)]);
     expect(errorOutput).not.toContain("hush");
     expect(await home.succeed(["get", "deploy.token", "--reveal"])).toBe("hush-hush\n");
     expect((await home.run(["set", "deploy.list+=hush"])).errorOutput).toContain("deploy.list");

@@ -1,7 +1,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addRepositories, addScope, type CommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { addRepositories, addScope, makeServedHome } from "../helpers/command-home.ts";
 
 const properties = {
   note: { type: ["string", "null"], default: "standard" },
@@ -14,22 +14,19 @@ const properties = {
   map: { type: "object", additionalProperties: { type: "number" }, default: {} },
 };
 
-let home: CommandHome;
 const inShop = () => ({ folder: join(home.workFolder, "shop") });
 const shop = (...args: string[]) => home.succeed(args, inShop());
 const failing = (args: readonly string[], input?: string) =>
   home.run(args, { ...inShop(), ...(input !== undefined && { input }) });
 const stored = async () => JSON.parse(await shop("export")).app ?? {};
 
-beforeAll(async () => {
-  home = await makeServedHome();
-  await addScope(home, "app", properties);
-  await addRepositories(home, "shop");
-  await writeFile(join(home.workFolder, "shop/number"), "9007199254740993\n");
-  await writeFile(join(home.workFolder, "shop/values.json"), '{\n  "app": { "map": { "a": 9007199254740993 } } }');
-  await writeFile(join(home.workFolder, "shop/values.env"), "APP_RATIO=9007199254740993\nAPP_COUNT=1\n");
-});
+const home = await makeServedHome();
 afterAll(() => home[Symbol.asyncDispose]());
+await addScope(home, "app", properties);
+await addRepositories(home, "shop");
+await writeFile(join(home.workFolder, "shop/number"), "9007199254740993\n");
+await writeFile(join(home.workFolder, "shop/values.json"), '{\n  "app": { "map": { "a": 9007199254740993 } } }');
+await writeFile(join(home.workFolder, "shop/values.env"), "APP_RATIO=9007199254740993\nAPP_COUNT=1\n");
 
 describe("a whole number that would be rounded is refused with a next step, and nothing is set", () => {
   test.each<[string, string[], string, number, string?]>([

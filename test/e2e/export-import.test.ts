@@ -3,9 +3,14 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
-import { addRepositories, addScope, type CommandHome, makeShop } from "../helpers/command-home.ts";
-import { titleWith } from "../helpers/skips.ts";
-import { askOnTerminal, hasTerminal } from "../helpers/terminal.ts";
+import {
+  addRepositories,
+  addScope,
+  askOnTerminal,
+  type CommandHome,
+  hasTerminal,
+  makeShop,
+} from "../helpers/command-home.ts";
 
 const fieldCount = Object.keys(svcSchema.properties).length;
 
@@ -77,11 +82,8 @@ describe.concurrent("repoconf export", () => {
     await addScope(home, "extra", { "a-b": text, a_b: text });
     expect(await home.succeed(["export", "--repo", "shop", "--format", "env"])).toBe("");
     await home.succeed(["set", "--repo", "shop", "extra.a-b=x"]);
-    await home.refuse(
-      3,
-      ["export", "--repo", "shop", "--format", "env"],
-      "extra.a-b and extra.a_b would both be EXTRA_A_B",
-    );
+    const said = "extra.a-b and extra.a_b would both be EXTRA_A_B";
+    await home.refuse(3, ["export", "--repo", "shop", "--format", "env"], said);
   });
 });
 
@@ -138,20 +140,14 @@ describe.concurrent("repoconf import", () => {
     expect(await listStored(home, "shop")).toEqual({});
   });
 
-  test.skipIf(!hasTerminal)(
-    titleWith(
-      hasTerminal,
-      "script",
-      "a change made while the question is open is not overwritten, and the exit code is 3",
-    ),
-    async () => {
-      await using home = await makeShop();
-      await writeFile(join(home.workFolder, "values.json"), `{ "svc": { "timeout": 30 } }`);
-      const asking = await askOnTerminal(home, ["import", "values.json", "--repo", "shop"]);
-      await home.succeed(["set", "--repo", "shop", "svc.domain=a.test"]);
-      expect(await asking.answer("y")).toBe(3);
-      expect(asking.shown()).toContain("changed the repository in the meantime");
-      expect(await listStored(home, "shop")).toEqual({ svc: { domain: "a.test" } });
-    },
-  );
+  test("a change made while the question is open is not overwritten, and the exit code is 3", async ({ skip }) => {
+    skip(!hasTerminal, "no script");
+    await using home = await makeShop();
+    await writeFile(join(home.workFolder, "values.json"), `{ "svc": { "timeout": 30 } }`);
+    const asking = await askOnTerminal(home, ["import", "values.json", "--repo", "shop"]);
+    await home.succeed(["set", "--repo", "shop", "svc.domain=a.test"]);
+    expect(await asking.answer("y")).toBe(3);
+    expect(asking.shown()).toContain("changed the repository in the meantime");
+    expect(await listStored(home, "shop")).toEqual({ svc: { domain: "a.test" } });
+  });
 });

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome, makeServedHome } from "../helpers/command-home.ts";
 import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
 import { isShellThere, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
@@ -9,13 +9,10 @@ import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 const hard = 'it\'s\n"two" $HOME `id` \\ ! ünï\n';
 
-let shared: CommandHome;
 let places = 0;
 
-beforeAll(async () => {
-  shared = await makeServedHome();
-  return () => shared[Symbol.asyncDispose]();
-});
+const shared = await makeServedHome();
+afterAll(() => shared[Symbol.asyncDispose]());
 
 /** A folder of its own for a test, on the home that all tests share. */
 async function makePlace(): Promise<CommandHome> {
@@ -33,13 +30,16 @@ async function makeRepository(place: CommandHome, name = "shop", options: readon
   return folder;
 }
 
-async function setVariables(
-  place: CommandHome,
-  folder: string,
-  variables: { readonly [name: string]: string },
-): Promise<void> {
+async function setVariables(place: CommandHome, folder: string, variables: { readonly [name: string]: string }) {
   const list = Object.entries(variables).map(([name, value]) => ({ name, value }));
   await place.succeed(["set", `svc.envvars=${JSON.stringify(list)}`], { folder });
+}
+
+/** A shell with the hook, which is not yet in the folder of its new repository. */
+async function openShell(name: ShellName, ...repository: readonly [name?: string, options?: readonly string[]]) {
+  const home = await makePlace();
+  const folder = await makeRepository(home, ...repository);
+  return { home, folder, shell: await makePromptingShell(home, name) };
 }
 
 const loads = (calls: readonly string[]) => calls.filter(call => call.startsWith("hook-load")).length;
@@ -48,18 +48,10 @@ const show = (name: string) => `'${process.execPath}' -p 'JSON.stringify(process
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 const isThere = { bash: isShellThere("bash"), zsh: isShellThere("zsh") };
-const titleIn = (name: ShellName, title: string) => titleWith(isThere[name], name, title);
 
-describe.concurrent.each([
-  ["bash", titleIn("bash", "the hook for bash")],
-  ["zsh", titleIn("zsh", "the hook for zsh")],
-] as const)("$1", (name, _title) => {
-  const there = test.skipIf(!isThere[name]);
-
-  there("loads values of any text on entering, and gives back on leaving what was there before", async () => {
-    const home = await makePlace();
-    const folder = await makeRepository(home, 'it\'s "odd"\nshop');
-    const shell = await makePromptingShell(home, name);
+function testsIn(name: ShellName): void {
+  test("loads values of any text on entering, and gives back on leaving what was there before", async () => {
+    const { folder, shell } = await openShell(name, 'it\'s "odd"\nshop');
     const { output, errorOutput } = await shell.type(
       [
         "export A='mine'$'\\n''too'; B=unexported",
@@ -86,10 +78,8 @@ describe.concurrent.each([
     expect(errorOutput).not.toMatch(/^repoconf:|unbound|parameter not set/m);
   });
 
-  there("a prompt starts no program while neither folder nor file changed, and one when a value did", async () => {
-    const home = await makePlace();
-    const folder = await makeRepository(home);
-    const shell = await makePromptingShell(home, name);
+  test("a prompt starts no program while neither folder nor file changed, and one when a value did", async () => {
+    const { folder, shell } = await openShell(name);
     // The page faults of the shell's children: every process that it started and waited for is counted there.
     const children = `IFS= read -r line </proc/$$/stat && words=(\${=line}) 2>/dev/null || words=($line); echo "faults \${words[11]}"`;
     const faults = name === "bash" ? `read -r -a words </proc/$$/stat; echo "faults \${words[10]}"` : children;
@@ -117,34 +107,27 @@ describe.concurrent.each([
     expect(loads(await shell.calls())).toBe(4);
   });
 
-  there(
-    "keeps the exit status and existing prompt commands, and is installed only once however often it is sourced",
-    async () => {
-      const home = await makePlace();
-      const folder = await makeRepository(home);
-      const shell = await makePromptingShell(home, name);
-      const hook = `eval "$(repoconf hook ${name})"`;
-      const before =
-        name === "bash"
-          ? `show() { echo "prompt $?"; }; PROMPT_COMMAND=show; ${hook}`
-          : `show() { echo "prompt $?"; }; precmd_functions=(show); ${hook}`;
-      const { output } = await shell.type(["(exit 7)", `cd ${quoted(folder)}`, "(exit 8)", 'echo "$? B=$B"'], before);
-      expect(output.trim().split("\n")).toEqual([
-        "prompt 0",
-        "prompt 7",
-        "prompt 0",
-        "prompt 8",
-        "8 B=plain",
-        "prompt 0",
-      ]);
-      expect(loads(await shell.calls())).toBe(2);
-    },
-  );
+  test("keeps the exit status and existing prompt commands, and is installed only once however often it is sourced", async () => {
+    const { folder, shell } = await openShell(name);
+    const hook = `eval "$(repoconf hook ${name})"`;
+    const before =
+      name === "bash"
+        ? `show() { echo "prompt $?"; }; PROMPT_COMMAND=show; ${hook}`
+        : `show() { echo "prompt $?"; }; precmd_functions=(show); ${hook}`;
+    const { output } = await shell.type(["(exit 7)", `cd ${quoted(folder)}`, "(exit 8)", 'echo "$? B=$B"'], before);
+    expect(output.trim().split("\n")).toEqual([
+      "prompt 0",
+      "prompt 7",
+      "prompt 0",
+      "prompt 8",
+      "8 B=plain",
+      "prompt 0",
+    ]);
+    expect(loads(await shell.calls())).toBe(2);
+  });
 
-  there("a shell inside a loaded folder unloads too, and gives back what was before both", async () => {
-    const home = await makePlace();
-    const folder = await makeRepository(home);
-    const shell = await makePromptingShell(home, name);
+  test("a shell inside a loaded folder unloads too, and gives back what was before both", async () => {
+    const { home, folder, shell } = await openShell(name);
     const inner = name === "bash" ? `bash --noprofile --rcfile '${home.workFolder}/bashrc' -i` : "zsh -d -i";
     const { output } = await shell.type([
       "export A=mine",
@@ -159,13 +142,11 @@ describe.concurrent.each([
     expect(output.trim().split("\n")).toEqual(["B=plain", "A=mine B=none", "B=plain"]);
   });
 
-  there("whatever is put in place of the file, the prompt comes and the shell has nothing of it", async () => {
-    const home = await makePlace();
-    const folder = await makeRepository(home, "shop", ["--in-tree"]);
+  test("whatever is put in place of the file, the prompt comes and the shell has nothing of it", async () => {
+    const { home, folder, shell } = await openShell(name, "shop", ["--in-tree"]);
     const file = join(folder, ".repoconf.json");
     const put = Object.values(hostileEntries);
     for (const [index, entry] of put.entries()) await entry(join(home.workFolder, `entry${index}`));
-    const shell = await makePromptingShell(home, name);
     const found = `set | grep -c '${secret.slice(0, 6)}''${secret.slice(6)}'`;
     const { output } = await shell.type([
       `cd ${quoted(folder)}`,
@@ -184,35 +165,29 @@ describe.concurrent.each([
     expect(loads(await shell.calls())).toBeLessThanOrEqual(4 + 2 * put.length);
   });
 
-  there(
-    "without a daemon it says so once, starts none, breaks nothing, and loads when one has come; --start starts one",
-    async () => {
-      await using home = await makeCommandHome();
-      const folder = join(home.workFolder, "shop");
-      const svc = { envvars: [{ name: "B", value: "plain" }] };
-      for (const one of [folder, join(home.homeFolder, "repos")]) await mkdir(one, { recursive: true, mode: 0o700 });
-      await writeFile(
-        join(home.homeFolder, "repos/shop.json"),
-        JSON.stringify({ name: "shop", path: folder, config: { svc } }),
-      );
-      const shell = await makePromptingShell(home, name);
-      const { output, errorOutput } = await shell.type([
-        `cd ${quoted(folder)}`,
-        "echo one; cd ..",
-        `cd ${quoted(folder)}`,
-        "repoconf list --no-start >/dev/null 2>&1; echo $?",
-        "repoconf list >/dev/null",
-        'echo "B=$B"',
-      ]);
-      expect(output.trim().split("\n")).toEqual(["one", "4", "B=plain"]);
-      expect(errorOutput.match(/repoconf: No daemon is running/g)).toHaveLength(1);
-      await home.succeed(["stop"]);
-      const starting = await makePromptingShell(home, name, ["--start"]);
-      expect((await starting.type([`cd ${quoted(folder)}`, 'echo "B=$B"'])).output.trim()).toBe("B=plain");
-    },
-  );
+  test("without a daemon it says so once, starts none, breaks nothing, and loads when one has come; --start starts one", async () => {
+    await using home = await makeCommandHome();
+    const folder = join(home.workFolder, "shop");
+    const svc = { envvars: [{ name: "B", value: "plain" }] };
+    await mkdir(folder);
+    await home.put("repos/shop.json", { name: "shop", path: folder, config: { svc } });
+    const shell = await makePromptingShell(home, name);
+    const { output, errorOutput } = await shell.type([
+      `cd ${quoted(folder)}`,
+      "echo one; cd ..",
+      `cd ${quoted(folder)}`,
+      "repoconf list --no-start >/dev/null 2>&1; echo $?",
+      "repoconf list >/dev/null",
+      'echo "B=$B"',
+    ]);
+    expect(output.trim().split("\n")).toEqual(["one", "4", "B=plain"]);
+    expect(errorOutput.match(/repoconf: No daemon is running/g)).toHaveLength(1);
+    await home.succeed(["stop"]);
+    const starting = await makePromptingShell(home, name, ["--start"]);
+    expect((await starting.type([`cd ${quoted(folder)}`, 'echo "B=$B"'])).output.trim()).toBe("B=plain");
+  });
 
-  there("loads nothing of a work tree that waits for trust, says so, and loads it once it is trusted", async () => {
+  test("loads nothing of a work tree that waits for trust, says so, and loads it once it is trusted", async () => {
     const home = await makePlace();
     const folder = join(home.workFolder, "site");
     await mkdir(folder);
@@ -232,33 +207,26 @@ describe.concurrent.each([
     expect(errorOutput.match(/svc\.envvars.*repoconf trust/g)).toHaveLength(1);
   });
 
-  there(
-    "a variable that the shell uses in its own way, or by which it finds the hook, is left alone and named",
-    async () => {
-      const home = await makePlace();
-      const folder = await makeRepository(home);
-      const hooks = { PWD: "/elsewhere", PROMPT_COMMAND: ":", precmd_functions: "x" };
-      await setVariables(home, folder, { UID: "0", LIST: "text", ...hooks, B: "plain" });
-      const shell = await makePromptingShell(home, name);
-      const { output, errorOutput } = await shell.type([
-        "LIST=(a b)",
-        `cd ${quoted(folder)}`,
-        `echo "\${LIST[*]} $B \${PWD##*/}"`,
-        ":",
-        "cd ..",
-        `echo "\${B-none}"`,
-      ]);
-      expect(output.trim().split("\n")).toEqual(["a b plain shop", "none"]);
-      for (const one of ["UID", "LIST", "PWD", name === "bash" ? "PROMPT_COMMAND" : "precmd_functions"])
-        expect(errorOutput).toContain(`${one} is not a plain variable of this shell`);
-      expect(loads(await shell.calls())).toBe(3);
-    },
-  );
+  test("a variable that the shell uses in its own way, or by which it finds the hook, is left alone and named", async () => {
+    const { home, folder, shell } = await openShell(name);
+    const hooks = { PWD: "/elsewhere", PROMPT_COMMAND: ":", precmd_functions: "x" };
+    await setVariables(home, folder, { UID: "0", LIST: "text", ...hooks, B: "plain" });
+    const { output, errorOutput } = await shell.type([
+      "LIST=(a b)",
+      `cd ${quoted(folder)}`,
+      `echo "\${LIST[*]} $B \${PWD##*/}"`,
+      ":",
+      "cd ..",
+      `echo "\${B-none}"`,
+    ]);
+    expect(output.trim().split("\n")).toEqual(["a b plain shop", "none"]);
+    for (const one of ["UID", "LIST", "PWD", name === "bash" ? "PROMPT_COMMAND" : "precmd_functions"])
+      expect(errorOutput).toContain(`${one} is not a plain variable of this shell`);
+    expect(loads(await shell.calls())).toBe(3);
+  });
 
-  there("what Ctrl+C interrupts is loaded at the next prompt", async () => {
-    const home = await makePlace();
-    const folder = await makeRepository(home);
-    const shell = await makePromptingShell(home, name);
+  test("what Ctrl+C interrupts is loaded at the next prompt", async () => {
+    const { home, folder, shell } = await openShell(name);
     const early = join(home.workFolder, "early");
     await mkdir(early);
     // Like a terminal, send the signal to the shell and to the process that it waits for.
@@ -272,43 +240,40 @@ describe.concurrent.each([
     expect(output.trim()).toBe("B=plain");
   });
 
-  there("where repoconf is an alias, as after npm start, the one that printed the script is asked", async () => {
-    const home = await makePlace();
-    const folder = await makeRepository(home);
-    const shell = await makePromptingShell(home, name);
+  test("where repoconf is an alias, as after npm start, the one that printed the script is asked", async () => {
+    const { folder, shell } = await openShell(name);
     const alias = `PATH=\${PATH#*:}\nalias repoconf="'${process.execPath}' '${repoconfCommand}'"`;
     const { output } = await shell.type([`cd ${quoted(folder)}`, 'echo "B=$B"'], alias);
     expect(output.trim()).toBe("B=plain");
     expect(await shell.calls()).toEqual([]);
   });
-});
+}
 
-test
-  .skipIf(!isThere.bash)
-  .concurrent(
-    titleIn("bash", "the hook for bash: an array keeps what it has; with nocasematch, another folder is another one"),
-    async () => {
-      const home = await makePlace();
-      const folder = await makeRepository(home);
-      await mkdir(join(home.workFolder, "SHOP"));
-      await setVariables(home, folder, { MAP: "text", LIST: "text", B: "plain" });
-      const shell = await makePromptingShell(home, "bash");
-      const show = `declare -p MAP LIST; echo "B=\${B-none}"`;
-      const { output, errorOutput } = await shell.type([
-        "shopt -s nocasematch; declare -A MAP=([key]=value); LIST=([5]=five)",
-        `cd ${quoted(folder)}`,
-        show,
-        "cd ..",
-        show,
-        `cd ${quoted(folder)}; repoconf set 'svc.envvars=[{"name":"B","value":"PLAIN"}]' >/dev/null`,
-        'echo "B=$B"; cd ../SHOP',
-        `echo "B=\${B-none}"`,
-      ]);
-      const arrays = ['declare -A MAP=([key]="value" )', 'declare -a LIST=([5]="five")'];
-      expect(output.trim().split("\n")).toEqual([...arrays, "B=plain", ...arrays, "B=none", "B=PLAIN", "B=none"]);
-      expect(errorOutput).toContain("MAP is not a plain variable of this shell");
-    },
-  );
+for (const name of ["bash", "zsh"] as const)
+  describe
+    .skipIf(!isThere[name])
+    .concurrent(titleWith(isThere[name], name, `the hook for ${name}`), () => testsIn(name));
+
+test.concurrent("the hook for bash: an array keeps what it has; with nocasematch, another folder is another one", async context => {
+  context.skip(!isThere.bash, "bash");
+  const { home, folder, shell } = await openShell("bash");
+  await mkdir(join(home.workFolder, "SHOP"));
+  await setVariables(home, folder, { MAP: "text", LIST: "text", B: "plain" });
+  const show = `declare -p MAP LIST; echo "B=\${B-none}"`;
+  const { output, errorOutput } = await shell.type([
+    "shopt -s nocasematch; declare -A MAP=([key]=value); LIST=([5]=five)",
+    `cd ${quoted(folder)}`,
+    show,
+    "cd ..",
+    show,
+    `cd ${quoted(folder)}; repoconf set 'svc.envvars=[{"name":"B","value":"PLAIN"}]' >/dev/null`,
+    'echo "B=$B"; cd ../SHOP',
+    `echo "B=\${B-none}"`,
+  ]);
+  const arrays = ['declare -A MAP=([key]="value" )', 'declare -a LIST=([5]="five")'];
+  expect(output.trim().split("\n")).toEqual([...arrays, "B=plain", ...arrays, "B=none", "B=PLAIN", "B=none"]);
+  expect(errorOutput).toContain("MAP is not a plain variable of this shell");
+});
 
 const options = "setopt ksh_arrays sh_word_split no_unset glob_subst rc_quotes err_return null_glob";
 const zshSettings = [
@@ -319,13 +284,9 @@ const zshSettings = [
   ],
 ] as const;
 
-test.skipIf(!isThere.zsh).concurrent.each(zshSettings)(
-  titleIn("zsh", "the hook for zsh works with %s"),
-  async (_, before) => {
-    const home = await makePlace();
-    const folder = await makeRepository(home);
-    const shell = await makePromptingShell(home, "zsh");
-    const { output } = await shell.type([`cd ${quoted(folder)}`, show("A"), 'echo "B=$B"', "cd ..", show("A")], before);
-    expect(output.trim().split("\n")).toEqual([JSON.stringify(hard), "B=plain", "unset"]);
-  },
-);
+test.concurrent.for(zshSettings)("the hook for zsh works with %s", async ([_, before], context) => {
+  context.skip(!isThere.zsh, "zsh");
+  const { folder, shell } = await openShell("zsh");
+  const { output } = await shell.type([`cd ${quoted(folder)}`, show("A"), 'echo "B=$B"', "cd ..", show("A")], before);
+  expect(output.trim().split("\n")).toEqual([JSON.stringify(hard), "B=plain", "unset"]);
+});

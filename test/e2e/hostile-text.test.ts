@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { addScope, type CommandHome, makeServedHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { type Finished, onTerminal, projectFolder, spawnDaemon } from "../helpers/spawned-daemon.ts";
@@ -12,7 +12,6 @@ const shown = "a\\u001b]0;owned\\u0007\\u001b[2J\\u009b31m\\u007f\\u202ecod.exe\
 /** Characters that no output may contain, except for line ends. */
 const obeyed = /[^\P{Cc}\n]|\p{Bidi_Control}|[\u2028\u2029]/u;
 
-let home: CommandHome;
 /** Our own colors would be escape sequences too, so turn them off. */
 const options = { nodeArguments: onTerminal, environment: { FORCE_COLOR: "0" } };
 const run = (...args: readonly string[]) => home.run(args, options);
@@ -29,7 +28,7 @@ async function makeHostileHome(): Promise<CommandHome> {
   await addScope(made, "deploy", { token }, { title: evil });
   await must("set", `svc.domain=${evil}`, "--reason", evil);
   await must("set", "svc.timeout=5");
-  await writeFile(join(made.homeFolder, "scopes/bad.schema.json"), `{ "${evil}": 1, "${evil}": 2 }`);
+  await made.put("scopes/bad.schema.json", `{ "${evil}": 1, "${evil}": 2 }`);
   await must("key", "create", evil);
   await mkdir(join(made.workFolder, evil, ".git"), { recursive: true });
   await writeFile(
@@ -37,21 +36,16 @@ async function makeHostileHome(): Promise<CommandHome> {
     JSON.stringify({ svc: { [evil]: 1, domain: evil }, [evil]: { a: 1 } }),
   );
   await writeFile(join(made.workFolder, "evil.env"), `SVC_DOMAIN='x'\n`);
-  await writeFile(join(made.homeFolder, "settings.json"), JSON.stringify({ origins: [evil] }));
+  await made.put("settings.json", { origins: [evil] });
   // Two more, with a broken file and with unknown content.
-  await writeFile(join(made.homeFolder, "repos/broken.json"), `{ "config": { "${evil}": 1, "${evil}": 2 } }`);
-  await writeFile(
-    join(made.homeFolder, "repos/sick.json"),
-    JSON.stringify({ name: evil, config: { svc: { timeout: evil, [evil]: 1 }, [evil]: {} } }),
-  );
+  await made.put("repos/broken.json", `{ "config": { "${evil}": 1, "${evil}": 2 } }`);
+  await made.put("repos/sick.json", { name: evil, config: { svc: { timeout: evil, [evil]: 1 }, [evil]: {} } });
   await until(async () => (await made.run(["repo", "list"])).output.includes("sick"), "the repositories");
   return made;
 }
 
-beforeAll(async () => {
-  home = await makeHostileHome();
-  return () => home[Symbol.asyncDispose]();
-});
+const home = await makeHostileHome();
+afterAll(() => home[Symbol.asyncDispose]());
 
 function isHarmless({ output, errorOutput }: Finished): void {
   expect(obeyed.exec(output)).toBeNull();

@@ -93,12 +93,8 @@ onLinux("service install takes the place of a daemon that runs on the home of RE
 onLinux("service install does not say that the daemon runs when the unit's does not", async () => {
   await using home = await makeCommandHome();
   const { environment } = await fakeSystemd(home, true);
-  await home.refuse(
-    4,
-    ["service", "install"],
-    "its daemon is not running. To see why: systemctl --user status repoconf.service",
-    { environment },
-  );
+  const said = "its daemon is not running. To see why: systemctl --user status repoconf.service";
+  await home.refuse(4, ["service", "install"], said, { environment });
 });
 
 test("without systemd, service says so and what to do instead", async () => {

@@ -7,10 +7,8 @@ import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
 import { makeSharedWorld } from "../helpers/shared-world.ts";
 
 /** Writes the log's address into the settings, as a person does, so that every command finds it. */
-async function follow({ homeFolder }: CommandHome, address: string, machine: string): Promise<void> {
-  await mkdir(homeFolder, { recursive: true, mode: 0o700 });
-  await writeFile(join(homeFolder, "settings.json"), JSON.stringify({ log: { address, machine } }));
-}
+const follow = (home: CommandHome, address: string, machine: string) =>
+  home.put("settings.json", { log: { address, machine } });
 
 describeWithNats("commands on machines that share a log", () => {
   test("move a home there with its history, join it, and show who changed what on which machine", async () => {
@@ -20,20 +18,16 @@ describeWithNats("commands on machines that share a log", () => {
     await using desk = await makeCommandHome();
     await laptop.succeed(["repo", "add", ".", "--id", "shop"]);
     await laptop.succeed(["set", "--repo", "shop", "svc.timeout=41"]);
-    const busy = await laptop.run(["log", "copy", "--to", address]);
-    expect([busy.code, busy.errorOutput]).toEqual([1, expect.stringContaining("A daemon is running on the home")]);
+    await laptop.refuse(1, ["log", "copy", "--to", address], "A daemon is running on the home");
     await laptop.succeed(["stop"]);
     expect(await laptop.succeed(["log", "copy", "--to", address])).toContain("1 repository");
-    const without = await laptop.run(["daemon", "--port", "0"]);
-    expect([without.code, without.errorOutput]).toEqual([1, expect.stringContaining("uses a shared log")]);
+    await laptop.refuse(1, ["daemon", "--port", "0"], "uses a shared log");
     await follow(laptop, address, "laptop");
     await follow(desk, address, "desk");
     expect(await desk.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("41\n");
     await desk.succeed(["set", "--repo", "shop", "svc.timeout=42"]);
-    await until(
-      async () => (await laptop.succeed(["get", "--repo", "shop", "svc.timeout"])) === "42\n",
-      "the set of the other machine",
-    );
+    const isSet = async () => (await laptop.succeed(["get", "--repo", "shop", "svc.timeout"])) === "42\n";
+    await until(isSet, "the set of the other machine");
     expect(await laptop.succeed(["history", "--repo", "shop"])).toContain("on desk (set)");
     await server.kill();
     await until(async () => (await laptop.succeed(["status"])).includes("cannot be reached"), "the problem");
@@ -41,12 +35,9 @@ describeWithNats("commands on machines that share a log", () => {
 
   test("say what is wrong with an address", async () => {
     await using home = await makeCommandHome();
-    const wrong = await home.run(["daemon", "--log", "http://somewhere", "--port", "0"]);
-    expect([wrong.code, wrong.errorOutput]).toEqual([1, expect.stringContaining("nats://HOST:PORT/NAME")]);
-    const nobody = await home.run(["daemon", "--log", "nats://127.0.0.1:1/team", "--port", "0"]);
-    expect([nobody.code, nobody.errorOutput]).toEqual([1, expect.stringContaining("cannot be used")]);
-    const neither = await home.run(["log", "copy"]);
-    expect([neither.code, neither.errorOutput]).toEqual([2, expect.stringContaining("--to")]);
+    await home.refuse(1, ["daemon", "--log", "http://somewhere", "--port", "0"], "nats://HOST:PORT/NAME");
+    await home.refuse(1, ["daemon", "--log", "nats://127.0.0.1:1/team", "--port", "0"], "cannot be used");
+    await home.refuse(2, ["log", "copy"], "--to");
   });
 
   test("say that the shared log already has a clone that is added, and commands in the folder find it", async () => {

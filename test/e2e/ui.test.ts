@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { makeCommandHome } from "../helpers/command-home.ts";
 import { connectClient, until } from "../helpers/daemon.ts";
 import { codeOf, followLink, type TestSession } from "../helpers/open-socket.ts";
 import { rawRequest } from "../helpers/raw-http.ts";
@@ -14,14 +14,11 @@ async function follow(link: string): Promise<TestSession | undefined> {
   return followLink(link).catch(() => undefined);
 }
 
-/** A home with a daemon in the background. */
-let home: CommandHome;
 let openers = 0;
-beforeAll(async () => {
-  home = await makeCommandHome();
-  await home.succeed(["repo", "list", "--json"]);
-  return () => home[Symbol.asyncDispose]();
-});
+/** A home with a daemon in the background. */
+const home = await makeCommandHome();
+afterAll(() => home[Symbol.asyncDispose]());
+await home.succeed(["repo", "list", "--json"]);
 
 /** A fake `xdg-open` that records what it is asked to open and then runs `ending`. */
 async function makeOpener(ending = "") {
@@ -64,7 +61,6 @@ describe("repoconf ui --print", () => {
     const session = await follow(output.trim());
     const client = await connectClient(url, session);
     expect((await client.call("key/self")).result).toMatchObject({ name: "owner (browser)", kind: "session" });
-    client.socket.close();
     expect(await follow(output.trim())).toBeUndefined();
   });
 
@@ -76,7 +72,6 @@ describe("repoconf ui --print", () => {
     expect((await fetch(new URL(link).origin)).headers.get("content-type")).toContain("text/html");
     const client = await connectClient(url, await follow(link));
     expect((await client.call("key/self")).errors).toEqual([]);
-    client.socket.close();
   });
 
   test("with a key that is not the owner's, fails and says so", async () => {
@@ -159,8 +154,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
 
   test("starts a daemon if none runs, but not with --no-start", async () => {
     await using home = await makeCommandHome();
-    const refused = await home.run(["ui", "--no-start"], { environment: noDisplay });
-    expect(refused.code).not.toBe(0);
+    await home.refuse(4, ["ui", "--no-start"], "No daemon is running", { environment: noDisplay });
     expect((await home.run(["ui"], { environment: noDisplay, nodeArguments: onTerminal })).code).toBe(0);
     expect((await home.endpoint()).pid).toBeGreaterThan(0);
   });
@@ -172,9 +166,7 @@ test("sessions on the command line are listed with the keys and revoked by id; a
   const sessions = [await open(), await open()];
   const list = await home.succeed(["key", "list"]);
   expect(list.match(/owner \(browser\).*after 12 hours without use/g)).toHaveLength(2);
-  const byName = await home.run(["key", "revoke", "owner (browser)"]);
-  expect(byName.code).not.toBe(0);
-  expect(byName.errorOutput).toContain("names 2 keys or sessions");
+  await home.refuse(1, ["key", "revoke", "owner (browser)"], "names 2 keys or sessions");
   const { url } = await home.endpoint();
   const clients = await Promise.all(sessions.map(session => connectClient(url, session)));
   const ids = await Promise.all(clients.map(async client => (await client.call("key/self")).result.id));

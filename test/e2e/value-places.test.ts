@@ -1,17 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addRepositories, type CommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { addRepositories, makeServedHome } from "../helpers/command-home.ts";
 
-let home: CommandHome;
 const inShop = () => ({ folder: join(home.workFolder, "shop") });
 const shop = (...args: string[]) => home.succeed(args, inShop());
 
-beforeAll(async () => {
-  home = await makeServedHome();
-  await addRepositories(home, "shop", "web", "blog");
-});
+const home = await makeServedHome();
 afterAll(() => home[Symbol.asyncDispose]());
+await addRepositories(home, "shop", "web", "blog");
 
 describe("a place inside a value", () => {
   test("can be set, added to, removed from, read and unset", async () => {
@@ -77,8 +74,7 @@ describe("a place inside a value", () => {
     ["several lines among several values", ["get", "svc.timeout", "svc.provider"], 1, "several lines"],
   ])("is refused with a next step: %s", async (_title, args, code, message) => {
     await shop("set", "svc.provider=one\ntwo");
-    const errorOutput = expect.stringContaining(message);
-    expect(await home.run(args, inShop())).toMatchObject({ code, output: "", errorOutput });
+    await home.refuse(code, args, message, inShop());
   });
 });
 

@@ -1,7 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { expect } from "vitest";
 import { stopDaemon } from "../../main/cli/commands/stop.ts";
 import { homeAt } from "../../main/home/home.ts";
@@ -13,6 +13,7 @@ import {
   type Finished,
   onTerminal,
   patientCompletion,
+  type RunningProcess,
   type RunOptions,
   repoconfCommand,
   runRepoconf,
@@ -40,26 +41,15 @@ export async function makeCommandHome() {
   /** Runs `repoconf ARGS`, mostly in a process that has run others before; a daemon that it starts is stopped at the end. */
   const run = (args: readonly string[], options?: RunOptions) =>
     needsOwnProcess(args, options) ? runRepoconf(args, placed(options)) : runInWorker(args, placed(options));
-  /** Like `run`, but fails unless it exits with code 0 and writes nothing to standard error; returns the output. */
-  const succeed = async (args: readonly string[], options?: RunOptions) => {
-    const { code, output, errorOutput } = await run(args, options);
-    if (code !== 0 || errorOutput !== "")
-      throw new Error(`repoconf ${args.join(" ")} left with ${code}: ${errorOutput}`);
-    return output;
-  };
   return {
     homeFolder,
     /** Where the commands run, unless `folder` is given. */
     workFolder: folder,
-    run,
-    succeed,
-    /** What `repoconf ARGS --json` prints, which must succeed. */
-    json: async (args: readonly string[], options?: RunOptions): Promise<ReturnType<typeof JSON.parse>> =>
-      JSON.parse(await succeed([...args, "--json"], options)),
-    /** Like `run`, but fails unless it exits with this code, prints nothing, and says this on standard error. */
-    refuse: async (code: number, args: readonly string[], said: string | RegExp, options?: RunOptions) => {
-      const errorOutput = typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said);
-      expect(await run(args, options), `repoconf ${args.join(" ")}`).toEqual({ code, output: "", errorOutput });
+    ...outcomesOf(run),
+    /** Writes a file of the home, which need not be there yet; an object as JSON. */
+    put: async (path: string, content: string | object) => {
+      await mkdir(dirname(join(homeFolder, path)), { recursive: true, mode: 0o700 });
+      await writeFile(join(homeFolder, path), typeof content === "string" ? content : JSON.stringify(content));
     },
     /** Starts `repoconf ARGS`, which runs until a signal. */
     start: (args: readonly string[], options: RunOptions = {}) =>
@@ -72,6 +62,31 @@ export async function makeCommandHome() {
       await stopDaemon(homeAt(homeFolder), {}).catch(() => undefined);
       // A second daemon, started by a command beside a running one, may just be starting.
       await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+    },
+  };
+}
+
+/** Ways to run `repoconf ARGS` that fail unless it ends as expected. */
+export function outcomesOf(run: (args: readonly string[], options?: RunOptions) => Promise<Finished>) {
+  /** Like `run`, but fails unless it exits with this code and writes nothing to standard error; returns the output. */
+  const find = async (expected: number, args: readonly string[], options?: RunOptions) => {
+    const { code, output, errorOutput } = await run(args, options);
+    if (code !== expected || errorOutput !== "")
+      throw new Error(`repoconf ${args.join(" ")} left with ${code}: ${errorOutput}`);
+    return output;
+  };
+  const succeed = (args: readonly string[], options?: RunOptions) => find(0, args, options);
+  return {
+    run,
+    find,
+    succeed,
+    /** What `repoconf ARGS --json` prints, which must succeed. */
+    json: async (args: readonly string[], options?: RunOptions): Promise<ReturnType<typeof JSON.parse>> =>
+      JSON.parse(await succeed([...args, "--json"], options)),
+    /** Like `run`, but fails unless it exits with this code, prints nothing, and says this on standard error. */
+    refuse: async (code: number, args: readonly string[], said: string | RegExp, options?: RunOptions) => {
+      const errorOutput = typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said);
+      expect(await run(args, options), `repoconf ${args.join(" ")}`).toEqual({ code, output: "", errorOutput });
     },
   };
 }
@@ -105,6 +120,18 @@ export async function addShop(home: CommandHome, ...sets: readonly (readonly str
   return home;
 }
 
+/** Starts a watch of the shop, and sets values until it tells of one. */
+export async function startWatch(home: CommandHome, ...options: readonly string[]): Promise<RunningProcess> {
+  const watch = home.start(["watch", "--repo", "shop", ...options]);
+  let hour = 0;
+  await until(async () => {
+    hour = (hour + 1) % 24;
+    await home.succeed(["set", `svc.refresh_hour=${hour}`, "--repo", "shop"]);
+    return watch.output().includes("refresh_hour");
+  }, "the watch to tell of a set");
+  return watch;
+}
+
 /** Adds repositories whose names are their ids, each with a new folder of that name. */
 export async function addRepositories({ workFolder, succeed }: CommandHome, ...names: string[]): Promise<void> {
   for (const name of names) {
@@ -129,6 +156,39 @@ export async function withCommand({ homeFolder, workFolder }: CommandHome, befor
   const program = `#!/bin/sh\n${before}\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
   await writeFile(join(bin, "repoconf"), program, { mode: 0o755 });
   return { REPOCONF_HOME: homeFolder, PATH: `${bin}${delimiter}${process.env["PATH"]}` };
+}
+
+/** The command `script` of util-linux gives a command a terminal. */
+export const hasTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
+
+/** Starts `repoconf ARGS` on a terminal. `process.stdin` is what a person types, `output` what the terminal shows. */
+export function startOnTerminal(home: CommandHome, args: readonly string[], options: RunOptions = {}): RunningProcess {
+  const words = [process.execPath, repoconfCommand, ...args].map(word => `'${word}'`).join(" ");
+  // A shell in between would be ended by Ctrl+C itself, and its exit code would be the test's.
+  return startProcess("script", ["--quiet", "--return", "--command", `exec ${words}`, "/dev/null"], {
+    folder: home.workFolder,
+    ...options,
+    environment: { REPOCONF_HOME: home.homeFolder, ...options.environment },
+  });
+}
+
+/** Starts `repoconf ARGS` on a terminal and waits until it asks. */
+export async function askOnTerminal(home: CommandHome, args: readonly string[]) {
+  const { process: terminal, output, ended } = startOnTerminal(home, args);
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  await until(() => isOver || output().includes("[y/N]"), "the question");
+  if (isOver) throw new Error(`repoconf ${args.join(" ")} asked nothing: ${output()}`);
+  return {
+    shown: output,
+    /** Types the answer and waits for the exit code. */
+    answer: (text: string) => {
+      terminal.stdin.write(`${text}\n`);
+      return ended;
+    },
+  };
 }
 
 /** Commands that hand their output to another program, or run until a signal. */
