@@ -1,10 +1,29 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { afterAll } from "vitest";
+import { bundle } from "./bundled.ts";
 import { connectClient, type TestClient } from "./daemon.ts";
 import type { Death, DyingDaemonMessage } from "./dying-daemon.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A daemon in a separate process, from a bundle of dying-daemon.ts. */
+/** Where the program of a test file's daemons is: a bundle of dying-daemon.ts. */
+let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined;
+let made: Promise<string> | undefined;
+afterAll(async () => {
+  made = undefined;
+  await folder?.[Symbol.asyncDispose]();
+});
+
+function madeProgram(): Promise<string> {
+  made ??= (async () => {
+    folder = await temporaryFolder();
+    return bundle("dying-daemon.ts", folder.path);
+  })();
+  return made;
+}
+
+/** A daemon in a separate process. */
 export class DaemonProcess implements AsyncDisposable {
   readonly home: string;
   readonly url: string;
@@ -18,7 +37,8 @@ export class DaemonProcess implements AsyncDisposable {
     this.#ended = ended;
   }
 
-  static async start(home: string, program: string): Promise<DaemonProcess> {
+  static async start(home: string, given?: string): Promise<DaemonProcess> {
+    const program = given ?? (await madeProgram());
     const child = fork(program, [home], {
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],

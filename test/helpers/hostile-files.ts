@@ -19,36 +19,33 @@ export function hostileFiles(bytes: number): readonly HostileFile[] {
   };
   const file = (config: string) => `{"name":"shop","config":{${config}}}`;
   const inSvc = (fields: string) => file(`"svc":{${fields}}`);
+  const texts: { readonly [title: string]: string } = {
+    "unknown scopes": file(many(index => `"scope${index}":{"a":1}`)),
+    "unknown scopes, a line each": file(many(index => `"scope${index}":{"a":1}`, ",\n")),
+    "unknown fields": inSvc(many(index => `"field${index}":1`)),
+    "unknown fields with numeric names": inSvc(many(index => `"${(index * 7919) % 4294967290}":1`)),
+    "one long name": file(`"${"n".repeat(bytes - 100)}":{}`),
+    "refused values": file(`"wide":{${many(index => `"f${index}":"no number"`)}}`),
+    "references to nothing": file(`"keys":{${many(index => `"k${index}":"none"`)}}`),
+    "an array of numbers": inSvc(`"envvars":[${many(() => "1")}]`),
+    "arrays in arrays": inSvc(`"envvars":[${many(() => `${"[".repeat(50)}${"]".repeat(50)}`)}]`),
+    "empty objects": inSvc(`"envvars":[${many(() => "{}")}]`),
+    variables: inSvc(`"envvars":[${many(index => `{"name":"N${index}","value":""}`)}]`),
+    aliases: inSvc(`"proxy_aliases":[${many(index => `"a${index}"`)}]`),
+    "one long text": inSvc(`"domain":"${"a".repeat(bytes - 100)}"`),
+    comments: file(many(() => "/**/", "")),
+    "line comments": file(many(() => "//\n", "")),
+    "line breaks": file(many(() => "\r", "")),
+    "a long line with lines in it": `${" ".repeat(bytes / 2)}${file(`"a":{${many(i => `"f${i}":1`, ",\n", bytes / 2 - 200)}}`)}`,
+    "duplicate names": inSvc(many(index => `"f${index % 30_000}":1`)),
+    "unclosed brackets": "[".repeat(bytes),
+    "unclosed quotes": `{${many(() => '"a', "\n")}`,
+    "invalid escapes": `{${many(() => '"\\u":1')}}`,
+    "a trailing comma": inSvc(`"envvars":[${many(() => "1")},]`),
+    "NULs instead of text": "\0".repeat(bytes),
+  };
   return [
-    { title: "unknown scopes", text: file(many(index => `"scope${index}":{"a":1}`)) },
-    { title: "unknown scopes, a line each", text: file(many(index => `"scope${index}":{"a":1}`, ",\n")) },
-    { title: "unknown fields", text: inSvc(many(index => `"field${index}":1`)) },
-    {
-      title: "unknown fields with numeric names",
-      text: inSvc(many(index => `"${(index * 7919) % 4294967290}":1`)),
-    },
-    { title: "one long name", text: file(`"${"n".repeat(bytes - 100)}":{}`) },
-    { title: "refused values", text: file(`"wide":{${many(index => `"f${index}":"no number"`)}}`) },
-    { title: "references to nothing", text: file(`"keys":{${many(index => `"k${index}":"none"`)}}`) },
-    { title: "an array of numbers", text: inSvc(`"envvars":[${many(() => "1")}]`) },
-    { title: "arrays in arrays", text: inSvc(`"envvars":[${many(() => `${"[".repeat(50)}${"]".repeat(50)}`)}]`) },
-    { title: "empty objects", text: inSvc(`"envvars":[${many(() => "{}")}]`) },
-    { title: "variables", text: inSvc(`"envvars":[${many(index => `{"name":"N${index}","value":""}`)}]`) },
-    { title: "aliases", text: inSvc(`"proxy_aliases":[${many(index => `"a${index}"`)}]`) },
-    { title: "one long text", text: inSvc(`"domain":"${"a".repeat(bytes - 100)}"`) },
-    { title: "comments", text: file(many(() => "/**/", "")) },
-    { title: "line comments", text: file(many(() => "//\n", "")) },
-    { title: "line breaks", text: file(many(() => "\r", "")) },
-    {
-      title: "a long line with lines in it",
-      text: `${" ".repeat(bytes / 2)}${file(`"a":{${many(i => `"f${i}":1`, ",\n", bytes / 2 - 200)}}`)}`,
-    },
-    { title: "duplicate names", text: inSvc(many(index => `"f${index % 30_000}":1`)) },
-    { title: "unclosed brackets", text: "[".repeat(bytes) },
-    { title: "unclosed quotes", text: `{${many(() => '"a', "\n")}` },
-    { title: "invalid escapes", text: `{${many(() => '"\\u":1')}}` },
-    { title: "a trailing comma", text: inSvc(`"envvars":[${many(() => "1")},]`) },
-    { title: "NULs instead of text", text: "\0".repeat(bytes) },
+    ...Object.entries(texts).map(([title, text]) => ({ title, text })),
     ...hostileValues(bytes).map(({ title, scope, value }) => ({
       title,
       text: `{"name":"shop","config":{"${scope}":{"field":${JSON.stringify(value)}}}}`,
@@ -56,7 +53,7 @@ export function hostileFiles(bytes: number): readonly HostileFile[] {
   ];
 }
 
-const many = <Item>(count: number, item: (index: number) => Item) =>
+export const many = <Item>(count: number, item: (index: number) => Item) =>
   Array.from({ length: count }, (_, index) => item(index));
 const scope = (field: object, more: object = {}) => ({ type: "object", properties: { field }, ...more });
 /** Two branches per level, and both continue: 2^64 paths through 64 levels. */
@@ -119,7 +116,6 @@ export const hostileScopes: Readonly<Record<string, object>> = {
 /** Schemas of about `bytes` each, which are slow to read. Unusable ones are rejected. */
 export function hostileSchemas(bytes: number): readonly HostileFile[] {
   const times = (length: number) => Math.floor(bytes / length);
-  const text = { type: "string", default: "" };
   const nested = (depth: number): object => (depth === 0 ? {} : { not: nested(depth - 1) });
   const fields = (properties: object) => ({ type: "object", properties });
   const schemas: Readonly<Record<string, object>> = {
@@ -135,22 +131,18 @@ export function hostileSchemas(bytes: number): readonly HostileFile[] {
     "unused definitions": scope(text, { $defs: members(times(40), { pattern: "^a" }) }),
   };
   const levels = times(8);
+  const deep = `{"type":"object","properties":{"field":${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}}}`;
   return [
     ...Object.entries(schemas).map(([title, schema]) => ({ title, text: JSON.stringify(schema) })),
-    {
-      title: "nested rules, too deep to be read",
-      text: `{"type":"object","properties":{"field":${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}}}`,
-    },
+    { title: "nested rules, too deep to be read", text: deep },
   ];
 }
 
+const text = { type: "string", default: "" };
 const members = (count: number, inner: object) => Object.fromEntries(many(count, index => [`m${index}`, inner]));
 const patterned = (source: (index: number) => string) =>
   Object.fromEntries(
-    many(900, index => [
-      `p${index}`,
-      { type: "string", default: "", anyOf: [{ const: "" }, { pattern: source(index) }] },
-    ]),
+    many(900, index => [`p${index}`, { ...text, anyOf: [{ const: "" }, { pattern: source(index) }] }]),
   );
 
 /** A text of a and b that does not repeat: Marsaglia's xorshift. */
@@ -164,52 +156,31 @@ function irregular(length: number): string {
   }).join("");
 }
 
-interface HostileValue {
-  readonly title: string;
-  readonly scope: string;
-  readonly value: JsonValue;
-  /** Whether its check is aborted because it takes too many steps. */
-  readonly isEnded: boolean;
-}
-
-/** Values for the scopes above, of at most about `bytes`. */
-export function hostileValues(bytes: number): readonly HostileValue[] {
+/**
+ * Values for the scopes above, of at most about `bytes`; `isEnded`: their check is aborted because it takes too many steps.
+ */
+export function hostileValues(bytes: number) {
   const nested = (depth: number, inner: JsonValue): JsonValue =>
     depth === 0 ? inner : { a: nested(depth - 1, inner) };
   const length = Math.floor(bytes / 12);
-  return [
-    { title: "a text of 65 bytes for a weak pattern", scope: "weak", value: `${"a".repeat(64)}!`, isEnded: false },
-    {
-      title: "a long text for a weak pattern",
-      scope: "weak",
-      value: `${"a".repeat(bytes - 200)}!`,
-      isEnded: false,
-    },
-    { title: "a long text for a large pattern", scope: "large", value: "a".repeat(bytes - 200), isEnded: false },
-    { title: "a text that is always new to a pattern", scope: "new", value: irregular(8_000), isEnded: true },
-    {
-      title: "many short texts, and one that is new at each character",
-      scope: "texts",
-      value: [...many(Math.floor(bytes / 5), () => "a"), irregular(16_000)],
-      isEnded: true,
-    },
-    { title: "names for a weak pattern", scope: "names", value: { [`${"a".repeat(64)}!`]: "x" }, isEnded: false },
-    { title: "branches that all hold", scope: "every", value: nested(55, 1), isEnded: true },
-    { title: "branches that all fail", scope: "any", value: nested(55, "x"), isEnded: true },
-    { title: "branches without a value's levels", scope: "ladder", value: "x", isEnded: true },
-    { title: "a schema that leads to itself", scope: "circle", value: "x", isEnded: true },
-    {
-      title: "many rules for many items",
-      scope: "items",
-      value: many(Math.floor(bytes / 2) - 100, () => 1),
-      isEnded: bytes > 10_000,
-    },
-    { title: "items that differ", scope: "unique", value: many(length, index => [index]), isEnded: false },
-    {
-      title: "items with names that differ",
-      scope: "named",
-      value: many(Math.floor(bytes / 20), index => ({ name: index })),
-      isEnded: false,
-    },
-  ];
+  const values: { readonly [title: string]: readonly [scope: string, value: JsonValue, isEnded: boolean] } = {
+    "a text of 65 bytes for a weak pattern": ["weak", `${"a".repeat(64)}!`, false],
+    "a long text for a weak pattern": ["weak", `${"a".repeat(bytes - 200)}!`, false],
+    "a long text for a large pattern": ["large", "a".repeat(bytes - 200), false],
+    "a text that is always new to a pattern": ["new", irregular(8_000), true],
+    "many short texts, and one that is new at each character": [
+      "texts",
+      [...many(Math.floor(bytes / 5), () => "a"), irregular(16_000)],
+      true,
+    ],
+    "names for a weak pattern": ["names", { [`${"a".repeat(64)}!`]: "x" }, false],
+    "branches that all hold": ["every", nested(55, 1), true],
+    "branches that all fail": ["any", nested(55, "x"), true],
+    "branches without a value's levels": ["ladder", "x", true],
+    "a schema that leads to itself": ["circle", "x", true],
+    "many rules for many items": ["items", many(Math.floor(bytes / 2) - 100, () => 1), bytes > 10_000],
+    "items that differ": ["unique", many(length, index => [index]), false],
+    "items with names that differ": ["named", many(Math.floor(bytes / 20), index => ({ name: index })), false],
+  };
+  return Object.entries(values).map(([title, [scope, value, isEnded]]) => ({ title, scope, value, isEnded }));
 }

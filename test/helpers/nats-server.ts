@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import { connect as connectToNats } from "@nats-io/transport-node";
 import { describe } from "vitest";
+import { type Clock, systemClock } from "../../main/time/clock.ts";
 import { until } from "./daemon.ts";
 import { freePort } from "./free-port.ts";
-import { HurriedClock } from "./hurried-clock.ts";
 import { openServerLine, type ServerLine } from "./server-line.ts";
 import { titleWith } from "./skips.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -31,6 +31,26 @@ export function configured(text: () => string): (folder: string) => readonly str
     writeFileSync(file, text());
     return ["-c", file];
   };
+}
+
+/** The system's clock. While it is hurried, what would take a second or more takes a twentieth of that: for what ends only by a timeout. */
+class HurriedClock implements Clock {
+  isHurried = false;
+
+  now = systemClock.now;
+  monotonic = systemClock.monotonic;
+
+  delay(milliseconds: number): Promise<void> {
+    return systemClock.delay(this.#shorten(milliseconds));
+  }
+
+  schedule(milliseconds: number, task: () => void): () => void {
+    return systemClock.schedule(this.#shorten(milliseconds), task);
+  }
+
+  #shorten(milliseconds: number): number {
+    return this.isHurried && milliseconds >= 1_000 ? milliseconds / 20 : milliseconds;
+  }
 }
 
 export type TestServer = Awaited<ReturnType<typeof startNatsServer>>;

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConfigChanged, HistoryEntry } from "../../shared/protocol.ts";
-import { bundle } from "./bundled.ts";
 import { type TestClient, until } from "./daemon.ts";
 import { DaemonProcess } from "./daemon-process.ts";
 import type { RecordedHistory, RecordedRead, RecordedSet, RecordedWatcher, Values } from "./history-checker.ts";
@@ -27,18 +26,15 @@ export type RecordedRun = Awaited<ReturnType<typeof recordRun>>;
  * Lets clients set, compare and set, read and watch one repository, whose daemon is killed now and then, and records everything.
  */
 export async function recordRun(options: RunOptions) {
-  await using programFolder = await temporaryFolder();
-  const program = await bundle("dying-daemon.ts", programFolder.path);
   await using home = await temporaryFolder();
   await addLoadScope(home.path, fields);
-  await using stage = new Stage(home.path, program);
-  await stage.start();
+  await using stage = await startStage(home.path);
   const owner = await stage.connect();
   await owner.call("repo/add", { id: repo, name: repo });
   const { revision = 0 } = await owner.call("config/list", { repo });
 
   const random = randomNumbers(options.seed);
-  const run = new Run(options.requests, revision);
+  const run = startRun(options.requests, revision);
   const watchers = Array.from({ length: options.watchers }, (_, index) =>
     run.watch(stage, `watcher ${index + 1}`, revision, randomNumbers(random(1_000_000))),
   );
@@ -77,179 +73,160 @@ export async function recordRun(options: RunOptions) {
   };
 }
 
-/** The current daemon, and clients of it. */
-export class Stage implements AsyncDisposable {
-  readonly #home: string;
-  readonly #program: string;
-  #daemon: DaemonProcess | undefined;
-  readonly #clients: TestClient[] = [];
+export type Stage = Awaited<ReturnType<typeof startStage>>;
 
-  constructor(home: string, program: string) {
-    this.#home = home;
-    this.#program = program;
-  }
-
-  async start(): Promise<void> {
-    this.#daemon = await DaemonProcess.start(this.#home, this.#program);
-  }
-
-  async restart(): Promise<void> {
-    const daemon = this.#daemon;
-    await daemon?.kill();
-    await this.start();
-  }
-
-  /** Retries until a daemon is running. */
-  async connect(): Promise<TestClient> {
-    for (;;) {
-      const client = await this.#daemon?.connect().catch(() => undefined);
-      // A daemon that has not reached its log reports a problem and serves the last values it knew.
-      const status = await client?.call("daemon/status").catch(() => undefined);
-      if (client !== undefined && status?.result.problems?.length === 0) {
-        this.#clients.push(client);
-        return client;
+/** A daemon of this home, which can be killed and started again, and clients of it. */
+export async function startStage(home: string) {
+  let daemon = await DaemonProcess.start(home);
+  const clients: TestClient[] = [];
+  return {
+    restart: async () => {
+      await daemon.kill();
+      daemon = await DaemonProcess.start(home);
+    },
+    /** Retries until a daemon is running. */
+    connect: async (): Promise<TestClient> => {
+      for (;;) {
+        const client = await daemon.connect().catch(() => undefined);
+        // A daemon that has not reached its log reports a problem and serves the last values it knew.
+        const status = await client?.call("daemon/status").catch(() => undefined);
+        if (client !== undefined && status?.result.problems?.length === 0) {
+          clients.push(client);
+          return client;
+        }
+        client?.socket.close();
+        await delay(5);
       }
-      client?.socket.close();
-      await delay(5);
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const { socket } of this.#clients) socket.close();
-    await this.#daemon?.kill();
-  }
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const { socket } of clients) socket.close();
+      await daemon.kill();
+    },
+  };
 }
 
-/** Records what clients do and see. */
-export class Run {
-  readonly sets: RecordedSet[] = [];
-  readonly reads: RecordedRead[] = [];
-  begun = 0;
-  #requests: number;
-  readonly #mayBeAway: boolean;
-  #time = 0;
+/**
+ * Records what clients do and see. They work until this number of requests. `mayBeAway`: the log is on another machine, and sets are
+ * refused while it cannot be reached.
+ */
+export function startRun(requests: number, revision: number, mayBeAway = false) {
+  const sets: RecordedSet[] = [];
+  const reads: RecordedRead[] = [];
+  let [most, begun, time] = [requests, 0, 0];
   /** The newest revision that any client has seen, for compare and set; often outdated by the time it is sent. */
-  #newest: number;
-  #last: number | undefined;
+  let newest = revision;
+  let last: number | undefined;
+  /** The next moment of the clock. */
+  const now = () => ++time;
 
-  /**
-   * Clients work until this number of requests. `mayBeAway`: the log is on another machine, and sets are refused while it cannot
-   * be reached.
-   */
-  constructor(requests: number, revision: number, mayBeAway = false) {
-    this.#requests = requests;
-    this.#newest = revision;
-    this.#mayBeAway = mayBeAway;
-  }
+  /** Returns false if the connection was lost. */
+  const read = async (name: string, client: TestClient, random: Random) => {
+    // As most clients read, or directly, without the views that such a list is made from.
+    const stored = random(2) === 0 && { stored: true };
+    const began = now();
+    const reply = await client.call("config/list", { repo, scope: "load", ...stored }).catch(() => undefined);
+    if (reply === undefined) return false;
+    const { revision: current = 0, result, errors } = reply;
+    if (errors.length > 0) throw new Error(JSON.stringify(errors));
+    reads.push({ client: name, began, ended: now(), revision: current, values: textsOf(result["load"] ?? {}) });
+    newest = Math.max(newest, current);
+    return true;
+  };
 
-  /** The next moment of the clock, for events recorded elsewhere. */
-  now(): number {
-    return ++this.#time;
-  }
+  const set = async (name: string, client: TestClient, number: number, random: Random) => {
+    const chosen = fields.filter(() => random(2) === 0);
+    const changes = Object.fromEntries(
+      (chosen.length > 0 ? chosen : fields).map(field => [field, `${field}${number}`]),
+    );
+    const expected = random(2) === 0 ? newest : undefined;
+    const compared = expected === undefined ? {} : { expected };
+    const began = now();
+    const sent = Object.fromEntries(Object.entries(changes).map(([field, value]) => [`load.${field}`, value]));
+    const reply = await client
+      .call("config/set", { repo, ...sent, ...(expected !== undefined && { revision: expected }) })
+      .catch(() => undefined);
+    const recorded = { client: name, began, changes, ...compared };
+    const [error] = reply?.errors ?? [];
+    const [done] = reply?.result ?? [];
+    const ended = now();
+    if (error?.code === 1108 && mayBeAway) {
+      // It is not always known whether the set happened.
+      sets.push(recorded);
+      await delay(20);
+    } else if (error?.code === 1104) {
+      sets.push({ ...recorded, reply: { ended, conflict: Number(error.details?.["current"]) } });
+    } else if (error !== undefined) {
+      throw new Error(JSON.stringify(error));
+    } else if (done === undefined) {
+      sets.push(recorded);
+      return false;
+    } else {
+      sets.push({ ...recorded, reply: { ended, revision: done.revision } });
+      newest = Math.max(newest, done.revision);
+    }
+    return true;
+  };
 
-  /** Clients begin no further requests. */
-  stop(): void {
-    this.#requests = 0;
-  }
-
-  /** Sets the last revision: watchers that have seen it have seen everything. */
-  end(revision: number): void {
-    this.#last = revision;
-  }
-
-  async work(stage: Stage, name: string, random: Random): Promise<void> {
+  const work = async (stage: Stage, name: string, random: Random) => {
     let client = await stage.connect();
-    while (this.begun < this.#requests) {
-      const number = this.begun++;
-      const isDone =
-        random(2) === 0 ? await this.#read(name, client, random) : await this.#set(name, client, number, random);
+    while (begun < most) {
+      const number = begun++;
+      const isDone = random(2) === 0 ? await read(name, client, random) : await set(name, client, number, random);
       if (!isDone) {
         client.socket.close();
         client = await stage.connect();
       }
     }
-  }
+  };
 
-  async watch(stage: Stage, name: string, since: number, random: Random): Promise<RecordedWatcher> {
+  const watch = async (stage: Stage, name: string, since: number, random: Random): Promise<RecordedWatcher> => {
     const sessions: RecordedWatcher["sessions"][number][] = [];
     let current = since;
-    while (this.#last === undefined || current < this.#last) {
+    while (last === undefined || current < last) {
       const client = await stage.connect();
       const events: RecordedWatcher["sessions"][number]["events"][number][] = [];
       client.socket.on("svc", (resource: string, _operation: string, payload: ConfigChanged) => {
         if (resource !== "config") return;
-        events.push({ revision: payload.revision, changes: valuesOf(payload), seen: ++this.#time });
+        events.push({ revision: payload.revision, changes: valuesOf(payload), seen: now() });
       });
       const reply = await client.call("config/watch", { repo, since: current }).catch(() => undefined);
       if (reply !== undefined && reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
       sessions.push({ since: current, events });
-      const most = 20 + random(400);
+      const enough = 20 + random(400);
       // The connection before may have ended with the event that turns out to be the last one.
       const seen = () => events.at(-1)?.revision ?? current;
-      const isOver = () => !client.socket.connected || events.length > most || seen() === this.#last;
+      const isOver = () => !client.socket.connected || events.length > enough || seen() === last;
       // While servers are killed, there may be no events for a while; once the last revision is known, its event must arrive.
-      while (this.#last === undefined && !isOver()) await delay(5);
-      await until(isOver, `the event of revision ${this.#last}, or the end of the connection, of ${name}`).catch(
-        error => {
-          throw new Error(
-            `${error.message}: ${events.length} events since ${current}, up to ${events.at(-1)?.revision}`,
-          );
-        },
-      );
+      while (last === undefined && !isOver()) await delay(5);
+      await until(isOver, `the event of revision ${last}, or the end of the connection, of ${name}`).catch(error => {
+        throw new Error(`${error.message}: ${events.length} events since ${current}, up to ${events.at(-1)?.revision}`);
+      });
       // Disconnects at any moment; the watcher resumes from what it has seen by then.
       client.socket.close();
       current = events.at(-1)?.revision ?? current;
     }
     return { name, sessions };
-  }
+  };
 
-  /** Returns false if the connection was lost. */
-  async #read(name: string, client: TestClient, random: Random): Promise<boolean> {
-    // As most clients read, or directly, without the views that such a list is made from.
-    const stored = random(2) === 0 && { stored: true };
-    const began = ++this.#time;
-    const reply = await client.call("config/list", { repo, scope: "load", ...stored }).catch(() => undefined);
-    if (reply === undefined) return false;
-    const { revision = 0, result, errors } = reply;
-    if (errors.length > 0) throw new Error(JSON.stringify(errors));
-    this.reads.push({ client: name, began, ended: ++this.#time, revision, values: textsOf(result["load"] ?? {}) });
-    this.#newest = Math.max(this.#newest, revision);
-    return true;
-  }
-
-  async #set(name: string, client: TestClient, number: number, random: Random): Promise<boolean> {
-    const chosen = fields.filter(() => random(2) === 0);
-    const changes = Object.fromEntries(
-      (chosen.length > 0 ? chosen : fields).map(field => [field, `${field}${number}`]),
-    );
-    const expected = random(2) === 0 ? this.#newest : undefined;
-    const compared = expected === undefined ? {} : { expected };
-    const began = ++this.#time;
-    const sent = Object.fromEntries(Object.entries(changes).map(([field, value]) => [`load.${field}`, value]));
-    const reply = await client
-      .call("config/set", { repo, ...sent, ...(expected !== undefined && { revision: expected }) })
-      .catch(() => undefined);
-    const set = { client: name, began, changes, ...compared };
-    const [error] = reply?.errors ?? [];
-    const [done] = reply?.result ?? [];
-    const ended = ++this.#time;
-    if (error?.code === 1108 && this.#mayBeAway) {
-      // It is not always known whether the set happened.
-      this.sets.push(set);
-      await delay(20);
-    } else if (error?.code === 1104) {
-      this.sets.push({ ...set, reply: { ended, conflict: Number(error.details?.["current"]) } });
-    } else if (error !== undefined) {
-      throw new Error(JSON.stringify(error));
-    } else if (done === undefined) {
-      this.sets.push(set);
-      return false;
-    } else {
-      this.sets.push({ ...set, reply: { ended, revision: done.revision } });
-      this.#newest = Math.max(this.#newest, done.revision);
-    }
-    return true;
-  }
+  return {
+    sets,
+    reads,
+    /** How many requests clients have begun. */
+    get begun() {
+      return begun;
+    },
+    now,
+    work,
+    watch,
+    /** Clients begin no further requests. */
+    stop: () => {
+      most = 0;
+    },
+    /** Sets the last revision: watchers that have seen it have seen everything. */
+    end: (seen: number) => {
+      last = seen;
+    },
+  };
 }
 
 /** Without the fields that have only their default, which no set gives them. */

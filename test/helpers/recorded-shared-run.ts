@@ -2,13 +2,12 @@ import { readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { bundle } from "./bundled.ts";
-import { until } from "./daemon.ts";
+import { type TestClient, until } from "./daemon.ts";
 import { checkHistory, type RecordedSet, type RecordedWatcher, type Violation } from "./history-checker.ts";
 import { addLoadScope } from "./load-scope.ts";
 import { startCluster, type TestCluster, type TestServer } from "./nats-server.ts";
 import { type Random, randomNumbers } from "./random.ts";
-import { fields, Run, repo, Stage, valuesOf, wholeHistory } from "./recorded-run.ts";
+import { fields, repo, type Stage, startRun, startStage, valuesOf, wholeHistory } from "./recorded-run.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { renameOver } from "./ways-of-saving.ts";
 
@@ -35,8 +34,6 @@ const scopeFields = [...fields, ...people.map(person => `hand${person}`)];
  * clients' sets and reads.
  */
 export async function recordSharedRun(options: SharedRunOptions) {
-  await using programFolder = await temporaryFolder();
-  const program = await bundle("dying-daemon.ts", programFolder.path);
   await using cluster = await startCluster();
   await using folder = await temporaryFolder();
   const address = `${cluster.url}/${stream}`;
@@ -48,9 +45,7 @@ export async function recordSharedRun(options: SharedRunOptions) {
     await addLoadScope(home, scopeFields);
     const log = { address, replicas: 3, machine: machines[index] };
     await writeFile(join(home, "settings.json"), JSON.stringify({ log }));
-    const stage = stack.use(new Stage(home, program));
-    await stage.start();
-    stages.push(stage);
+    stages.push(stack.use(await startStage(home)));
   }
   const [first] = stages;
   if (first === undefined) throw new Error("no machine");
@@ -60,7 +55,7 @@ export async function recordSharedRun(options: SharedRunOptions) {
     await until(async () => (await client.call("repo/list")).result[0]?.revision === 1, "the repository");
   }
   const random = randomNumbers(options.seed);
-  const run = new Run(Number.POSITIVE_INFINITY, 1, true);
+  const run = startRun(Number.POSITIVE_INFINITY, 1, true);
   const watchers = stages.map((stage, index) =>
     run.watch(stage, `watcher ${index}`, 1, randomNumbers(random(1_000_000))),
   );
@@ -86,7 +81,7 @@ export async function recordSharedRun(options: SharedRunOptions) {
   });
   const mishaps = new Map<string, number>();
   const end = Date.now() + options.seconds * 1_000;
-  const all = mishapsOf(cluster, stages, random);
+  const all = Object.entries(mishapsOf(cluster, stages, random));
   const acknowledged = () => run.sets.filter(({ reply }) => reply !== undefined && "revision" in reply).length;
   // A slow machine acknowledges few sets in that time.
   const isEnough = () => acknowledged() > options.leastSets && edits.length > options.leastEdits;
@@ -105,10 +100,8 @@ export async function recordSharedRun(options: SharedRunOptions) {
   // A last set that all machines receive: then they also have everything before it in the log.
   const clients = await Promise.all(stages.map(stage => stage.connect()));
   const last = Math.max(...(await Promise.all(clients.map(client => settled(client)))));
-  await until(
-    async () => (await Promise.all(clients.map(newest))).every(revision => revision >= last),
-    "all machines to have everything",
-  );
+  const isEverywhere = async () => (await Promise.all(clients.map(newest))).every(revision => revision >= last);
+  await until(isEverywhere, "all machines to have everything");
   const histories = await Promise.all(clients.map(client => wholeHistory(client)));
   const final = histories[0]?.at(-1)?.revision ?? 0;
   run.end(final);
@@ -151,51 +144,39 @@ export async function recordSharedRun(options: SharedRunOptions) {
 }
 
 /** The mishaps of servers and daemons; each is over when its promise resolves. */
-function mishapsOf(
-  { servers, leaderOf }: TestCluster,
-  stages: readonly Stage[],
-  random: Random,
-): readonly (readonly [name: string, happen: () => Promise<void>])[] {
+function mishapsOf({ servers, leaderOf }: TestCluster, stages: readonly Stage[], random: Random) {
   const one = <Item>(items: readonly Item[]) => items[random(items.length)];
   const crash = async (...dying: readonly (TestServer | undefined)[]) => {
     await Promise.all(dying.map(server => server?.kill()));
     await delay(random(1_000));
     await Promise.all(dying.map(server => server?.start()));
   };
-  return [
-    ["a server killed", () => crash(one(servers))],
-    ["a daemon killed", async () => one(stages)?.restart()],
-    ["the leader killed", async () => crash(await leaderOf(stream))],
-    [
-      "a server stopped for a while",
-      async () => {
-        const server = one(servers);
-        await server?.pause();
-        await delay(random(4_000));
-        server?.resume();
-      },
-    ],
-    [
-      "a server and a daemon killed",
-      async () => void (await Promise.all([crash(one(servers)), one(stages)?.restart()])),
-    ],
-    ["two servers killed", () => crash(...servers.slice(random(2)).slice(0, 2))],
-    ["all servers killed", () => crash(...servers)],
-  ];
+  return {
+    "a server killed": () => crash(one(servers)),
+    "a daemon killed": async () => one(stages)?.restart(),
+    "the leader killed": async () => crash(await leaderOf(stream)),
+    "a server stopped for a while": async () => {
+      const server = one(servers);
+      await server?.pause();
+      await delay(random(4_000));
+      server?.resume();
+    },
+    "a server and a daemon killed": async () => void (await Promise.all([crash(one(servers)), one(stages)?.restart()])),
+    "two servers killed": () => crash(...servers.slice(random(2)).slice(0, 2)),
+    "all servers killed": () => crash(...servers),
+  };
 }
 
 function eventsOf({ sessions }: RecordedWatcher): number {
   return sessions.reduce((sum, { events }) => sum + events.length, 0);
 }
 
-type Client = Awaited<ReturnType<Stage["connect"]>>;
-
-async function newest(client: Client): Promise<number> {
+async function newest(client: TestClient): Promise<number> {
   return (await client.call("config/list", { repo })).revision ?? 0;
 }
 
 /** The newest revision once the machine's daemon can change something again, and has applied the values in its file. */
-async function settled(client: Client): Promise<number> {
+async function settled(client: TestClient): Promise<number> {
   await until(async () => (await client.call("daemon/status")).result.problems?.length === 0, "the log");
   await client.call("file/read", { repo });
   await delay(500);

@@ -49,11 +49,7 @@ export async function replaceDeploy(t: TestDaemon, properties: Fields): Promise<
 }
 
 /** A daemon with the repository `shop`, whose file has this text. */
-export async function startDeploy(
-  properties: Fields,
-  text = deployText,
-  options: TestDaemonOptions = {},
-): Promise<TestDaemon> {
+export async function startDeploy(properties: Fields, text = deployText, options: TestDaemonOptions = {}) {
   const t = await startTestDaemon({ ...noRescans, ...options });
   await replaceDeploy(t, properties);
   await t.writeRepository("shop", text);
@@ -88,9 +84,7 @@ export async function startDeployTree(properties: Fields, text: string, options:
 }
 
 /** The scope's active values, and the revision. */
-export async function deployOf(
-  t: TestDaemon,
-): Promise<{ values: { readonly [field: string]: JsonValue }; revision: number | undefined }> {
+export async function deployOf(t: TestDaemon) {
   const { result, revision } = await t.owner.call("config/list", { repo: "shop" });
   return { values: result["deploy"] ?? {}, revision };
 }

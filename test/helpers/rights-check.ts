@@ -6,68 +6,55 @@ import type { TestClient } from "./daemon.ts";
 import { entrySeen, may } from "./rights-model.ts";
 import { type RightsWorld, repositories } from "./rights-world.ts";
 
+export type RightsCheck = ReturnType<typeof checkRights>;
+
 /** One round of a key: collects what a client of the key sees that differs from the model. */
-export class RightsCheck {
-  /** A line for each leak, and for each thing withheld although the key may see it. */
-  readonly wrong: string[] = [];
-  /** Every reply received. */
-  readonly replies: unknown[] = [];
-  readonly world: RightsWorld;
-  readonly owner: TestClient;
-  readonly tool: TestClient;
-  readonly grants: Grants;
-  readonly name: string;
-  readonly round: number;
-
-  constructor(world: RightsWorld, tool: TestClient, grants: Grants, name: string, round: number) {
-    this.world = world;
-    this.owner = world.t.owner;
-    this.tool = tool;
-    this.grants = grants;
-    this.name = name;
-    this.round = round;
-  }
-
-  readonly ask: TestClient["call"] = async (name, args) => {
-    const reply = await this.tool.call(name, args);
-    this.replies.push(reply);
+export function checkRights(world: RightsWorld, tool: TestClient, grants: Grants, name: string, round: number) {
+  const { owner } = world.t;
+  const wrong: string[] = [];
+  const replies: unknown[] = [];
+  const ask: TestClient["call"] = async (operation, args) => {
+    const reply = await tool.call(operation, args);
+    replies.push(reply);
     return reply;
   };
-
-  same(what: string, given: unknown, wanted: unknown): void {
+  const same = (what: string, given: unknown, wanted: unknown) => {
     if (!isDeepStrictEqual(given, wanted))
-      this.wrong.push(`${what}: ${JSON.stringify(given)}, and the model says ${JSON.stringify(wanted)}`);
-  }
-
-  /** Compares the key's reply with the owner's reply reduced by the model. `part` selects the compared part of both. */
-  async compare<Name extends OperationName>(
-    name: Name,
-    args: { readonly [name: string]: unknown },
-    reduce: (result: OperationResults[Name]) => unknown,
-    part = (result: OperationResults[Name]): OperationResults[Name] => result,
-  ): Promise<void> {
-    const [given, wanted] = [await this.ask(name, args), await this.owner.call(name, args)];
-    this.same(
-      `${name} ${JSON.stringify(args)}`,
-      [part(given.result), given.revision, given.errors],
-      [reduce(part(wanted.result)), wanted.revision, wanted.errors],
-    );
-  }
-
-  may(right: Right, repo: string, field: string): boolean {
-    return may(this.grants, right, repo, field);
-  }
-
-  mayAny(right: Right, repo: string): boolean {
-    return this.world.paths.some(field => this.may(right, repo, field));
-  }
-
-  get visible(): readonly string[] {
-    return repositories.filter(repo => this.mayAny("read", repo));
-  }
-
-  readonly entriesSeen = (repo: string, entries: readonly HistoryEntry[]) =>
-    entries.flatMap(entry => entrySeen(this.grants, this.name, repo, entry) ?? []);
+      wrong.push(`${what}: ${JSON.stringify(given)}, and the model says ${JSON.stringify(wanted)}`);
+  };
+  const mayAny = (right: Right, repo: string) => world.paths.some(field => may(grants, right, repo, field));
+  return {
+    world,
+    owner,
+    grants,
+    name,
+    round,
+    /** A line for each leak, and for each thing withheld although the key may see it. */
+    wrong,
+    /** Every reply received. */
+    replies: replies as readonly unknown[],
+    ask,
+    same,
+    /** Compares the key's reply with the owner's reply reduced by the model. `part` selects the compared part of both. */
+    compare: async <Name extends OperationName>(
+      operation: Name,
+      args: { readonly [name: string]: unknown },
+      reduce: (result: OperationResults[Name]) => unknown,
+      part = (result: OperationResults[Name]): OperationResults[Name] => result,
+    ) => {
+      const [given, wanted] = [await ask(operation, args), await owner.call(operation, args)];
+      same(
+        `${operation} ${JSON.stringify(args)}`,
+        [part(given.result), given.revision, given.errors],
+        [reduce(part(wanted.result)), wanted.revision, wanted.errors],
+      );
+    },
+    may: (right: Right, repo: string, field: string) => may(grants, right, repo, field),
+    mayAny,
+    visible: repositories.filter(repo => mayAny("read", repo)),
+    entriesSeen: (repo: string, entries: readonly HistoryEntry[]) =>
+      entries.flatMap(entry => entrySeen(grants, name, repo, entry) ?? []),
+  };
 }
 
 /** Makes two replies equal that differ only in this name. */

@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
@@ -22,11 +21,9 @@ export async function makeSharedWorld(settings: object = {}, serverArguments?: (
     home: (machine: string) => join(folder.path, machine),
     /** Starts the daemon of a machine on its existing home. `own`: the machine's own settings, including `log`. */
     start: async (machine: string, options?: TestDaemonOptions, own: { readonly [name: string]: object } = {}) => {
-      const home = join(folder.path, machine);
-      await mkdir(home, { recursive: true });
       const log = { address, machine, ...settings, ...own["log"] };
-      await writeFile(join(home, "settings.json"), JSON.stringify({ ...own, log }));
-      return startTestDaemon({ clock: server.clock, ...options, home });
+      const files = { "settings.json": { ...own, log } };
+      return startTestDaemon({ clock: server.clock, ...options, home: join(folder.path, machine), files });
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

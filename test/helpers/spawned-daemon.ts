@@ -46,11 +46,7 @@ export function runRepoconf(args: readonly string[], options: RunOptions = {}): 
   return runProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], options);
 }
 
-export async function runProcess(
-  command: string,
-  args: readonly string[],
-  options: RunOptions = {},
-): Promise<Finished> {
+export async function runProcess(command: string, args: readonly string[], options: RunOptions = {}) {
   const running = startProcess(command, args, options);
   running.process.stdin.end(options.input ?? "");
   const code = await running.ended;

@@ -7,13 +7,7 @@ import { Server } from "socket.io";
  * A foreign program on a port that a client takes for the daemon's: a Socket.IO server that accepts everyone, answers everything, and
  * reports changes that never happened; or refuses a handshake, or accepts it with a false proof. `received` is everything, as text.
  */
-export async function startSquatter({
-  port = 0,
-  answer = "welcome",
-}: {
-  readonly port?: number;
-  readonly answer?: "welcome" | "refuse" | "lie";
-} = {}) {
+export async function startSquatter({ port = 0, answer = "welcome" as "welcome" | "refuse" | "lie" } = {}) {
   const http = createHttpServer();
   const texts: string[] = [];
   const sockets = new Set<Socket>();

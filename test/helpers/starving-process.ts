@@ -136,61 +136,39 @@ function requests(order: Starving): (count: number) => readonly [string, object]
         random(4) === 0
           ? ["config/list", { repo: order.large, revision: 1 + random(order.revisions) }]
           : ["history/list", { repo: repo(), limit: 1_000, ...(random(3) === 0 && { field: "svc.domain" }) }];
-    case "search":
-      return () => [
-        "config/search",
-        {
-          query: one([
-            words(20),
-            "@modified",
-            "a b c d e f g h i j k l m n o p q r s t u v w x y z ".repeat(19),
-            "svc @modified",
-            "x",
-          ]),
-          limit: 1_000,
-        },
-      ];
+    case "search": {
+      const letters = "a b c d e f g h i j k l m n o p q r s t u v w x y z ".repeat(19);
+      const queries = [words(20), "@modified", letters, "svc @modified", "x"];
+      return () => ["config/search", { query: one(queries), limit: 1_000 }];
+    }
     case "explain":
       return count =>
         random(10) === 0
           ? ["config/set", { repo: repo(), "svc.timeout": count % 80_000 }]
           : ["config/explain", { repo: repo(), field: one(["svc.timeout", "svc.services", "svc.domain"]) }];
-    case "watches":
+    case "watches": {
+      const since = Object.fromEntries(order.repositories.map(id => [id, 1]));
       return () =>
         one<readonly [string, object]>([
           ["config/watch", { repo: order.large, since: 1 }],
-          [
-            "config/watch",
-            { repo: [...order.repositories], since: Object.fromEntries(order.repositories.map(id => [id, 1])) },
-          ],
+          ["config/watch", { repo: [...order.repositories], since }],
           ["config/watch", { progress: true }],
           ["config/unwatch", {}],
         ]);
+    }
     default:
       return count => {
         const image = "x".repeat(200_000 + random(50_000));
         const large = { "svc.services": { web: { ready: String(count), image } } };
-        switch (random(5)) {
-          case 0:
-            return ["config/set", { repo: order.repositories.slice(0, 60), ...large }];
-          case 1:
-            return [
-              "config/set",
-              { repo: order.repositories.slice(0, 900), "svc.timeout": count % 80_000, atomic: random(2) === 0 },
-            ];
-          case 2:
-            return [
-              "config/set",
-              {
-                repo: one(order.repositories),
-                ...Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`svc.f${index}`, "y".repeat(3_500)])),
-              },
-            ];
-          case 3:
-            return ["no/operation", { padding: "z".repeat(900_000) }];
-          default:
-            return ["config/set", { repo: one(order.repositories), ...large }];
-        }
+        const wide = Array.from({ length: 250 }, (_, index) => [`svc.f${index}`, "y".repeat(3_500)] as const);
+        const many = { repo: order.repositories.slice(0, 900), "svc.timeout": count % 80_000, atomic: random(2) === 0 };
+        return one<readonly [string, object]>([
+          ["config/set", { repo: order.repositories.slice(0, 60), ...large }],
+          ["config/set", many],
+          ["config/set", { repo: one(order.repositories), ...Object.fromEntries(wide) }],
+          ["no/operation", { padding: "z".repeat(900_000) }],
+          ["config/set", { repo: one(order.repositories), ...large }],
+        ]);
       };
   }
 }

@@ -12,15 +12,10 @@ export async function openStreamLog(
   server: Pick<TestServer, "url">,
   folder: string,
   {
-    clock = systemClock,
-    prepare = async () => {},
+    clock = systemClock as Clock,
+    prepare = async (_committed: Committed<FollowedEntry>) => {},
     name = "test",
     replicas = 1,
-  }: {
-    readonly clock?: Clock;
-    readonly name?: string;
-    readonly replicas?: number;
-    prepare?(committed: Committed<FollowedEntry>): Promise<void>;
   } = {},
 ): Promise<TestLog> {
   const problems: string[] = [];

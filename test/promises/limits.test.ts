@@ -140,7 +140,6 @@ test("limits: exceeding any of them is refused with its code and number, ends at
   const full = await memory(daemon);
   const answered = await owner.call("config/list", { repo: "shop", field: "svc.timeout" });
   if (answered.errors.length > 0) wrong.push("a neighbour is not answered");
-  owner.socket.close();
   const note = `memory ${megabytes(before)} MB when warm, ${megabytes(after)} MB after all refusals, ${megabytes(full)} MB with ${sockets} sockets`;
   judge("limits", tried, wrong, note);
   expect(after - before).toBeLessThan(allowance);

@@ -2,8 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { bundle } from "../helpers/bundled.ts";
-import { type TestClient, until } from "../helpers/daemon.ts";
+import { until } from "../helpers/daemon.ts";
 import { DaemonProcess } from "../helpers/daemon-process.ts";
 import type { Death } from "../helpers/dying-daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";
@@ -34,103 +33,85 @@ async function callsOfSets(): Promise<number> {
 }
 
 /** A home whose daemon dies repeatedly, and the sets that it acknowledged. */
-class MortalHome implements AsyncDisposable {
-  readonly #folder: Awaited<ReturnType<typeof temporaryFolder>>;
-  readonly #program: string;
+async function makeMortalHome() {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder.path, "repos"));
+  await writeFile(join(folder.path, "repos/shop.json"), shopText);
+  const start = async () => {
+    const daemon = await DaemonProcess.start(folder.path);
+    return { daemon, client: await daemon.connect() };
+  };
+  let { daemon, client } = await start();
   /** The expected content, oldest first: the number of each revision after the file's own. */
-  #numbers: number[] = [];
-  #next = 1;
-  /** How often it died after its client had received both replies, but before history and file were complete. */
-  late = 0;
-  #daemon: DaemonProcess | undefined;
-  #client: TestClient | undefined;
+  const content: number[] = [];
+  let next = 1;
+  let late = 0;
 
-  constructor(folder: Awaited<ReturnType<typeof temporaryFolder>>, program: string) {
-    this.#folder = folder;
-    this.#program = program;
-  }
-
-  static async create(program: string): Promise<MortalHome> {
-    const home = new MortalHome(await temporaryFolder(), program);
-    await mkdir(join(home.#folder.path, "repos"));
-    await writeFile(join(home.#folder.path, "repos/shop.json"), shopText);
-    await home.#start();
-    return home;
-  }
-
-  /** One run: two sets during which the daemon dies, then a start. Returns what is wrong after it. */
-  async dieAt(step: Step): Promise<string[]> {
-    const [daemon, client] = [this.#daemon, this.#client];
-    if (daemon === undefined || client === undefined) throw new Error("no daemon");
-    if (step !== "reply") await daemon.arm(step);
-    const numbers = [this.#next++, this.#next++] as const;
-    const set = async (number: number) => {
-      const reply = await client.call("config/set", { repo: "shop", ...fieldsOf(number) }).catch(() => undefined);
-      return reply?.errors.length === 0;
-    };
-    const first = set(numbers[0]);
-    // The second set arrives while the first is being written to the log, or while its history and file follow. Two timers for the
-    // two sets would not do: on a busy machine, the later one may run first.
-    await delay(1 + (numbers[1] % 7));
-    const acknowledged = (await Promise.all([first, set(numbers[1])])).filter(isAcknowledged => isAcknowledged).length;
-    // A request for the file's text waits until the file is written.
-    const isWhole =
-      step !== "reply" &&
-      acknowledged === 2 &&
-      (await client.call("file/read", { repo: "shop" }).catch(() => undefined)) !== undefined;
-    // A daemon that dies by itself is not killed again, only waited for.
-    if (step === "reply" || isWhole) await daemon.kill();
-    else await until(() => daemon.isDead, "the daemon's death");
-    if (acknowledged === 2 && !isWhole) this.late++;
-    client.socket.close();
-    await this.#start();
-    return this.#check(numbers, acknowledged);
-  }
-
-  async #start(): Promise<void> {
-    this.#daemon = await DaemonProcess.start(this.#folder.path, this.#program);
-    this.#client = await this.#daemon.connect();
-  }
-
-  async #check(numbers: readonly number[], acknowledged: number): Promise<string[]> {
+  const check = async (numbers: readonly number[], acknowledged: number): Promise<string[]> => {
     const wrong: string[] = [];
-    const client = this.#client;
-    if (client === undefined) return ["no client"];
     const { result, revision } = await client.call("config/list", { repo: "shop", stored: true });
     const { timeout, domain, proxy_url } = result["svc"] ?? {};
-    if (domain !== `${timeout}.test` && this.#numbers.length > 0) wrong.push(`torn: ${timeout} and ${domain}`);
+    if (domain !== `${timeout}.test` && content.length > 0) wrong.push(`torn: ${timeout} and ${domain}`);
     const there = numbers.slice(0, numbers.indexOf(Number(timeout)) + 1);
-    this.#numbers.push(...there);
+    content.push(...there);
     if (there.length < acknowledged)
       wrong.push(`lost: ${acknowledged} of ${numbers} were acknowledged, but the timeout is ${timeout}`);
-    const expected = this.#numbers.at(-1) ?? 30;
+    const expected = content.at(-1) ?? 30;
     if (timeout !== expected) wrong.push(`${timeout} instead of ${expected}`);
     if (expected !== 30 && proxy_url !== `${expected}`) wrong.push(`torn: ${timeout} and ${proxy_url}`);
-    if (revision !== this.#numbers.length + 1) wrong.push(`revision ${revision} after ${this.#numbers.length} sets`);
+    if (revision !== content.length + 1) wrong.push(`revision ${revision} after ${content.length} sets`);
     const recorded = (await wholeHistory(client, "shop")).slice(1);
     // A file written before its revision would be recorded as a revision of another source.
     const foreign = recorded.filter(({ source }) => source !== "set");
     for (const { revision, source } of foreign)
       wrong.push(`revision ${revision} is reported as one of source ${source}`);
     const past = recorded.map(({ changes }) => changes["svc"]?.["timeout"]?.value);
-    if (JSON.stringify(past) !== JSON.stringify(this.#numbers)) wrong.push(`the history is ${past}`);
+    if (JSON.stringify(past) !== JSON.stringify(content)) wrong.push(`the history is ${past}`);
     // The file is written later; a request for its text waits for that.
     await client.call("file/read", { repo: "shop" });
-    const text = await readFile(join(this.#folder.path, "repos/shop.json"), "utf8");
+    const text = await readFile(join(folder.path, "repos/shop.json"), "utf8");
     if (!text.includes(`"timeout": ${expected}`)) wrong.push("the file does not contain the served value");
     return wrong;
-  }
+  };
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#client?.socket.close();
-    await this.#daemon?.kill();
-    await this.#folder[Symbol.asyncDispose]();
-  }
+  return {
+    /** How often it died after its client had received both replies, but before history and file were complete. */
+    late: () => late,
+    /** One run: two sets during which the daemon dies, then a start. Returns what is wrong after it. */
+    dieAt: async (step: Step): Promise<string[]> => {
+      if (step !== "reply") await daemon.arm(step);
+      const numbers = [next++, next++] as const;
+      const set = async (number: number) => {
+        const reply = await client.call("config/set", { repo: "shop", ...fieldsOf(number) }).catch(() => undefined);
+        return reply?.errors.length === 0;
+      };
+      const first = set(numbers[0]);
+      // The second set arrives while the first is being written to the log, or while its history and file follow. Two timers for the
+      // two sets would not do: on a busy machine, the later one may run first.
+      await delay(1 + (numbers[1] % 7));
+      const acknowledged = (await Promise.all([first, set(numbers[1])])).filter(Boolean).length;
+      // A request for the file's text waits until the file is written.
+      const isWhole =
+        step !== "reply" &&
+        acknowledged === 2 &&
+        (await client.call("file/read", { repo: "shop" }).catch(() => undefined)) !== undefined;
+      // A daemon that dies by itself is not killed again, only waited for.
+      if (step === "reply" || isWhole) await daemon.kill();
+      else await until(() => daemon.isDead, "the daemon's death");
+      if (acknowledged === 2 && !isWhole) late++;
+      client.socket.close();
+      ({ daemon, client } = await start());
+      return check(numbers, acknowledged);
+    },
+    [Symbol.asyncDispose]: async () => {
+      client.socket.close();
+      await daemon.kill();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
 }
 
 test("R1 an acknowledged set survives kill -9 of the daemon at each step of its write", async () => {
-  await using folder = await temporaryFolder();
-  const program = await bundle("dying-daemon.ts", folder.path);
   const calls = await callsOfSets();
   expect(calls).toBeGreaterThan(10);
   const every = amount(2, 1);
@@ -155,12 +136,12 @@ test("R1 an acknowledged set survives kill -9 of the daemon at each step of its 
   // Two daemons at a time; each home dies for one round of steps.
   const work = async () => {
     while (waiting.length > 0) {
-      await using home = await MortalHome.create(program);
+      await using home = await makeMortalHome();
       for (const step of waiting.splice(0, Math.ceil(steps.length / orders.length / 2))) {
         tried++;
         for (const problem of await home.dieAt(step)) wrong.push(`${JSON.stringify(step)}: ${problem}`);
       }
-      late += home.late;
+      late += home.late();
     }
   };
   await Promise.all([work(), work()]);

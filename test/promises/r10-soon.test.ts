@@ -41,22 +41,18 @@ const at = (sorted: readonly number[], share: number) => sorted[Math.floor(sorte
 const figures = (sorted: readonly number[]) =>
   `p50 ${at(sorted, 0.5).toFixed(1)} ms, p99 ${at(sorted, 0.99).toFixed(1)} ms`;
 
-/** Resolves when a client has received the event of a change, identified by its number. */
-class Events {
-  readonly #waiting = new Map<number, () => void>();
-
-  heard(number: number): void {
-    this.#waiting.get(number)?.();
-  }
-
-  next(number: number): Promise<void> {
-    return new Promise(resolve => void this.#waiting.set(number, resolve));
-  }
+/** `next` resolves when a client has received the event of the change with this number. */
+function makeEvents() {
+  const waiting = new Map<number, () => void>();
+  return {
+    heard: (number: number) => waiting.get(number)?.(),
+    next: (number: number) => new Promise<void>(resolve => void waiting.set(number, resolve)),
+  };
 }
 
 async function startWatchedShop() {
   const shop = await startShop();
-  const events = new Events();
+  const events = makeEvents();
   shop.t.owner.socket.on("svc", (...[resource, , payload]: EventMessage) => {
     if (resource === "config") events.heard(Number(payload.changes["svc"]?.["timeout"]?.value));
   });
@@ -82,7 +78,7 @@ async function startBareServer() {
   if (typeof address !== "object" || address === null) throw new Error("no port");
   const client = await openSocket(`http://127.0.0.1:${address.port}`, undefined);
   stack.defer(() => void client.close());
-  const events = new Events();
+  const events = makeEvents();
   client.on("changed", (number: number) => events.heard(number));
   return { folder, client, events, emit, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

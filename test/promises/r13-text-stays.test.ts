@@ -71,9 +71,8 @@ function anyTemplate(random: Random): { template: Template; fields: readonly str
 function anyCase(random: Random) {
   const { template, fields } = anyTemplate(random);
   const old = Object.fromEntries(fields.map(field => [field, anyValue(field, random)]));
-  const changed = Object.fromEntries(
-    fields.filter(() => random(2) === 0).map(field => [field, anyValue(field, random)]),
-  );
+  const chosen = fields.filter(() => random(2) === 0);
+  const changed = Object.fromEntries(chosen.map(field => [field, anyValue(field, random)]));
   const services = { web: { ready: "/", image: `web:${random(1000)}` } };
   const added = random(4) === 0 ? { services } : {};
   return { text: template(old), changed: { ...changed, ...added }, expected: template({ ...old, ...changed }, added) };

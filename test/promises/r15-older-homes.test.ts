@@ -64,11 +64,8 @@ async function lossIn(t: TestDaemon, { files }: StoredHome): Promise<string[]> {
     ["shop", "shop", undefined, []],
   ]);
   const keys = (await t.owner.call("key/list")).result.filter(({ name }) => name === "reader");
-  compare(
-    "keys",
-    keys.map(({ grants }) => grants),
-    [[{ repos: ["shop"], fields: ["svc.*"], right: "read" }]],
-  );
+  const given = keys.map(({ grants }) => grants);
+  compare("keys", given, [[{ repos: ["shop"], fields: ["svc.*"], right: "read" }]]);
   compare("the owner's key", `${t.ownerKey}\n`, files["owner.key"]);
   compare("settings", await readFile(join(t.homeFolder, "settings.json"), "utf8"), files["settings.json"]);
   const problems = t.log.filter(line => /damaged|cannot|could not/.test(line));

@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { bundle } from "../helpers/bundled.ts";
 import { CallOrder, last } from "../helpers/call-order.ts";
 import { noRescans, startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";
 import { DaemonProcess } from "../helpers/daemon-process.ts";
@@ -44,20 +43,17 @@ async function callsOfSet(): Promise<number> {
 }
 
 test("R17 an atomic set over 8 repositories is served whole or not at all after kill -9 at each step", async () => {
-  await using programFolder = await temporaryFolder();
-  const program = await bundle("dying-daemon.ts", programFolder.path);
   const calls = await callsOfSet();
   expect(calls).toBeGreaterThan(40);
   // The calls of the log come first; of the calls of the files, the short form uses only some.
-  const steps = Array.from({ length: calls }, (_, index) => index + 1).filter(
-    step => step <= 4 || step % amount(18, 1) === 0,
-  );
+  const isTried = (step: number) => step <= 4 || step % amount(18, 1) === 0;
+  const steps = Array.from({ length: calls }, (_, index) => index + 1).filter(isTried);
   const wrong: string[] = [];
   let unheard = 0;
   await using folder = await temporaryFolder();
   await addShops(folder.path, ids);
   let before = 30;
-  let daemon = await DaemonProcess.start(folder.path, program);
+  let daemon = await DaemonProcess.start(folder.path);
   let client = await daemon.connect();
   for (const call of steps) {
     const timeout = 1_000 + call;
@@ -66,7 +62,7 @@ test("R17 an atomic set over 8 repositories is served whole or not at all after 
     if (reply === undefined) await until(() => daemon.isDead, "the daemon's death");
     else await daemon.kill();
     client.socket.close();
-    daemon = await DaemonProcess.start(folder.path, program);
+    daemon = await DaemonProcess.start(folder.path);
     client = await daemon.connect();
     const served = await timeouts(client, ids);
     const [first] = served;

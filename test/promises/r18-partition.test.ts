@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until as untilSoon } from "../helpers/daemon.ts";
@@ -20,13 +19,12 @@ async function makeWorld(cutsLeader: boolean) {
   const folder = stack.use(await temporaryFolder());
   const start = async (machine: string, urls: readonly string[]) => {
     const home = join(folder.path, machine);
-    await mkdir(home);
     const address = `nats://${urls.map(url => url.slice("nats://".length)).join(",")}/team`;
-    await writeFile(join(home, "settings.json"), JSON.stringify({ log: { address, machine, replicas: 3 } }));
+    const files = { "settings.json": { log: { address, machine, replicas: 3 } } };
     let started: TestDaemon | undefined;
     // The servers may elect a leader just now. A person starts it again, too.
     await until(async () => {
-      started = await startTestDaemon({ home }).catch(error => {
+      started = await startTestDaemon({ home, files }).catch(error => {
         if (!String(error).includes("cannot be used: timeout")) throw error;
         return undefined;
       });
@@ -42,10 +40,8 @@ async function makeWorld(cutsLeader: boolean) {
   const lonely = cluster.servers.find(server => (server === leader) === cutsLeader);
   if (lonely === undefined) throw new Error("no server");
   const inside = await start("inside", [lonely.url]);
-  const outside = await start(
-    "outside",
-    everywhere.filter(url => url !== lonely.url),
-  );
+  const others = everywhere.filter(url => url !== lonely.url);
+  const outside = await start("outside", others);
   expect((await first.owner.call("config/set", { repo: all, "svc.timeout": 1 })).errors).toEqual([]);
   for (const daemon of [inside, outside]) for (const id of all) await sees(daemon, id, 1);
   return { cluster, lonely, first, inside, outside, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -1,7 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "vitest";
-import { bundle } from "../helpers/bundled.ts";
 import type { TestClient } from "../helpers/daemon.ts";
 import { DaemonProcess } from "../helpers/daemon-process.ts";
 import { git } from "../helpers/git.ts";
@@ -12,74 +11,49 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 const sequences = amount(20, 500);
 
 /** A work tree with branches, one of them without the file, and a home whose daemon is stopped or killed. */
-class Site implements AsyncDisposable {
-  readonly file: string;
-  readonly #above: Awaited<ReturnType<typeof temporaryFolder>>;
-  readonly #program: string;
-  #daemon: DaemonProcess | undefined;
-  #client: TestClient | undefined;
-
-  private constructor(above: Awaited<ReturnType<typeof temporaryFolder>>, program: string) {
-    this.#above = above;
-    this.#program = program;
-    this.file = join(above.path, "site/.repoconf.json");
-  }
-
-  static async create(): Promise<Site> {
-    const above = await temporaryFolder();
-    const site = new Site(above, await bundle("dying-daemon.ts", join(above.path, "program")));
-    await mkdir(join(above.path, "site"));
-    await mkdir(join(above.path, "home"));
-    await site.git("init", "--quiet", "--initial-branch", "bare");
-    await writeFile(join(above.path, "site/README"), "A site.\n");
-    await site.git("add", ".");
-    await site.git("commit", "--quiet", "--message", "begin");
-    for (const [branch, timeout] of [
-      ["main", 30],
-      ["other", 60],
-    ] as const) {
-      await site.git("switch", "--quiet", "--create", branch, "bare");
-      await writeFile(site.file, `{\n  // of ${branch}\n  "config": { "svc": { "timeout": ${timeout} } }\n}\n`);
-      await site.git("add", ".");
-      await site.git("commit", "--quiet", "--message", branch);
-      await site.git("tag", `first-${branch}`);
-    }
-    await site.start();
-    const path = join(above.path, "site");
-    await site.call("repo/add", { id: "site", name: "site", path, inTree: true });
-    return site;
-  }
-
-  async start(): Promise<void> {
-    this.#daemon = await DaemonProcess.start(join(this.#above.path, "home"), this.#program);
-    this.#client = await this.#daemon.connect();
-  }
-
-  async end(how: "stop" | "kill"): Promise<void> {
-    this.#client?.socket.close();
-    await this.#daemon?.[how]();
-  }
-
+async function makeSite() {
+  const above = await temporaryFolder();
+  const [home, tree] = [join(above.path, "home"), join(above.path, "site")];
+  const file = join(tree, ".repoconf.json");
   /** Runs git; a command that does not apply now, such as a checkout over local changes, changes nothing. */
-  git(...args: readonly string[]): Promise<string> {
-    return git(join(this.#above.path, "site"), ...args).catch(() => "");
+  const runGit = (...args: readonly string[]) => git(tree, ...args).catch(() => "");
+  for (const folder of [home, tree]) await mkdir(folder);
+  await runGit("init", "--quiet", "--initial-branch", "bare");
+  await writeFile(join(tree, "README"), "A site.\n");
+  await runGit("add", ".");
+  await runGit("commit", "--quiet", "--message", "begin");
+  for (const [branch, timeout] of Object.entries({ main: 30, other: 60 })) {
+    await runGit("switch", "--quiet", "--create", branch, "bare");
+    await writeFile(file, `{\n  // of ${branch}\n  "config": { "svc": { "timeout": ${timeout} } }\n}\n`);
+    await runGit("add", ".");
+    await runGit("commit", "--quiet", "--message", branch);
+    await runGit("tag", `first-${branch}`);
   }
-
-  call(...[name, args]: Parameters<TestClient["call"]>) {
-    if (this.#client === undefined) throw new Error("no daemon");
-    return this.#client.call(name, args);
-  }
-
-  /** The file as git and a person see it. */
-  async seen(): Promise<{ readonly status: string; readonly text: string | undefined }> {
-    const text = await readFile(this.file, "utf8").catch(() => undefined);
-    return { status: await this.git("status", "--porcelain"), text };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.end("kill");
-    await this.#above[Symbol.asyncDispose]();
-  }
+  let daemon = await DaemonProcess.start(home);
+  let client = await daemon.connect();
+  await client.call("repo/add", { id: "site", name: "site", path: tree, inTree: true });
+  const end = async (how: "stop" | "kill") => {
+    client.socket.close();
+    await daemon[how]();
+  };
+  return {
+    git: runGit,
+    start: async () => {
+      daemon = await DaemonProcess.start(home);
+      client = await daemon.connect();
+    },
+    end,
+    call: (...[name, args]: Parameters<TestClient["call"]>) => client.call(name, args),
+    /** The file as git and a person see it. */
+    seen: async () => {
+      const text = await readFile(file, "utf8").catch(() => undefined);
+      return { status: await runGit("status", "--porcelain"), text };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end("kill");
+      await above[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** What people do while no daemon runs. */
@@ -105,7 +79,7 @@ test(`R19: after ${sequences} sequences of git between a stop or a kill and the 
     if (item === undefined) throw new Error("nothing to choose from");
     return item;
   };
-  await using site = await Site.create();
+  await using site = await makeSite();
   const failures: string[] = [];
   for (let sequence = 1; sequence <= sequences; sequence++) {
     const steps: string[] = [];

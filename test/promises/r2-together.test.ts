@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { bundle } from "../helpers/bundled.ts";
-import { DaemonProcess } from "../helpers/daemon-process.ts";
+import type { TestClient } from "../helpers/daemon.ts";
 import { addLoadScope } from "../helpers/load-scope.ts";
 import { amount, judge } from "../helpers/promise.ts";
+import { startStage } from "../helpers/recorded-run.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const fields = Array.from({ length: 40 }, (_, index) => `field${index}`);
@@ -13,16 +13,10 @@ const fields = Array.from({ length: 40 }, (_, index) => `field${index}`);
 test("R2 the fields of one set appear together, to clients and in the file, even if the daemon is killed", async () => {
   const wanted = amount(1_500, 10_000);
   const kills = amount(3, 20);
-  await using programFolder = await temporaryFolder();
-  const program = await bundle("dying-daemon.ts", programFolder.path);
   await using home = await temporaryFolder();
   await addLoadScope(home.path, fields);
-  let daemon = await DaemonProcess.start(home.path, program);
-  await using stack = new AsyncDisposableStack();
-  stack.defer(() => daemon.kill());
-  const first = await daemon.connect();
-  await first.call("repo/add", { id: "shop", name: "shop" });
-  first.socket.close();
+  await using stage = await startStage(home.path);
+  await (await stage.connect()).call("repo/add", { id: "shop", name: "shop" });
 
   let reads = 0;
   let fileReads = 0;
@@ -31,16 +25,15 @@ test("R2 the fields of one set appear together, to clients and in the file, even
   const partial: string[] = [];
   const seen = new Set<unknown>();
   /** Runs until the end, reconnecting as often as needed. */
-  const client = async (step: (call: Awaited<ReturnType<DaemonProcess["connect"]>>["call"]) => Promise<void>) => {
+  const client = async (step: (call: TestClient["call"]) => Promise<void>) => {
     while (!ended) {
-      const connected = await daemon.connect().catch(() => undefined);
+      const connected = await stage.connect();
       try {
-        while (!ended && connected !== undefined) await step(connected.call);
+        while (!ended) await step(connected.call);
       } catch {
         // The daemon died.
       }
-      connected?.socket.close();
-      await delay(5);
+      connected.socket.close();
     }
   };
   const compare = (values: { readonly [field: string]: unknown }, where: string) => {
@@ -70,8 +63,7 @@ test("R2 the fields of one set appear together, to clients and in the file, even
   for (let kill = 1; kill <= kills; kill++) {
     const until = reads + wanted / (kills + 1);
     while (reads < until) await delay(1);
-    await daemon.kill();
-    daemon = await DaemonProcess.start(home.path, program);
+    await stage.restart();
   }
   while (reads < wanted) await delay(5);
   ended = true;

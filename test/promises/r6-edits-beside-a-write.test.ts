@@ -18,10 +18,8 @@ test.each(waysOfSaving)(
   "R6 an edit at any step of a write ends up in the file with the set, also between the last check and the rename (%s)",
   async (name, save) => {
     const fileSystem = watchFileSystem();
-    await using shop = await startShop(
-      shopText.replace(`"refresh_day": 2`, `"refresh_day": 2,\n      "domain": "hand.test"`),
-      { fileSystem },
-    );
+    const text = shopText.replace(`"refresh_day": 2`, `"refresh_day": 2,\n      "domain": "hand.test"`);
+    await using shop = await startShop(text, { fileSystem });
     const { file } = shop;
     const first = fileSystem.calls.length;
     expect((await shop.set({ "svc.timeout": 99 })).errors).toEqual([]);

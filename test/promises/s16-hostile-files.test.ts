@@ -8,7 +8,7 @@ import { interpretConfig, type Locate } from "../../main/store/values/interpret.
 import type { JsonValue } from "../../shared/json.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import { connectClient, startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";
-import { hostileFiles, hostileSchemas, hostileScopes, hostileValues } from "../helpers/hostile-files.ts";
+import { hostileFiles, hostileSchemas, hostileScopes, hostileValues, many } from "../helpers/hostile-files.ts";
 import { amount, judge, torture } from "../helpers/promise.ts";
 import { saveByRename } from "../helpers/shop.ts";
 import { type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
@@ -237,8 +237,6 @@ async function measured(
   if (torture) await stoodStill(daemon);
   await use(client);
   if (torture) figures.push({ title: `${title}, ${when}`, ...(await stoodStill(daemon)) });
-  client.socket.close();
-  await daemon.end("SIGKILL");
   return figures;
 }
 
@@ -256,13 +254,8 @@ async function startAlone(): Promise<number> {
   for (let round = 0; round < 3; round++) {
     await using daemon = await startMeasured(home.path);
     figures.push((await stoodStill(daemon)).longest);
-    await daemon.end("SIGKILL");
   }
   return Math.min(...figures);
-}
-
-function many<Item>(count: number, item: (index: number) => Item): Item[] {
-  return Array.from({ length: count }, (_, index) => item(index));
 }
 
 const rules = many(200, index => ({ type: "integer", minimum: -index }));

@@ -2,8 +2,6 @@ import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../shared/json.ts";
-import { bundle } from "../helpers/bundled.ts";
-import type { TestClient } from "../helpers/daemon.ts";
 import { DaemonProcess } from "../helpers/daemon-process.ts";
 import { amount, judge, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
@@ -103,266 +101,242 @@ function holds(values: ReadonlyMap<string, Set<string>>, field: string, version:
 }
 
 /** One in-tree repository, `site`, with a daemon in a separate process. */
-class World {
-  readonly model = new Model();
-  readonly wrong: string[] = [];
-  readonly counts = new Map<string, number>();
-  readonly #random: Random;
-  readonly #program: string;
-  readonly #home: string;
-  readonly #file: string;
-  readonly #texts: string[] = [];
-  #daemon: DaemonProcess;
-  #client: TestClient;
-  #eventsSeen = 0;
+async function startWorld(random: Random, folder: string) {
+  const model = new Model();
+  const wrong: string[] = [];
+  const counts = new Map<string, number>();
+  const [home, site] = [join(folder, "home"), join(folder, "site")];
+  const file = join(site, ".repoconf.json");
+  const texts: string[] = [];
+  let eventsSeen = 0;
   /** The active values of the last list. */
-  #served = new Map<string, JsonValue>();
+  let lastServed = new Map<string, JsonValue>();
   /** The schema before this step: events may be older than the present one. */
-  #before: Version | undefined;
+  let earlier: Version | undefined;
+  await mkdir(join(home, "scopes"), { recursive: true });
+  await mkdir(site);
+  await writeFile(join(home, "scopes/tasks.schema.json"), schemaText(model.version) ?? "");
+  let daemon = await DaemonProcess.start(home);
+  let client = await daemon.connect();
 
-  private constructor(random: Random, program: string, folder: string, daemon: DaemonProcess, client: TestClient) {
-    this.#random = random;
-    this.#program = program;
-    this.#home = join(folder, "home");
-    this.#file = join(folder, "site/.repoconf.json");
-    this.#daemon = daemon;
-    this.#client = client;
-  }
-
-  static async start(random: Random, program: string, folder: string): Promise<World> {
-    const [home, site] = [join(folder, "home"), join(folder, "site")];
-    await mkdir(join(home, "scopes"), { recursive: true });
-    await mkdir(site);
-    const first = schemaText({ effect: "command", isRenamed: false });
-    await writeFile(join(home, "scopes/tasks.schema.json"), first ?? "");
-    const daemon = await DaemonProcess.start(home, program);
-    const client = await daemon.connect();
-    const world = new World(random, program, folder, daemon, client);
-    await writeFile(world.#file, world.#anyText());
-    const { errors } = await client.call("repo/add", { id: "site", name: "site", path: site, inTree: true });
-    expect(errors).toEqual([]);
-    await client.call("config/watch", { repo: "site" });
-    return world;
-  }
-
-  async step(): Promise<void> {
+  const step = async (): Promise<void> => {
     const steps: readonly (readonly [weight: number, name: string, run: () => Promise<void>])[] = [
-      [5, "pull", () => this.#write(this.#anyText())],
-      [4, "switch", () => this.#write(this.#texts[this.#random(this.#texts.length)] ?? "{}")],
-      [2, "edit in place", () => writeFile(this.#file, this.#anyText())],
-      [3, "set", () => this.#set()],
-      [3, "set meanwhile", async () => void (await this.#call("config/set", { "svc.timeout": this.#random(1_000) }))],
-      [4, "accept", () => this.#accept(async () => {})],
-      [4, "accept late", () => this.#accept(() => this.#write(this.#anyText()))],
-      [3, "undo", () => this.#restore(1)],
-      [2, "restore", () => this.#restore(1 + this.#random(12))],
-      [3, "late edit", () => this.#editLate()],
-      [3, "new schema", () => this.#changeSchema(async () => {})],
-      [3, "new schema and pull", () => this.#changeSchema(() => this.#write(this.#anyText()))],
-      [3, "accept after a new schema", () => this.#accept(() => this.#changeSchema(async () => {}))],
-      [1, "restart", () => this.#restart(() => this.#call("config/set", { "svc.timeout": 1 }))],
-      [2, "kill", () => this.#restart(() => this.#dieInSet())],
-      [1, "trust.json deleted", () => this.#loseTrust()],
+      [5, "pull", () => write(anyText())],
+      [4, "switch", () => write(texts[random(texts.length)] ?? "{}")],
+      [2, "edit in place", () => writeFile(file, anyText())],
+      [3, "set", set],
+      [3, "set meanwhile", async () => void (await call("config/set", { "svc.timeout": random(1_000) }))],
+      [4, "accept", () => accept(async () => {})],
+      [4, "accept late", () => accept(() => write(anyText()))],
+      [3, "undo", () => restore(1)],
+      [2, "restore", () => restore(1 + random(12))],
+      [3, "late edit", () => editLate()],
+      [3, "new schema", () => changeSchema(async () => {})],
+      [3, "new schema and pull", () => changeSchema(() => write(anyText()))],
+      [3, "accept after a new schema", () => accept(() => changeSchema(async () => {}))],
+      [1, "restart", () => restart(() => call("config/set", { "svc.timeout": 1 }))],
+      [2, "kill", () => restart(() => dieInSet())],
+      [1, "trust.json deleted", () => loseTrust()],
     ];
     const all = steps.flatMap(([weight, ...one]) => Array.from({ length: weight }, () => one));
-    const [name = "", run] = all[this.#random(all.length)] ?? [];
-    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    const [name = "", run] = all[random(all.length)] ?? [];
+    counts.set(name, (counts.get(name) ?? 0) + 1);
     await run?.();
-    await this.#check(name);
-    this.#before = undefined;
-  }
+    await check(name);
+    earlier = undefined;
+  };
 
-  async end(): Promise<void> {
-    this.#client.socket.close();
-    await this.#daemon.kill();
-  }
+  const end = async (): Promise<void> => {
+    client.socket.close();
+    await daemon.kill();
+  };
 
-  #anyText(): string {
-    const config: Config = { svc: { timeout: this.#random(1_000) } };
+  const anyText = (): string => {
+    const config: Config = { svc: { timeout: random(1_000) } };
     for (const field of fields) {
       const [scope = "", name = ""] = field.split(".");
-      if (this.#random(4) > 0) config[scope] = { ...config[scope], [name]: this.#anyValue(field) };
+      if (random(4) > 0) config[scope] = { ...config[scope], [name]: anyValue(field) };
     }
-    const text = `${JSON.stringify({ config }, null, this.#random(3))}\n`;
-    this.#texts.push(text);
+    const text = `${JSON.stringify({ config }, null, random(3))}\n`;
+    texts.push(text);
     return text;
-  }
+  };
 
-  #anyValue(field: string): JsonValue {
-    return commands[field]?.make(this.#random(5)) ?? null;
-  }
+  const anyValue = (field: string): JsonValue => commands[field]?.make(random(5)) ?? null;
 
   /** Replaces the file like git. */
-  #write(text: string): Promise<void> {
-    return saveByRename(this.#file, text);
-  }
+  const write = (text: string) => saveByRename(file, text);
 
   /** Writes another version of the scope, as when it is accepted. `isRunning`: waits until the daemon uses it. */
-  async #writeSchema(isRunning: boolean): Promise<void> {
+  const writeSchema = async (isRunning: boolean): Promise<void> => {
     const names = Object.keys(effects) as EffectName[];
-    const effect = names[this.#random(names.length)] ?? "text";
-    this.#before = this.model.version;
-    const version = { effect, isRenamed: effect !== "removed" && this.#random(3) === 0 };
-    const file = join(this.#home, "scopes/tasks.schema.json");
+    const effect = names[random(names.length)] ?? "text";
+    earlier = model.version;
+    const version = { effect, isRenamed: effect !== "removed" && random(3) === 0 };
+    const file = join(home, "scopes/tasks.schema.json");
     const text = schemaText(version);
     if (text === undefined) await rm(file, { force: true });
     else await saveByRename(file, text);
     while (isRunning) {
-      const { result } = await this.#client.call("scope/list");
+      const { result } = await client.call("scope/list");
       const schema = result.find(({ scope }) => scope === "tasks")?.schema;
       if ((schema === undefined ? undefined : canonicalJson(schema as unknown as JsonValue)) === canonical(text)) break;
       await new Promise(next => setTimeout(next, 5));
     }
-    this.model.version = version;
-  }
+    model.version = version;
+  };
 
-  async #changeSchema(meanwhile: () => Promise<void>): Promise<void> {
-    await Promise.all([this.#writeSchema(true), meanwhile()]);
-  }
+  const changeSchema = async (meanwhile: () => Promise<void>): Promise<void> => {
+    await Promise.all([writeSchema(true), meanwhile()]);
+  };
 
-  #call(operation: "config/set" | "history/restore" | "trust/accept", args: object) {
-    return this.#client.call(operation, { repo: "site", ...args });
-  }
+  const call = (operation: "config/set" | "history/restore" | "trust/accept", args: object) =>
+    client.call(operation, { repo: "site", ...args });
 
-  async #set(): Promise<void> {
-    const field = fields[this.#random(fields.length)] ?? "";
-    const name = this.model.nameOf(field);
+  const set = async (): Promise<void> => {
+    const field = fields[random(fields.length)] ?? "";
+    const name = model.nameOf(field);
     if (name === undefined) return;
-    const value = this.#anyValue(field);
-    const { errors } = await this.#call("config/set", { [name]: value, "svc.timeout": this.#random(1_000) });
-    if (errors.length === 0) this.model.allow(field, value, true);
-    else this.wrong.push(`a set was refused: ${JSON.stringify(errors)}`);
-  }
+    const value = anyValue(field);
+    const { errors } = await call("config/set", { [name]: value, "svc.timeout": random(1_000) });
+    if (errors.length === 0) model.allow(field, value, true);
+    else wrong.push(`a set was refused: ${JSON.stringify(errors)}`);
+  };
 
   /** Accepts a shown value after running `meanwhile`. */
-  async #accept(meanwhile: () => Promise<void>): Promise<void> {
-    const { result } = await this.#client.call("trust/list", { repo: "site" });
-    const shown = result[this.#random(result.length)];
+  const accept = async (meanwhile: () => Promise<void>): Promise<void> => {
+    const { result } = await client.call("trust/list", { repo: "site" });
+    const shown = result[random(result.length)];
     if (shown === undefined) return;
     const field = shown.field === "tasks.go" ? "tasks.run" : shown.field;
-    const { version } = this.model;
+    const { version } = model;
     await meanwhile();
-    const { errors } = await this.#call("trust/accept", { field: shown.field, hash: shown.hash });
+    const { errors } = await call("trust/accept", { field: shown.field, hash: shown.hash });
     // Of a value that was shown as something else, nothing is accepted.
-    const isSame = field !== "tasks.run" || version.effect === this.model.version.effect;
-    if (errors.length === 0 && isSame) this.model.allow(field, shown.value, true);
-    else if (errors.length === 0) this.wrong.push(`${shown.field} was accepted as ${this.model.version.effect}`);
-    else if (![1104, 1011].includes(errors[0]?.code ?? 0))
-      this.wrong.push(`accept was refused: ${JSON.stringify(errors)}`);
-  }
+    const isSame = field !== "tasks.run" || version.effect === model.version.effect;
+    if (errors.length === 0 && isSame) model.allow(field, shown.value, true);
+    else if (errors.length === 0) wrong.push(`${shown.field} was accepted as ${model.version.effect}`);
+    else if (![1104, 1011].includes(errors[0]?.code ?? 0)) wrong.push(`accept was refused: ${JSON.stringify(errors)}`);
+  };
 
-  async #restore(back: number): Promise<void> {
-    const { revision = 0 } = await this.#client.call("config/list", { repo: "site" });
-    if (revision > back) await this.#call("history/restore", { to: revision - back });
-  }
+  const restore = async (back: number): Promise<void> => {
+    const { revision = 0 } = await client.call("config/list", { repo: "site" });
+    if (revision > back) await call("history/restore", { to: revision - back });
+  };
 
   /** An editor that had the file open writes to it after a set has replaced it. */
-  async #editLate(): Promise<void> {
-    await using editor = await open(this.#file, "r+");
-    await this.#call("config/set", { "svc.timeout": this.#random(1_000) });
-    const text = this.#anyText();
+  const editLate = async (): Promise<void> => {
+    await using editor = await open(file, "r+");
+    await call("config/set", { "svc.timeout": random(1_000) });
+    const text = anyText();
     await editor.truncate();
     await editor.write(text, 0);
-  }
+  };
 
-  async #dieInSet(): Promise<void> {
-    const field = fields[this.#random(fields.length)] ?? "";
-    const name = this.model.nameOf(field);
+  const dieInSet = async (): Promise<void> => {
+    const field = fields[random(fields.length)] ?? "";
+    const name = model.nameOf(field);
     if (name === undefined) return;
-    const value = this.#anyValue(field);
+    const value = anyValue(field);
     // It may become active without a reply, because setting it counts as trusting it.
-    this.model.allow(field, value, false);
-    await this.#daemon.arm({ call: 1 + this.#random(30), when: "before" });
-    const reply = this.#call("config/set", { [name]: value }).catch(() => undefined);
+    model.allow(field, value, false);
+    await daemon.arm({ call: 1 + random(30), when: "before" });
+    const reply = call("config/set", { [name]: value }).catch(() => undefined);
     const ended = (async () => {
-      for (let tries = 0; tries < 200 && !this.#daemon.isDead; tries++) await new Promise(next => setTimeout(next, 5));
+      for (let tries = 0; tries < 200 && !daemon.isDead; tries++) await new Promise(next => setTimeout(next, 5));
     })();
     await Promise.race([reply, ended]);
-  }
+  };
 
-  async #restart(before: () => Promise<unknown>, between = async () => {}): Promise<void> {
+  const restart = async (before: () => Promise<unknown>, between = async () => {}): Promise<void> => {
     await before();
-    this.#client.socket.close();
-    await this.#daemon.kill();
+    client.socket.close();
+    await daemon.kill();
     await between();
-    if (this.#random(2) === 0) await this.#writeSchema(false);
-    if (this.#random(2) === 0) await this.#write(this.#anyText());
-    this.#daemon = await DaemonProcess.start(this.#home, this.#program);
-    this.#client = await this.#daemon.connect();
-    this.#eventsSeen = 0;
-    await this.#client.call("config/watch", { repo: "site" });
-  }
+    if (random(2) === 0) await writeSchema(false);
+    if (random(2) === 0) await write(anyText());
+    daemon = await DaemonProcess.start(home);
+    client = await daemon.connect();
+    eventsSeen = 0;
+    await client.call("config/watch", { repo: "site" });
+  };
 
   /** As in a restored backup, which has no trust.json: the history contains values that nobody was asked to trust. */
-  async #loseTrust(): Promise<void> {
-    await this.#restart(
+  const loseTrust = async (): Promise<void> => {
+    await restart(
       async () => {
         // Before this, everything is known.
-        await this.#check("before trust.json goes");
-        this.model.forgetAllBut(this.#served);
+        await check("before trust.json goes");
+        model.forgetAllBut(lastServed);
       },
-      () => rm(join(this.#home, "trust.json"), { force: true }),
+      () => rm(join(home, "trust.json"), { force: true }),
     );
-  }
+  };
 
-  async #check(step: string): Promise<void> {
+  const check = async (step: string): Promise<void> => {
     for (let tries = 0; ; tries++) {
-      const text = async () => (await this.#client.call("file/read", { repo: "site" })).result.text ?? "{}";
+      const text = async () => (await client.call("file/read", { repo: "site" })).result.text ?? "{}";
       const before = await text();
-      const { result } = await this.#client.call("config/list", { repo: "site" });
-      const waiting = (await this.#client.call("trust/list", { repo: "site" })).result;
-      this.#hear(step);
-      const served = (field: string) => valueAt(result, this.model.nameOf(field) ?? "");
-      for (const field of fields) this.#see(step, field, served(field));
+      const { result } = await client.call("config/list", { repo: "site" });
+      const waiting = (await client.call("trust/list", { repo: "site" })).result;
+      hear(step);
+      const served = (field: string) => valueAt(result, model.nameOf(field) ?? "");
+      for (const field of fields) see(step, field, served(field));
       // A late edit is detected a moment later.
-      const isSettled = before === (await text()) && before === (await readFile(this.#file, "utf8"));
+      const isSettled = before === (await text()) && before === (await readFile(file, "utf8"));
       if (!isSettled && tries < 100) continue;
-      this.#served = new Map(fields.map(field => [field, served(field) ?? null]));
+      lastServed = new Map(fields.map(field => [field, served(field) ?? null]));
       const { config = {} } = JSON.parse(before) as { config?: Config };
       for (const field of fields) {
-        const name = this.model.nameOf(field);
+        const name = model.nameOf(field);
         if (name === undefined) continue;
         const entry = waiting.find(one => one.field === name);
-        const problem = this.#judge(field, valueAt(config, name) ?? valueAt(config, field), entry?.value);
-        if (problem !== undefined) this.wrong.push(`${step}: ${field} ${problem}`);
+        const problem = compare(field, valueAt(config, name) ?? valueAt(config, field), entry?.value);
+        if (problem !== undefined) wrong.push(`${step}: ${field} ${problem}`);
       }
       return;
     }
-  }
+  };
 
   /** Checks that the active and the waiting value match the file. */
-  #judge(field: string, said: JsonValue | undefined, waiting: JsonValue | undefined): string | undefined {
-    const served = this.#served.get(field) ?? null;
+  const compare = (field: string, said: JsonValue | undefined, waiting: JsonValue | undefined): string | undefined => {
+    const served = lastServed.get(field) ?? null;
     const isServed = canonicalJson(served) === canonicalJson(said ?? commands[field]?.none ?? null);
     if (isServed !== (waiting === undefined)) return `serves ${canonicalJson(served)}, and trust/list differs`;
     if (said === undefined || isServed) return undefined;
-    if (this.model.isSure(field, said)) return `${canonicalJson(said)} is trusted but not active`;
+    if (model.isSure(field, said)) return `${canonicalJson(said)} is trusted but not active`;
     return canonicalJson(waiting ?? null) === canonicalJson(said)
       ? undefined
       : "the reported value differs from the file's";
-  }
+  };
 
   /** Processes the events that watchers received. */
-  #hear(step: string): void {
-    const { events } = this.#client;
-    for (; this.#eventsSeen < events.length; this.#eventsSeen++) {
-      const event = events[this.#eventsSeen];
+  const hear = (step: string): void => {
+    const { events } = client;
+    for (; eventsSeen < events.length; eventsSeen++) {
+      const event = events[eventsSeen];
       if (event?.[0] !== "config" || event[1] !== "changed") continue;
       for (const field of fields) {
         for (const name of field === "tasks.run" ? [field, "tasks.go"] : [field]) {
           const [scope = "", own = ""] = name.split(".");
           // Null: the field's value was removed together with the field.
-          this.#see(`${step}, an event`, field, event[2].changes[scope]?.[own]?.value ?? undefined, this.#before);
+          see(`${step}, an event`, field, event[2].changes[scope]?.[own]?.value ?? undefined, earlier);
         }
       }
     }
-  }
+  };
 
-  #see(step: string, field: string, value: JsonValue | undefined, before = this.model.version): void {
-    if (value === undefined || this.model.allows(field, value) || this.model.allows(field, value, before)) return;
-    const effect = field === "tasks.run" ? ` as ${this.model.version.effect}` : "";
-    this.wrong.push(`${step}: ${field} = ${canonicalJson(value)} is active${effect}, but nobody trusted it`);
-  }
+  const see = (step: string, field: string, value: JsonValue | undefined, before = model.version): void => {
+    if (value === undefined || model.allows(field, value) || model.allows(field, value, before)) return;
+    const effect = field === "tasks.run" ? ` as ${model.version.effect}` : "";
+    wrong.push(`${step}: ${field} = ${canonicalJson(value)} is active${effect}, but nobody trusted it`);
+  };
+
+  await writeFile(file, anyText());
+  const { errors } = await client.call("repo/add", { id: "site", name: "site", path: site, inTree: true });
+  expect(errors).toEqual([]);
+  await client.call("config/watch", { repo: "site" });
+  return { wrong, counts, step, end };
 }
 
 function canonical(text: string | undefined): string | undefined {
@@ -377,14 +351,12 @@ function valueAt(config: Config | { readonly [scope: string]: unknown }, field: 
 test("S17 a command that arrives with a pull is never active before a person has trusted that exact value", {
   timeout: amount(600_000, 3_600_000),
 }, async () => {
-  await using programFolder = await temporaryFolder();
-  const program = await bundle("dying-daemon.ts", programFolder.path);
   const [histories, length] = [amount(1, 20), amount(80, 250)];
   const wrong: string[] = [];
   const counts = new Map<string, number>();
   for (let history = 0; history < histories; history++) {
     await using folder = await temporaryFolder();
-    const world = await World.start(randomNumbers(seed + history), program, folder.path);
+    const world = await startWorld(randomNumbers(seed + history), folder.path);
     try {
       for (let step = 0; step < length && world.wrong.length === 0; step++) await world.step();
     } finally {

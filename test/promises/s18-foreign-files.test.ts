@@ -8,7 +8,6 @@ import { canMountDeadDisk, endDeadDisk, onDeadDisk } from "../helpers/dead-disk.
 import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
 import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
 import { randomNumbers } from "../helpers/random.ts";
-import { titleWith } from "../helpers/skips.ts";
 import { repoconfCommand, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -23,62 +22,54 @@ function setTimeoutOf(client: TestClient, repo: string, timeout: number) {
   return client.call("config/set", { repo, "svc.timeout": timeout, flush: true });
 }
 
-const hasDeadDisk = canMountDeadDisk();
-
-test.skipIf(!hasDeadDisk)(
-  titleWith(
-    hasDeadDisk,
-    "disk that does not answer can be mounted",
-    "a disk that does not answer keeps its own repositories from being read until it answers, and no others",
-  ),
-  async () => {
-    await using work = await temporaryFolder();
-    await using home = await temporaryFolder();
-    const disk = join(work.path, "disk");
-    const holder = join(work.path, "holder");
-    const far = ["a", "b", "c", "d", "e"];
-    {
-      await using daemon = await spawnDaemon(["--port", "0"], home.path);
-      const client = await connectClient(daemon.url, daemon.ownerKey);
-      const add = (id: string, path: string) => client.call("repo/add", { id, name: id, path, inTree: true });
-      for (const id of far) await add(id, await makeWorkTree(join(disk, id)));
-      await add("near", await makeWorkTree(join(work.path, "near")));
-      await client.call("repo/add", { id: "home", name: "home" });
-      for (const id of far) expect((await setTimeoutOf(client, id, 31)).errors).toEqual([]);
-      client.socket.close();
-      expect(await daemon.end("SIGTERM")).toBe(0);
-    }
-    const start = () => spawnDaemon(["--port", "0"], home.path, [], repoconfCommand, onDeadDisk(disk, holder));
-    {
-      await using daemon = await start();
-      const client = await connectClient(daemon.url, daemon.ownerKey);
-      const refused = await Promise.all(far.map(id => setTimeoutOf(client, id, 32)));
-      expect(refused.map(({ errors: [error] }) => error?.code)).toEqual(far.map(() => 1106));
-      for (const id of ["near", "home"]) expect((await setTimeoutOf(client, id, 33)).errors).toEqual([]);
-      for (const repo of far)
-        expect((await client.call("config/list", { repo })).result["svc"]).toMatchObject({ timeout: 31 });
-      const { result } = await client.call("repo/list");
-      const { health } = result.find(({ id }) => id === "a") ?? {};
-      expect(health).toMatchObject([{ code: 1106, message: expect.stringContaining(`${disk} has not answered`) }]);
-      endDeadDisk(disk, holder, daemon.process.pid ?? 0);
-      // The calls that hung end one after the other.
-      for (const id of far)
-        await until(async () => (await setTimeoutOf(client, id, 34)).errors.length === 0, `the disk of ${id}`);
-      client.socket.close();
-      expect(await daemon.end("SIGTERM")).toBe(0);
-    }
-    {
-      await using daemon = await start();
-      const client = await connectClient(daemon.url, daemon.ownerKey);
-      await setTimeoutOf(client, "a", 35);
-      client.socket.close();
-      // Node's own exit would wait for the call.
-      expect(await daemon.end("SIGTERM")).toBe(null);
-      expect(daemon.process.signalCode).toBe("SIGKILL");
-      endDeadDisk(disk, holder, 0);
-    }
-  },
-);
+test("a disk that does not answer keeps its own repositories from being read until it answers, and no others", async context => {
+  context.skip(!canMountDeadDisk(), "no disk that does not answer can be mounted");
+  await using work = await temporaryFolder();
+  await using home = await temporaryFolder();
+  const disk = join(work.path, "disk");
+  const holder = join(work.path, "holder");
+  const far = ["a", "b", "c", "d", "e"];
+  {
+    await using daemon = await spawnDaemon(["--port", "0"], home.path);
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    const add = (id: string, path: string) => client.call("repo/add", { id, name: id, path, inTree: true });
+    for (const id of far) await add(id, await makeWorkTree(join(disk, id)));
+    await add("near", await makeWorkTree(join(work.path, "near")));
+    await client.call("repo/add", { id: "home", name: "home" });
+    for (const id of far) expect((await setTimeoutOf(client, id, 31)).errors).toEqual([]);
+    client.socket.close();
+    expect(await daemon.end("SIGTERM")).toBe(0);
+  }
+  const start = () => spawnDaemon(["--port", "0"], home.path, [], repoconfCommand, onDeadDisk(disk, holder));
+  {
+    await using daemon = await start();
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    const refused = await Promise.all(far.map(id => setTimeoutOf(client, id, 32)));
+    expect(refused.map(({ errors: [error] }) => error?.code)).toEqual(far.map(() => 1106));
+    for (const id of ["near", "home"]) expect((await setTimeoutOf(client, id, 33)).errors).toEqual([]);
+    for (const repo of far)
+      expect((await client.call("config/list", { repo })).result["svc"]).toMatchObject({ timeout: 31 });
+    const { result } = await client.call("repo/list");
+    const { health } = result.find(({ id }) => id === "a") ?? {};
+    expect(health).toMatchObject([{ code: 1106, message: expect.stringContaining(`${disk} has not answered`) }]);
+    endDeadDisk(disk, holder, daemon.process.pid ?? 0);
+    // The calls that hung end one after the other.
+    for (const id of far)
+      await until(async () => (await setTimeoutOf(client, id, 34)).errors.length === 0, `the disk of ${id}`);
+    client.socket.close();
+    expect(await daemon.end("SIGTERM")).toBe(0);
+  }
+  {
+    await using daemon = await start();
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    await setTimeoutOf(client, "a", 35);
+    client.socket.close();
+    // Node's own exit would wait for the call.
+    expect(await daemon.end("SIGTERM")).toBe(null);
+    expect(daemon.process.signalCode).toBe("SIGKILL");
+    endDeadDisk(disk, holder, 0);
+  }
+});
 
 /** Files that are read in a work tree and its git folder. Together, because four hanging calls once used up all threads. */
 const places: { readonly [place: string]: readonly string[] } = {
@@ -118,67 +109,63 @@ function shuffledPairs(place: string): (readonly [place: string, kind: string])[
   return [[place, "a pipe"], ...placed.sort((one, other) => one.at - other.at).map(({ pair }) => pair)];
 }
 
-test.skipIf(process.platform === "win32")(
-  "whatever stands in place of the files of a work tree, the daemon answers, stops and starts again",
-  async () => {
-    await using work = await temporaryFolder();
-    await using home = await temporaryFolder();
-    const folder = await realpath(work.path);
-    const pairs = shuffledPairs("the marks of homes").slice(0, amount(16, Number.POSITIVE_INFINITY));
-    let longest = 0;
-    for (const round of ["added", "started"]) {
-      await using daemon = await spawnDaemon(["--port", "0"], home.path);
-      const client = await connectClient(daemon.url, daemon.ownerKey);
-      if (round === "added") await client.call("repo/add", { id: "other", name: "other" });
-      for (const [index, [place, kind]] of pairs.entries()) {
-        const id = `r${index}`;
-        if (round === "added") {
-          const path = await makeHostile(join(folder, id), place, kind);
-          await client.call("repo/add", { id, name: id, path, inTree: true });
-        }
-        const hostile = setTimeoutOf(client, id, index + 31);
-        const began = performance.now();
-        expect((await setTimeoutOf(client, "other", index + 31)).errors).toEqual([]);
-        longest = Math.max(longest, performance.now() - began);
-        await hostile;
-        const answers = [await client.call("config/list", { repo: id }), await client.call("file/read", { repo: id })];
-        expect(JSON.stringify(answers), `${place}: ${kind}`).not.toContain(secret);
+test("whatever stands in place of the files of a work tree, the daemon answers, stops and starts again", async context => {
+  context.skip(process.platform === "win32", "Windows");
+  await using work = await temporaryFolder();
+  await using home = await temporaryFolder();
+  const folder = await realpath(work.path);
+  const pairs = shuffledPairs("the marks of homes").slice(0, amount(16, Number.POSITIVE_INFINITY));
+  let longest = 0;
+  for (const round of ["added", "started"]) {
+    await using daemon = await spawnDaemon(["--port", "0"], home.path);
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    if (round === "added") await client.call("repo/add", { id: "other", name: "other" });
+    for (const [index, [place, kind]] of pairs.entries()) {
+      const id = `r${index}`;
+      if (round === "added") {
+        const path = await makeHostile(join(folder, id), place, kind);
+        await client.call("repo/add", { id, name: id, path, inTree: true });
       }
-      client.socket.close();
-      if (process.platform === "linux") {
-        const status = await readFile(`/proc/${daemon.process.pid}/status`, "utf8");
-        expect(Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(512 * 1024);
-      }
-      expect(await daemon.end("SIGTERM")).toBe(0);
+      const hostile = setTimeoutOf(client, id, index + 31);
+      const began = performance.now();
+      expect((await setTimeoutOf(client, "other", index + 31)).errors).toEqual([]);
+      longest = Math.max(longest, performance.now() - began);
+      await hostile;
+      const answers = [await client.call("config/list", { repo: id }), await client.call("file/read", { repo: id })];
+      expect(JSON.stringify(answers), `${place}: ${kind}`).not.toContain(secret);
     }
-    if (!torture) return;
-    const note = `kinds of entries in the places of files; another repository was answered within ${Math.ceil(longest)} ms`;
-    reportPromise({ row: "S18", tried: pairs.length * 2, failed: longest < 100 ? 0 : 1, note });
-    expect(longest).toBeLessThan(100);
-  },
-);
+    client.socket.close();
+    if (process.platform === "linux") {
+      const status = await readFile(`/proc/${daemon.process.pid}/status`, "utf8");
+      expect(Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(512 * 1024);
+    }
+    expect(await daemon.end("SIGTERM")).toBe(0);
+  }
+  if (!torture) return;
+  const note = `kinds of entries in the places of files; another repository was answered within ${Math.ceil(longest)} ms`;
+  reportPromise({ row: "S18", tried: pairs.length * 2, failed: longest < 100 ? 0 : 1, note });
+  expect(longest).toBeLessThan(100);
+});
 
-test.skipIf(process.platform === "win32")(
-  "whatever stands in place of the files of a work tree, commands without a daemon end and show none of it",
-  async () => {
-    await using work = await temporaryFolder();
-    const folder = await realpath(work.path);
-    const ways = [["get", "svc.timeout", "--offline"], ["check"], ["schema", "--write"]];
-    for (const [index, [place, kind]] of shuffledPairs("the common folder of a linked worktree")
-      .slice(0, amount(5, Number.POSITIVE_INFINITY))
-      .entries()) {
-      const path = await makeHostile(join(folder, `r${index}`), place, kind);
-      for (const args of ways) {
-        const { code, output, errorOutput } = await runRepoconf(args, {
-          folder: path,
-          environment: { REPOCONF_HOME: join(folder, "home") },
-        });
-        expect([0, 1, 2, 3], `${args.join(" ")} with ${kind} in place of ${place}: ${errorOutput}`).toContain(code);
-        expect(output + errorOutput).not.toContain(secret);
-      }
+test("whatever stands in place of the files of a work tree, commands without a daemon end and show none of it", async context => {
+  context.skip(process.platform === "win32", "Windows");
+  await using work = await temporaryFolder();
+  const folder = await realpath(work.path);
+  const ways = [["get", "svc.timeout", "--offline"], ["check"], ["schema", "--write"]];
+  for (const [index, [place, kind]] of shuffledPairs("the common folder of a linked worktree")
+    .slice(0, amount(5, Number.POSITIVE_INFINITY))
+    .entries()) {
+    const path = await makeHostile(join(folder, `r${index}`), place, kind);
+    for (const args of ways) {
+      const { code, output, errorOutput } = await runRepoconf(args, {
+        folder: path,
+        environment: { REPOCONF_HOME: join(folder, "home") },
+      });
+      expect([0, 1, 2, 3], `${args.join(" ")} with ${kind} in place of ${place}: ${errorOutput}`).toContain(code);
+      expect(output + errorOutput).not.toContain(secret);
     }
-  },
-);
+  }
+});
 
 test("a mark is not written through a link or into a pipe that has its name", async () => {
   await using work = await temporaryFolder();

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Frame, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, test, vi } from "vitest";
 import { launchBrowser, openContext } from "../helpers/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { judge } from "../helpers/promise.ts";
@@ -109,29 +109,23 @@ function total(loot: Loot): number {
   return Object.values(loot).reduce((sum, bytes) => sum + bytes, 0);
 }
 
-let foreign: { readonly port: number; close(): Promise<void> };
-beforeAll(async () => {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { "Content-Type": "text/html" });
-    response.end("<!doctype html><title>A page of somebody else</title>");
-  });
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = () =>
-    new Promise<void>(resolve => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  foreign = { port, close };
+const foreign = createServer((_request, response) => {
+  response.writeHead(200, { "Content-Type": "text/html" });
+  response.end("<!doctype html><title>A page of somebody else</title>");
 });
-afterAll(() => foreign.close());
+await new Promise<void>(resolve => foreign.listen(0, "127.0.0.1", resolve));
+const { port: foreignPort } = foreign.address() as AddressInfo;
+afterAll(() => {
+  foreign.close();
+  foreign.closeAllConnections();
+});
 
 /** Opens the attacking page, and returns the frame in which its script runs. */
 type Opens = (page: Page, t: TestDaemon) => Promise<Frame | Page>;
 
 const at = (url: (port: number) => string): Opens => {
   return async page => {
-    await page.goto(url(foreign.port));
+    await page.goto(url(foreignPort));
     return page;
   };
 };
@@ -156,7 +150,7 @@ const pages: readonly { readonly title: string; readonly open: Opens; readonly r
   {
     title: "the origin null of a sandboxed frame",
     open: async page => {
-      await page.goto(`http://localhost:${foreign.port}/`);
+      await page.goto(`http://localhost:${foreignPort}/`);
       await page.setContent(`<iframe sandbox="allow-scripts allow-forms" srcdoc="<!doctype html>"></iframe>`);
       const frame = page.frames()[1];
       if (frame === undefined) throw new Error("there is no frame");

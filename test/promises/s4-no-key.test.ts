@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { argumentSchemas } from "../../main/daemon/socket/argument-schemas.ts";
 import { hashOfValue } from "../../main/store/values/trusted-values.ts";
@@ -11,7 +9,6 @@ import { codeOf, followLink, proofOf, type TestKey, type TestSession } from "../
 import { judge } from "../helpers/promise.ts";
 import { beginPolling } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
-import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
 // A mock that only counts: the constant-time comparison is the real one.
@@ -83,25 +80,15 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
 };
 const names = Object.keys(operations) as OperationName[];
 
-/** Prepares a separate home for each daemon, with what the operations need. */
-async function prepareHome(folder: string): Promise<void> {
-  await mkdir(join(folder, "repos"));
-  await writeFile(
-    join(folder, "repos/shop.json"),
-    `{ "name": "shop", "config": { "svc": { "timeout": 5, "provider": "here" } } }`,
-  );
-  await writeFile(join(folder, "repos/cellar.json"), cellarText);
-  const victim = {
-    id: victimId,
-    name: "victim",
-    hash: "0".repeat(64),
-    grants: [],
-    createdAt: "2026-11-21T03:18:02.960Z",
-  };
-  await writeFile(join(folder, "keys.json"), JSON.stringify({ keys: [victim] }));
-  const found = { id: findingId, time: victim.createdAt, message: "Found earlier." };
-  await writeFile(join(folder, "findings.json"), JSON.stringify({ findings: [found] }));
-}
+/** What the operations need in a home. */
+const files = {
+  "repos/shop.json": { name: "shop", config: { svc: { timeout: 5, provider: "here" } } },
+  "repos/cellar.json": cellarText,
+  "keys.json": {
+    keys: [{ id: victimId, name: "victim", hash: "0".repeat(64), grants: [], createdAt: "2026-11-21T03:18:02.960Z" }],
+  },
+  "findings.json": { findings: [{ id: findingId, time: "2026-11-21T03:18:02.960Z", message: "Found earlier." }] },
+};
 
 /** Sends an operation in one of the ways as a client of the key does, and resolves with all received packets. */
 type Way = (url: string, key: TestKey, name: OperationName) => Promise<readonly string[]>;
@@ -190,10 +177,8 @@ async function badKeys(t: TestDaemon, clock: TestClock): Promise<{ readonly [wha
 
 test("S4 nothing without a key: every operation is refused with no, wrong, expired and revoked keys, and answered with the owner's", async () => {
   let stops = 0;
-  await using home = await temporaryFolder();
-  await prepareHome(home.path);
   const clock = new TestClock({ timers: "run" });
-  await using t = await startTestDaemon({ home: home.path, clock, onStop: () => void stops++ });
+  await using t = await startTestDaemon({ files, clock, onStop: () => void stops++ });
   const keys = await badKeys(t, clock);
   const before = await homeFiles(t.homeFolder);
   expect([...names].sort()).toEqual(Object.keys(argumentSchemas).sort());
@@ -215,9 +200,7 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
 
   // With the owner's key each way succeeds, on a home of its own; otherwise a refusal would prove nothing.
   for (const [way, send] of Object.entries(ways)) {
-    await using other = await temporaryFolder();
-    await prepareHome(other.path);
-    await using control = await startTestDaemon({ home: other.path, onStop: () => void stops++ });
+    await using control = await startTestDaemon({ files, onStop: () => void stops++ });
     const session = (await control.owner.call("session/create", { label: "desktop" })).result;
     for (const name of names) {
       const key = name === "key/self" ? session : control.ownerKey;

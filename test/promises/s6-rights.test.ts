@@ -13,7 +13,7 @@ import type {
 } from "../../shared/protocol.ts";
 import { until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
-import { masked, placesOf, RightsCheck, refusals } from "../helpers/rights-check.ts";
+import { checkRights, masked, placesOf, type RightsCheck, refusals } from "../helpers/rights-check.ts";
 import {
   configSeen,
   entrySeen,
@@ -99,13 +99,7 @@ async function compareSet(check: RightsCheck): Promise<void> {
 }
 
 /** The name of a broken rule's field is only shown to a key that may read both sides of the rule. */
-async function compareRule(
-  check: RightsCheck,
-  repo: string,
-  field: string,
-  other: string,
-  value: unknown,
-): Promise<void> {
+async function compareRule(check: RightsCheck, repo: string, field: string, other: string, value: unknown) {
   if (!check.may("write", repo, field)) return;
   const [error] = (await check.ask("config/set", { repo, [field]: value, dryRun: true })).errors;
   const names = new RegExp(`${other}\\b`).test(error?.message ?? "");
@@ -240,10 +234,7 @@ const queries = [
 ];
 
 /** Compares the answers about all repositories at once, or about none. */
-async function compareLists(
-  check: RightsCheck,
-  seenOf: (entry: RepositoryEntry) => readonly RepositoryEntry[],
-): Promise<void> {
+async function compareLists(check: RightsCheck, seenOf: (entry: RepositoryEntry) => readonly RepositoryEntry[]) {
   for (const args of [{}, ...repositories.map(repo => ({ repo }))])
     await check.compare("repo/list", args, list => list.flatMap(seenOf));
   const hitsSeen = (hits: readonly SearchHit[]) =>
@@ -309,7 +300,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   const name = `tool ${round}`;
   const { key, id: keyId } = (await t.owner.call("key/create", { name, grants })).result;
   const [tool, late, ownerLate] = [await t.connect(key), await t.connect(key), await t.connect()];
-  const check = new RightsCheck(world, tool, grants, name, round);
+  const check = checkRights(world, tool, grants, name, round);
   const before = new Map((await t.owner.call("repo/list")).result.map(entry => [entry.id, entry]));
   const began = t.owner.events.length;
   const { result: watched } = await check.ask("config/watch", {});

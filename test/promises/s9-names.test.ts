@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "vitest";
 import type { JsonValue } from "../../shared/json.ts";
-import { connectClient, startTestDaemon, until } from "../helpers/daemon.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { judge } from "../helpers/promise.ts";
 import { rawRequest } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
@@ -129,9 +129,8 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
 
   const after = await surroundings(folder.path);
   if (JSON.stringify(after) !== JSON.stringify(before)) wrong.push(`outside: ${JSON.stringify(after)}`);
-  const other = await connectClient(t.url, t.ownerKey);
+  const other = await t.connect();
   if ((await other.call("key/self")).errors.length > 0) wrong.push("the daemon no longer answers");
-  other.socket.close();
   const note = `${hostile.length} names, and 10,000 levels of nesting`;
   judge("S9", tried, wrong, note);
 });
