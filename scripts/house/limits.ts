@@ -19,9 +19,9 @@ export interface Limits {
 export const limits: Limits = {
   filesInCircles: 0,
   // Goal: 47,000.
-  testLines: 49_400,
+  testLines: 47_000,
   promisesLines: 160,
-  mutants: 233,
+  mutants: 245,
   filesSideBySide: 12,
   listFolders: ["main/cli/commands", "main/daemon/operations"],
   fileLines: 300,
