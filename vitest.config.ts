@@ -14,7 +14,7 @@ const commandTests = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cac
 /** Tests that `npm run test:quick` skips and `npm test` runs: each file takes seconds of CPU time. */
 const longTests = [
   // They crash the store at every step, or run servers.
-  "test/main/store/{absent-work-tree,eviction,history-model,large-file,renamed-fields,repository-index}.test.ts",
+  "test/main/store/{absent-work-tree,eviction,history-model,interleavings,large-file,renamed-fields,repository-index}.test.ts",
   "test/main/store/history/{crashes,forget}.test.ts",
   "test/main/store/shared/*.test.ts",
   "test/main/daemon/{file-text,guard-settings,history-search,positions,scopes,search,starvation}.test.ts",

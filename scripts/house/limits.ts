@@ -19,9 +19,9 @@ export interface Limits {
 export const limits: Limits = {
   filesInCircles: 0,
   // Goal: 47,000.
-  testLines: 47_000,
+  testLines: 47_400,
   promisesLines: 160,
-  mutants: 245,
+  mutants: 248,
   filesSideBySide: 12,
   listFolders: ["main/cli/commands", "main/daemon/operations"],
   fileLines: 300,

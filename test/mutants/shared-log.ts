@@ -16,9 +16,17 @@ export const mutants = [
     },
     "not activating a hand edit that could not be recorded on startup": {
       file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "      if (isRecorded || !first || before.stored !== undefined) return;",
-      replace: "      if (isRecorded || !first) return;",
+      find: "      if (isRecorded || !first || before.stored !== undefined) return by;",
+      replace: "      if (isRecorded || !first) return by;",
       name: "serve no edit by hand before it is in the log",
+    },
+  }),
+  ...killedBy("shared-log", "test/main/store/shared/shared-log-scopes.test.ts", {
+    "checking another machine's values by the schemas here": {
+      file: "main/store/repository/repository.ts",
+      find: " || !areGood) {",
+      replace: ") {",
+      name: "that differ from those of the machine",
     },
   }),
   ...killedBy("shared-log", "test/main/store/shared/stream-log.test.ts", {

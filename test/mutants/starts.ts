@@ -106,9 +106,8 @@ export const mutants = [
   ...killedBy("R19", "test/main/store/in-tree-writes.test.ts", {
     "waiting for the sync of the folder before a set in a work tree is acknowledged": {
       file: "main/store/mirror/mirror-writer.ts",
-      find: "while ((await this.write()) === beingChanged",
-      replace:
-        "while ((await Promise.race([this.write(), new Promise(resolve => setTimeout(resolve, 2))])) === beingChanged",
+      find: "inTree) await this.flushInQueue();",
+      replace: "inTree) await Promise.race([this.flushInQueue(), new Promise(resolve => setTimeout(resolve, 2))]);",
       name: "the file durably before the reply",
     },
   }),

@@ -10,6 +10,20 @@ export const mutants = [
       name: "revisions stay the same",
     },
   }),
+  ...killedBy("store", "test/main/store/apply-commit.test.ts", {
+    "checking whether there are the fields that a commit changes": {
+      file: "main/store/repository/apply-commit.ts",
+      find: "return isWhole && areFields ?",
+      replace: "return isWhole ?",
+    },
+  }),
+  ...killedBy("store", "test/main/store/interleavings.test.ts", {
+    "the last valid values of a scope that comes back": {
+      file: "main/store/repository/repository-context.ts",
+      find: "const lastGood = Object.keys(acknowledged).length > 0 ? acknowledged : this.current.stored;",
+      replace: "const lastGood = this.current.stored;",
+    },
+  }),
   ...killedBy("store", "test/main/store/history/unreadable.test.ts", {
     "treating a journal whose records could not be read as not opened": {
       file: "main/store/hand-edits/hand-edit-reader.ts",

@@ -1,7 +1,15 @@
 import { killedBy } from "./mutant.ts";
 
-/** Ways to tell another number or null than is stored. */
+/** Ways to tell other values than are stored. */
 export const mutants = [
+  ...killedBy("values", "test/main/daemon/new-rules.test.ts", {
+    "waiting for the values by a new schema": {
+      file: "main/store/repository/repositories.ts",
+      find: "repository?.isUpToDate ? this.get(id)",
+      replace: "repository?.loaded ? this.get(id)",
+      name: "if $title, and the log is slow",
+    },
+  }),
   ...killedBy("values", "test/main/daemon/exact-numbers.test.ts", {
     "the check of numbers in a file": {
       file: "main/files/json-text-scan.ts",

@@ -5,7 +5,6 @@ import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts"
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
-import type { HealthProblem } from "../../../shared/protocol.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
 import { applyChanges, type ChangeRecord } from "../history/record.ts";
@@ -13,7 +12,7 @@ import { type Commit, type Committed, ConflictError, type DocumentCommit } from 
 import { documentCommit, editsOf } from "../log/document-commits.ts";
 import { startingPoint } from "../mirror/recovery.ts";
 import type { StartingPoint } from "../mirror/starting-point.ts";
-import { type AppliedCommit, applyCommit, type NewCommit } from "../repository/apply-commit.ts";
+import { type AppliedCommit, applyCommit } from "../repository/apply-commit.ts";
 import type { RepositoryContext } from "../repository/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
@@ -120,6 +119,7 @@ export class HandEditReader {
   giveUpLoading(error: unknown): void {
     this.isRead = true;
     this.unrecorded ??= error;
+    this.#context.checkedBy = this.#context.store.scopes.defaults;
     this.#context.reportProblem("could not check a repository's files", error);
   }
 
@@ -138,8 +138,8 @@ export class HandEditReader {
     if (path !== undefined && this.#context.files.values.path !== path) this.#context.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
-    else if (this.#context.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();
     else if (this.#context.isCheckedByOldRules) await this.reconcile(this.#context.committed.target, "file");
+    else if (this.isHealthDue) await this.#reportHealth();
     else return this.lateEdits.apply();
     await this.lateEdits.apply();
     return true;
@@ -200,7 +200,9 @@ export class HandEditReader {
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
   #keepRecorded(point: StartingPoint): void {
     const { content } = this.#context.files;
-    this.#context.fileIsToHave(point.before.target);
+    const entry = this.#proposed("file", editsOf(diffConfigs(this.#context.committed.target, point.before.target)));
+    for (const document of entry.documents)
+      this.#context.committed = applyCommit(this.#context.committed, entry, document).state;
     this.#context.mirror.waitForEdit(point);
     if (content.kind === "good") this.#context.current = { ...this.#context.current, ...content.metadata };
     this.#context.reports.onMetadata(this.#context.current);
@@ -236,10 +238,16 @@ export class HandEditReader {
 
   /** Commits the files' values as a change. `target` are the values that they are to have from now on. */
   async reconcile(target: Config, kind: "file" | "merge", after = this.#context.store.log.newest): Promise<void> {
+    this.isHealthDue = false;
+    // Only now: readers wait until new rules and their values are visible together.
+    this.#context.checkedBy = await this.#reconcile(target, kind, after);
+  }
+
+  /** Returns the defaults of the rules that the values were checked by. */
+  async #reconcile(target: Config, kind: "file" | "merge", after: LogNumber): Promise<Config> {
     const source = this.#isRecovery ? "recovery" : kind;
     const before = this.#context.current;
     const first = !this.isRead;
-    this.#context.checkedBy = this.#context.store.scopes.defaults;
     const content = this.#context.files.content;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
@@ -247,58 +255,46 @@ export class HandEditReader {
       this.#context.mirror.forgetRecentWrites();
       this.#context.show({ ...whole, ...content.metadata, broken: content.problem }, [content.problem], first);
       this.#context.reports.onMetadata(this.#context.current);
-      return;
+      return this.#context.store.scopes.defaults;
     }
     // Another branch may remove the value and restore it later, and trust.json may be missing.
     if (before.stored !== undefined && source !== "recovery") this.#context.trustBuiltIn(before.stored);
-    const { stored, health, changes } = await this.#context.interpret(target, before.stored);
+    const { stored, health, changes, by } = await this.#context.interpret(target);
     await this.#context.turn();
     const begins = this.#context.mirror.journal.head?.segment === undefined && this.#context.current.revision === 0;
-    // Values of a removed scope are inactive, but this is no revision: they become active again with the scope.
-    const isSame =
-      health.length === 0 &&
-      before.stored !== undefined &&
-      (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
     const edited = await runInParts(diffingConfigs(this.#context.committed.target, target));
     await this.#context.turn();
     const edits = [...editsOf(edited), ...activatedEdits(changes, edited, target)];
     await this.#context.turn();
-    const view = (record?: ChangeRecord) => {
-      const mergeNote: HealthProblem[] = source === "merge" ? [{ code: 1104, message: mergeMessage(record) }] : [];
-      const { id, current } = this.#context;
-      const { revision, position } = current;
-      const state = { id, ...content.metadata, revision, position, stored: isSame ? before.stored : stored, health };
-      return { state, health: [...health, ...mergeNote] };
-    };
-    const accept = (commit?: Omit<NewCommit, "state">) => {
+    const accept = (entry: Commit, number?: LogNumber) => {
       this.#context.mirror.forgetRecentWrites(changes);
-      if (commit !== undefined) {
-        const { state, health } = view(commit.applied.record);
-        // Before the first revision nobody has seen any values.
-        const isSilent = source !== "recovery" && (changes.length === 0 || begins);
-        const options = { isFirst: first, fileHas: content.config, isSilent };
-        this.#context.commit([{ ...commit, state }], health, options);
-      } else {
-        this.#context.fileIsToHave(target);
-        this.#context.mirror.accept(content.config);
-        const { state, health } = view();
-        this.#context.show(state, health, first);
-        if (this.isRead && this.#context.mirror.isOutdated) this.#context.reports.onOutdated();
+      for (const document of entry.documents) {
+        const applied = lackingIn(content.config, applyCommit(this.#context.committed, entry, document, { target }));
+        const mergeNote = { code: 1104, message: mergeMessage(applied.record) } as const;
+        const committed = number === undefined ? undefined : { number, entry };
+        this.#context.commit([{ committed, applied }], source === "merge" ? [...health, mergeNote] : health, {
+          isFirst: first,
+          file: content,
+          // Before the first revision nobody has seen any values.
+          isSilent: source !== "recovery" && (changes.length === 0 || begins),
+          uncommitted: committed === undefined && before.stored === undefined ? stored : undefined,
+        });
       }
       this.#context.reports.onMetadata(this.#context.current);
     };
     if (this.takenAt > after) {
       this.#beginAgain(new ConflictError(Promise.resolve()));
-      return;
+      return by;
     }
     if (changes.length > 0 || begins || source === "recovery") {
       if (source === "recovery") await tellRecovery(this.#context, target);
-      const proposed = source === "recovery" ? this.#recovery(target, changes) : this.#proposed(source, edits, changes);
-      const isRecorded = await this.#record(proposed, target, after, accept);
+      const proposed = source === "recovery" ? this.#recovery(target, changes) : this.#proposed(kind, edits, changes);
+      const isRecorded = await this.#record(proposed, after, accept);
       // An edit without a revision becomes active only if no other values are known.
-      if (isRecorded || !first || before.stored !== undefined) return;
+      if (isRecorded || !first || before.stored !== undefined) return by;
     } else if (this.#context.mirror.journal.head !== undefined) this.unrecorded = undefined;
-    accept();
+    accept(this.#proposed(kind, edits));
+    return by;
   }
 
   /**
@@ -308,7 +304,7 @@ export class HandEditReader {
   async #reportHealth(): Promise<void> {
     this.isHealthDue = false;
     const before = this.#context.current;
-    const { health } = await this.#context.interpret(this.#context.committed.target, before.stored);
+    const { health } = await this.#context.interpret(this.#context.committed.target);
     if (before.broken !== undefined || this.#context.current !== before) return;
     this.#context.show(before, health);
   }
@@ -320,23 +316,13 @@ export class HandEditReader {
   }
 
   /** Commits an edit by hand. If that fails, it is retried at the next refresh, and the edit is inactive until then. */
-  async #record(
-    entry: Commit,
-    target: Config,
-    after: LogNumber,
-    accept: (commit: Omit<NewCommit, "state">) => void,
-  ): Promise<boolean> {
+  async #record(entry: Commit, after: LogNumber, accept: (entry: Commit, number: LogNumber) => void): Promise<boolean> {
     try {
       const { store, mirror } = this.#context;
       if (mirror.journal.head === undefined) throw this.unrecorded;
       const committed = (number: LogNumber) => {
         this.unrecorded = undefined;
-        const { content } = this.#context.files;
-        const config = content.kind === "good" ? content.config : {};
-        for (const document of entry.documents) {
-          const applied = applyCommit(this.#context.committed, entry, document, { target });
-          accept({ number, entry, applied: lackingIn(config, applied) });
-        }
+        accept(entry, number);
         this.#isRecovery = false;
       };
       await store.log.append({ entries: [entry], after, committed });
@@ -367,16 +353,18 @@ export class HandEditReader {
     return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents };
   }
 
-  /** The commit of an edit by hand, or of the first values of a repository. */
-  #proposed(source: "file" | "merge", edits: readonly ConfigEdit[], changes: readonly StoredDifference[]): Commit {
+  /** The commit of an edit by hand, or of the first values of a repository. Without `changes` of active values it is no revision. */
+  #proposed(source: "file" | "merge", edits: readonly ConfigEdit[], changes?: readonly StoredDifference[]): Commit {
     const { id, store, committed, current, given, introduction, origin } = this.#context;
     const addedBy = this.isRead ? undefined : given.addedBy;
     const who =
       addedBy === undefined ? { actor: { kind: "file" } as const, source } : { actor: addedBy, source: "set" as const };
     const isFirst = current.stored === undefined || given.addedBy !== undefined;
     const begins = isFirst && !this.isRead ? ({ begins: true, ...introduction } as const) : {};
-    const place = { repo: id, lineage: committed.lineage, revision: current.revision + 1, ...begins };
-    const documents = [documentCommit(place, edits, changes)];
+    const revision = changes === undefined ? current.revision : current.revision + 1;
+    const documents = [
+      documentCommit({ repo: id, lineage: committed.lineage, revision, ...begins }, edits, changes ?? []),
+    ];
     return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents };
   }
 

@@ -92,7 +92,7 @@ export class Erasures {
       };
       let appended: Committed<Forgetting>;
       try {
-        const followed = await repository.writer.write();
+        const followed = await repository.writer.flushInQueue();
         await repository.mirror.dropReplaced();
         // A broken file has to be fixed by a person first.
         if (followed !== true && repository.state.broken === undefined) throw new Error(followed);

@@ -76,14 +76,22 @@ export class MirrorWriter {
     });
   }
 
-  /** As `write`, but waits while another program changes the file. */
-  async flush(): Promise<Mirrored> {
+  /** As `write`, but waits while another program changes the file, which `refresh` reads. */
+  async flush(refresh = this.#reader.requestRefresh): Promise<Mirrored> {
     const end = this.#context.store.clock.monotonic() + foreignEditTime;
     for (;;) {
       const mirrored = await this.write();
       if (mirrored !== beingChanged || this.#context.store.clock.monotonic() > end) return mirrored;
-      await this.#reader.requestRefresh();
+      await refresh();
     }
+  }
+
+  /** As `flush`, for a task of the queue. */
+  flushInQueue(): Promise<Mirrored> {
+    return this.flush(async () => {
+      await this.#reader.refresh();
+      await this.#reader.bringUpToDate();
+    });
   }
 
   /**
@@ -91,9 +99,6 @@ export class MirrorWriter {
    * lose it in a power loss. Call it inside the queue. A text that was written to the file since then becomes the next commit, as a whole: it may be another branch's.
    */
   async writeInTree(): Promise<void> {
-    if (!this.#context.current.inTree) return;
-    const end = this.#context.store.clock.monotonic() + foreignEditTime;
-    while ((await this.write()) === beingChanged && this.#context.store.clock.monotonic() < end)
-      await this.#reader.refresh();
+    if (this.#context.current.inTree) await this.flushInQueue();
   }
 }

@@ -144,13 +144,12 @@ export class Mirror {
     return (await values.bytesOf({ ...values.value, config })) <= limits.repositoryFileBytes;
   }
 
-  /** Takes over commits, to write them to the history and, as far as they differ, to the file. */
-  commit(commits: readonly MirroredCommit[]): void {
-    this.#tail.push(...commits);
-    for (const { record, edits } of commits) {
-      this.#editedBytes += mostBytes(edits);
-      this.#unrecorded.commit(edits, recordedBy(record, edits));
-    }
+  /** Takes over a commit, to write it to the history and, as far as they differ, to the file. */
+  commit(commit: MirroredCommit): void {
+    const { record, edits } = commit;
+    this.#tail.push(commit);
+    this.#editedBytes += mostBytes(edits);
+    this.#unrecorded.commit(edits, recordedBy(record, edits));
   }
 
   /** Accepts the values that the file has. */

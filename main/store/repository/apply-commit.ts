@@ -1,9 +1,11 @@
-import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { applyConfigEdits, type Config, type ConfigEdit, configValue, filterConfig } from "../../../shared/config.ts";
 import { sameConfig } from "../../../shared/config-diff.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
 import { applyChanges, type ChangeRecord } from "../history/record.ts";
 import type { Commit, Committed, DocumentCommit } from "../log/commit-log.ts";
 import { activeEditsOf, expandSnapshot } from "../log/document-commits.ts";
-import type { Position, RepositoryState } from "../types.ts";
+import type { Position } from "../types.ts";
+import type { RepositoryContent } from "./repository-files.ts";
 
 /**
  * What the log says of a repository. Which values are active, and what `health` says, is derived from it, the scopes' rules, and what a
@@ -29,20 +31,23 @@ export interface AppliedCommit {
   readonly edits: readonly ConfigEdit[];
 }
 
-/** A commit in the log, and the state after it as others see it. */
-export interface NewCommit extends Committed<Commit> {
+/** A commit, and what it makes of the state. */
+export interface NewCommit {
+  /** Undefined for an edit by hand that is in no log, because it changes no active value. */
+  readonly committed: Committed<Commit> | undefined;
   readonly applied: AppliedCommit;
-  readonly state: RepositoryState;
 }
 
 export interface CommitOptions {
   readonly isPart?: boolean;
   /** Of a repository whose files are being read for the first time. */
   readonly isFirst?: boolean;
-  /** The values that the file has, if the commit is an edit of it. */
-  readonly fileHas?: Config;
+  /** What was read, if the commit is an edit of the file, or was made by new rules. */
+  readonly file?: Extract<RepositoryContent, { readonly kind: "good" }>;
   /** Nobody has seen any values before. */
   readonly isSilent?: boolean;
+  /** The values to show if none are known: they could not be committed. */
+  readonly uncommitted?: Config | undefined;
 }
 
 /** A commit; its documents play no part, for each is applied to its own repository. */
@@ -86,6 +91,28 @@ export function applyCommit(
 export function positioned({ state, record, edits }: AppliedCommit, position: Position): AppliedCommit {
   if (record === undefined) return { state, record, edits };
   return { state: { ...state, position }, record: { ...record, position }, edits };
+}
+
+/** The active ones of a state's last valid values: those of fields that there are, under any name. The same object if these are all. */
+export function activeValues(valid: Config, scopes: Scopes): Config {
+  const isField = (scope: string, field: string) => scopes.field(scope, field) !== undefined;
+  const isKnown = ([scope, fields]: [string, Config[string]]) =>
+    scopes.get(scope) !== undefined && Object.keys(fields).every(field => isField(scope, field));
+  if (Object.entries(valid).every(isKnown)) return valid;
+  return filterConfig(valid, (scope, field) => isField(scope, field) || scopes.newName(scope, field) !== undefined);
+}
+
+/** The same after a commit, by the rules of those before it: a set of a file that is active as a whole looks only at its own fields. */
+export function activeAfter(
+  active: Config | undefined,
+  before: CommittedState,
+  { state, record }: AppliedCommit,
+  scopes: Scopes,
+): Config {
+  const { changes = [] } = record ?? {};
+  const isWhole = active === before.valid && before.valid === before.target;
+  const areFields = changes.every(({ scope, field }) => scopes.field(scope, field) !== undefined);
+  return isWhole && areFields ? state.valid : activeValues(state.valid, scopes);
 }
 
 /** As one object if both are equal: then the next set need not be checked with all other values. */

@@ -8,7 +8,7 @@ import { documentCommit } from "../log/document-commits.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "../types.ts";
 import { areServed, type Interpretation, interpretingConfig, type Rules } from "../values/interpret.ts";
 import { writingNewNames } from "../values/renamed-fields.ts";
-import { type AppliedCommit, applyCommit, type CommitHead, type CommittedState } from "./apply-commit.ts";
+import { type AppliedCommit, activeAfter, applyCommit, type CommitHead, type CommittedState } from "./apply-commit.ts";
 
 /** A queued change, and the callback for its outcome. */
 export interface WaitingChange {
@@ -86,26 +86,26 @@ function* proposing(
   const began = performance.now();
   const target = applyConfigEdits(committed.target, edits);
   if (performance.now() - began > longCopy) yield;
-  const { stored, health, changes } = yield* checkingOutcome(edits, target, before, committed, rules);
+  const { health, changes } = yield* checkingOutcome(edits, target, before, committed, rules);
   const isRevision = before.stored === undefined || changes.length > 0;
   const revision = isRevision ? before.revision + 1 : before.revision;
   const document = documentCommit({ repo: before.id, lineage: committed.lineage, revision }, edits, changes);
   const applied = applyCommit(committed, entry, document, { target });
-  const state = { ...before, health, ...(isRevision && { stored, revision }) };
+  const state = { ...before, health, revision, stored: activeAfter(before.stored, committed, applied, rules.scopes) };
   return { entry: { ...entry, documents: [document] }, applied, state };
 }
 
-/** The active values once the file has `target`, which includes the edits, and how they differ from those before. */
+/** How the active values differ once the file has `target`, which includes the edits, and the problems then. */
 function* checkingOutcome(
   edits: readonly ConfigEdit[],
   target: Config,
   before: RepositoryState,
   committed: CommittedState,
   rules: Rules,
-): Generator<void, Interpretation & { readonly changes: readonly StoredDifference[] }> {
+): Generator<void, Pick<Interpretation, "health"> & { readonly changes: readonly StoredDifference[] }> {
   // Without the edits it was active as a whole, so only they are checked.
   if (before.stored === committed.target && areServed(edits, target, rules.scopes))
-    return { stored: target, health: [], changes: differencesAt(edits, before.stored, target) };
+    return { health: [], changes: differencesAt(edits, before.stored, target) };
   // Set values were checked when they were decided, and setting a value through the daemon also trusts it.
   const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
   const isChecked = ({ scope, field }: ConfigPath, value: JsonValue) =>
@@ -113,7 +113,7 @@ function* checkingOutcome(
   // Problems get their places once the new text exists. A check that took too many steps at a refresh gets no spare steps now.
   const checks = { isChecked, spare: new SpareSteps(0) };
   const { stored, health } = yield* interpretingConfig(target, before.stored, rules, checks);
-  return { stored, health, changes: yield* diffingConfigs(before.stored ?? {}, stored) };
+  return { health, changes: yield* diffingConfigs(before.stored ?? {}, stored) };
 }
 
 function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean {

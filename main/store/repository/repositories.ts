@@ -120,10 +120,10 @@ export class Repositories {
     return repository;
   }
 
-  /** The state if it is in memory, so that the hot path needs no await. */
+  /** The state if it is in memory and up to date, so that the hot path needs no await. */
   peek(id: string): RepositoryState | undefined {
     const repository = this.opened(id);
-    return repository?.loaded ? this.get(id)?.state : undefined;
+    return repository?.isUpToDate ? this.get(id)?.state : undefined;
   }
 
   /** The state, read if necessary; undefined if the repository does not exist. */

@@ -141,9 +141,7 @@ export class RepositoryChanges {
     };
     const decision = await runInParts(decidingBatch(batch, { state, committed }, rules, entryOf));
     const { decided } = decision;
-    const made = decided.flatMap(({ proposed, after }) =>
-      proposed === undefined ? [] : { ...proposed, state: after },
-    );
+    const made = decided.flatMap(({ proposed }) => proposed ?? []);
     const edits = made.flatMap(({ applied }) => applied.edits);
     const commands = this.#context.commandsAmong(edits);
     const { id } = this.#context;
@@ -155,9 +153,12 @@ export class RepositoryChanges {
     };
     const distrust = () => store.trust.remove(id, trusted);
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
-      const commits = made.map((one, index) => ({ ...one, number: numbers[index] ?? 0 }));
+      const commits = made.map(({ entry, applied }, index) => ({
+        committed: { number: numbers[index] ?? 0, entry },
+        applied,
+      }));
       // The text is unchanged so far; the places are updated when it is rewritten.
-      const health = placedAs(made.at(-1)?.state.health ?? [], this.#context.current.health);
+      const health = placedAs(decided.at(-1)?.after.health ?? [], this.#context.current.health);
       this.#context.commit(commits, health, { isPart });
     };
     return {

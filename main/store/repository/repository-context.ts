@@ -1,4 +1,4 @@
-import { type Config, type ConfigEdit, configEntries, filterConfig } from "../../../shared/config.ts";
+import { type Config, type ConfigEdit, configEntries } from "../../../shared/config.ts";
 import { diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
@@ -19,7 +19,14 @@ import {
   trustedByNewRules,
 } from "../values/interpret.ts";
 import { commandsAmong, type TrustedValue } from "../values/trusted-values.ts";
-import { type CommitOptions, type CommittedState, type NewCommit, positioned, sharing } from "./apply-commit.ts";
+import {
+  activeAfter,
+  activeValues,
+  type CommitOptions,
+  type CommittedState,
+  type NewCommit,
+  positioned,
+} from "./apply-commit.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import type { IndexedRepository } from "./repository-index.ts";
 
@@ -71,7 +78,7 @@ export class RepositoryContext {
   committed: CommittedState;
   /** The stamps of the files that `current` was made from. */
   stamps: FileStamps = {};
-  /** The defaults of the rules that `current` was checked by: a new object whenever a rule changes. */
+  /** The defaults of the rules that `current` was made by: a new object whenever a rule changes. */
   checkedBy: Config | undefined;
   /** The machine that commits are made on, if the log is shared. */
   readonly origin: { readonly machine?: string };
@@ -107,8 +114,7 @@ export class RepositoryContext {
    * that is in the log: until then, what they make a command of is not active.
    */
   get visible(): RepositoryState {
-    const { stored } = this.current;
-    const { scopes } = this.store;
+    const [{ stored }, { scopes }] = [this.current, this.store];
     if (this.#visible?.of === this.current && this.#visible.by === scopes.defaults) return this.#visible.state;
     const trusted = stored && trustedByNewRules(stored, this.rules);
     const state = trusted === stored ? this.current : { ...this.current, stored: trusted };
@@ -132,11 +138,7 @@ export class RepositoryContext {
 
   /** Yields to the event loop if the file is large. */
   async turn(): Promise<void> {
-    if (this.#isLarge) await nextTurn();
-  }
-
-  get #isLarge(): boolean {
-    return (this.files.values.text?.length ?? 0) > largeText;
+    if ((this.files.values.text?.length ?? 0) > largeText) await nextTurn();
   }
 
   get rules(): Rules {
@@ -169,15 +171,6 @@ export class RepositoryContext {
     this.store.trust.add(this.id, this.commandsAmong([...configEntries({ svc: config["svc"] ?? {} })]));
   }
 
-  /** The configuration without the values of unknown scopes and fields. */
-  known(config: Config): Config {
-    const { scopes } = this.store;
-    return filterConfig(
-      config,
-      (scope, field) => scopes.field(scope, field) !== undefined || scopes.newName(scope, field) !== undefined,
-    );
-  }
-
   /** What the index has as the newest revision: with a shared log the history's, as a start reads later ones from the log again. */
   get indexedPlace(): Pick<IndexedRepository, "revision" | "position"> {
     const { revision, position } = this.current;
@@ -192,35 +185,42 @@ export class RepositoryContext {
   }
 
   /**
-   * Takes over commits that are in the log, in its order: the only way in which a set, an edit by hand or another machine's commit
-   * changes the state. `isPart`: other repositories have more of the same entry.
+   * Takes over commits, in the order of the log: the only way in which a set, an edit by hand or another machine's commit changes the
+   * state. `isPart`: other repositories have more of the same entry.
    */
   commit(
     commits: readonly NewCommit[],
     health: readonly HealthProblem[],
-    { isPart = false, isFirst = false, fileHas, isSilent = false }: CommitOptions = {},
+    { isPart = false, isFirst = false, file, isSilent = false, uncommitted }: CommitOptions = {},
   ): void {
-    const last = commits.at(-1);
-    if (last === undefined) return;
+    if (commits.length === 0) return;
+    const { log, scopes } = this.store;
     const before = this.current;
-    const placed = commits.map(one => {
-      const applied = positioned(one.applied, positionOf(one, this.store.log.id));
-      return { ...applied, number: one.number, shown: one.state };
-    });
-    // A commit that is no revision leaves the position of the one before it.
-    const { position } = (placed.findLast(({ record }) => record !== undefined) ?? { state: this.committed }).state;
-    this.committed = { ...last.applied.state, position };
-    // Without the states after each: the mirror keeps its commits until the history has them.
-    this.mirror.commit(placed.map(({ number, record, edits }) => ({ number, record, edits })));
-    if (fileHas !== undefined) this.mirror.accept(fileHas);
-    this.setState({ ...last.state, revision: this.committed.revision, position }, health);
-    for (const { record, shown } of placed) {
-      if (record === undefined || isSilent) continue;
-      const state = shown === last.state ? this.current : shown;
-      this.reports.publish({ kind: "changed", state, change: record, isPart });
+    const about = file === undefined ? before : { id: this.id, ...file.metadata };
+    const revisions: Extract<StoreEvent, { readonly kind: "changed" }>[] = [];
+    let state = before;
+    for (const { committed, applied } of commits) {
+      const {
+        state: next,
+        record,
+        edits,
+      } = committed === undefined ? applied : positioned(applied, positionOf(committed, log.id));
+      const stored =
+        file === undefined
+          ? activeAfter(state.stored, this.committed, applied, scopes)
+          : (uncommitted ?? activeValues(next.valid, scopes));
+      // A commit that is no revision leaves the position of the one before it.
+      const { position } = record === undefined ? this.committed : next;
+      this.committed = { ...next, position };
+      state = { ...about, revision: next.revision, position, stored, health };
+      if (record !== undefined && !isSilent) revisions.push({ kind: "changed", state, change: record, isPart });
+      if (committed !== undefined) this.mirror.commit({ number: committed.number, record, edits });
     }
+    if (file !== undefined) this.mirror.accept(file.config);
+    this.setState(state, health);
+    for (const one of revisions) this.reports.publish(one.state === state ? { ...one, state: this.current } : one);
     this.publishDifferences(before, this.current, isFirst);
-    if (!isFirst) this.reports.onOutdated();
+    if (!isFirst && this.mirror.isOutdated) this.reports.onOutdated();
   }
 
   setState(state: RepositoryState, health: readonly HealthProblem[]): void {
@@ -234,11 +234,6 @@ export class RepositoryContext {
     const before = this.current;
     this.setState(state, health);
     this.publishDifferences(before, this.current, isFirst);
-  }
-
-  /** The file is to have these values, though no commit says so: an edit by hand that changes no active value is in no log. */
-  fileIsToHave(target: Config): void {
-    this.committed = { ...this.committed, ...sharing(target, this.committed.valid) };
   }
 
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
@@ -273,18 +268,20 @@ export class RepositoryContext {
     return this.checkedBy !== this.store.scopes.defaults;
   }
 
-  /** Interprets the values by the scopes at its end, and compares them with those in the log. */
+  /** Interprets the values by the scopes at its end, whose defaults are `by`, and compares them with those in the log. */
   async interpret(
     target: Config,
-    lastGood: Config | undefined,
-  ): Promise<Interpretation & { readonly changes: readonly StoredDifference[] }> {
+  ): Promise<Interpretation & { readonly changes: readonly StoredDifference[]; readonly by: Config }> {
     for (;;) {
-      this.checkedBy = this.store.scopes.defaults;
-      const checks = { locate: this.locate, acknowledged: this.known(this.committed.valid) };
+      const by = this.store.scopes.defaults;
+      // A scope that comes back has its last valid values. If none could be committed, those of the file are shown.
+      const acknowledged = this.known(this.committed.valid);
+      const lastGood = Object.keys(acknowledged).length > 0 ? acknowledged : this.current.stored;
+      const checks = { locate: this.locate, acknowledged };
       const interpretation = await runInParts(interpretingConfig(target, lastGood, this.rules, checks));
       await this.turn();
       const changes = await runInParts(diffingConfigs(this.known(this.committed.valid), interpretation.stored));
-      if (!this.isCheckedByOldRules) return { ...interpretation, changes };
+      if (by === this.store.scopes.defaults) return { ...interpretation, changes, by };
     }
   }
 
@@ -292,6 +289,9 @@ export class RepositoryContext {
   reportProblem(message: string, error: unknown): void {
     this.store.onProblem(message, { repo: this.id, error: String(error) });
   }
+
+  /** The configuration without the values of unknown scopes and fields. */
+  readonly known = (config: Config) => activeValues(config, this.store.scopes);
 
   readonly locate: Locate = paths => {
     const { status } = this.files.values;

@@ -127,6 +127,11 @@ export class Repository {
     return this.#reader.loaded;
   }
 
+  /** Whether `state` is the newest one, by the present rules. */
+  get isUpToDate(): boolean {
+    return this.loaded && !this.#context.isCheckedByOldRules;
+  }
+
   /** Whether it was tried to read them, successfully or not. */
   get isRead(): boolean {
     return this.#reader.isRead;
@@ -194,7 +199,7 @@ export class Repository {
       this.#reader.keep({ number, entry });
       return;
     }
-    const { current: before, committed, store } = this.#context;
+    const { committed, store } = this.#context;
     const applied = applyCommit(committed, entry, document);
     const isRevision = applied.record !== undefined;
     const { revision, activeEdits } = document;
@@ -203,15 +208,14 @@ export class Repository {
     if (!isRevision && (revision < committed.revision || activeEdits?.length !== 0 || number <= recordedThrough))
       return;
     this.#reader.takenAt = number;
-    const { valid } = applied.state;
-    const changed = [...applied.edits, ...(applied.record?.changes ?? [])];
-    const isKnown = changed.every(({ scope, field }) => store.scopes.field(scope, field) !== undefined);
-    const stored = before.stored === committed.valid && isKnown ? valid : this.#context.known(valid);
     const health = this.#context.problems;
-    this.#context.commit([{ number, entry, applied, state: { ...before, stored } }], health, { isPart });
-    // Problems of the values may have changed, so check all of them again.
-    if ((health.length > 0 || activeEdits !== undefined) && !this.#context.isCheckedByOldRules) {
-      this.#context.checkedBy = undefined;
+    this.#context.commit([{ committed: { number, entry }, applied }], health, { isPart });
+    // If values may have other problems now, all of them are checked again.
+    const areGood = applied.edits.every(({ scope, field, value }) => {
+      const known = store.scopes.field(scope, field);
+      return known !== undefined && (value === undefined || known.validate(value) === undefined);
+    });
+    if (health.length > 0 || activeEdits !== undefined || !areGood) {
       this.#reader.isHealthDue = true;
       void this.refresh();
     }
@@ -224,7 +228,6 @@ export class Repository {
 
   /** Call when the rules for values have changed: checks the files' values again. */
   async reinterpret(): Promise<void> {
-    this.#reader.isHealthDue = false;
     if (this.isRead) await this.refresh();
   }
 
@@ -234,9 +237,10 @@ export class Repository {
     return this.#queue.refresh();
   }
 
-  /** The newest state; reads the files if necessary. */
+  /** The newest state, by the present rules; reads the files if necessary. */
   async read(): Promise<RepositoryState> {
     if (!this.loaded) await this.refresh();
+    while (this.#context.isCheckedByOldRules && !this.#reader.isRemoved) await this.refresh();
     return this.state;
   }
 

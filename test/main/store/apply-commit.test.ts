@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { applyCommit, type CommittedState } from "../../../main/store/repository/apply-commit.ts";
-import type { ConfigEdit } from "../../../shared/config.ts";
+import { Scopes } from "../../../main/scopes/scopes.ts";
+import {
+  activeAfter,
+  activeValues,
+  applyCommit,
+  type CommittedState,
+} from "../../../main/store/repository/apply-commit.ts";
+import type { Config, ConfigEdit } from "../../../shared/config.ts";
 
 const anyEdits = fc.uniqueArray(
   fc.record({
@@ -36,10 +42,12 @@ const editOf = (path: string, value: unknown): ConfigEdit => {
   return { scope, field, value: value as ConfigEdit["value"] };
 };
 
-test("a state is what its commits say, and the commits in between are not changed by later ones", () => {
+test("a state is what its commits say, and its active values are those of known fields, also if only the commit's fields are read", () => {
+  const scopes = new Scopes();
   const who = { kind: "commit", time: "2026-01-01T00:00:00.000Z", actor: { kind: "file" }, source: "set" } as const;
   const isAsInModel = (commits: readonly (typeof anyCommit extends fc.Arbitrary<infer One> ? One : never)[]) => {
     let state: CommittedState = { lineage: "a", revision: 0, position: undefined, target: {}, valid: {} };
+    let served: Config | undefined = state.valid;
     const [target, valid]: [Values, Values] = [new Map(), new Map()];
     for (const [at, { edits, activeEdits, kind }] of commits.entries()) {
       const isRevision = kind !== "only the file";
@@ -53,6 +61,11 @@ test("a state is what its commits say, and the commits in between are not change
       const [before, text] = [state, JSON.stringify(state)];
       const applied = applyCommit(state, who, document, { position: `0.${at}` });
       state = applied.state;
+      served = activeAfter(served, before, applied, scopes);
+      expect(valuesOf(served ?? {})).toEqual(valuesOf(activeValues(state.valid, scopes)));
+      expect(valuesOf(served ?? {})).toEqual(
+        new Map([...valuesOf(state.valid)].filter(([at]) => at.startsWith("svc."))),
+      );
       if (kind === "begins whole") {
         // What is only in the file, because it is not valid, stays there.
         const whole: Values = new Map();

@@ -1,11 +1,12 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { TestDaemonOptions } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { filesBelow } from "../../../helpers/home-files.ts";
 import { journalFiles } from "../../../helpers/journal.ts";
-import { type Shop, startShop } from "../../../helpers/shop.ts";
+import { type Shop, saveByRename, startShop } from "../../../helpers/shop.ts";
+import { TestClock } from "../../../helpers/test-clock.ts";
 
 /** Revisions 2 to 5 set the domain to s1.secret, s2.secret and public.test, and the timeout to 31. */
 async function startWithSecrets(options: TestDaemonOptions = {}): Promise<Shop> {
@@ -50,6 +51,23 @@ describe("history/forget", () => {
       ]);
       expect(shop.t.log.filter(line => line.includes("damaged"))).toEqual([]);
     }
+  });
+
+  test("reads a hand edit that comes between it and the file first, instead of refusing", async () => {
+    const fileSystem = watchFileSystem();
+    // The file is only written when it has to be.
+    await using shop = await startWithSecrets({ fileSystem, clock: new TestClock() });
+    await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 60 });
+    const edited = (await readFile(shop.file, "utf8")).replace(`"refresh_day": 2`, `"refresh_day": 3`);
+    let edits = 0;
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation === "open" && path.endsWith("/tmp/shop.json") && edits++ === 0)
+        await saveByRename(shop.file, edited);
+    };
+    expect((await forget(shop)).errors).toEqual([]);
+    expect(edits).toBeGreaterThan(1);
+    expect([await shop.value("timeout"), await shop.value("refresh_day")]).toEqual([60, 3]);
+    expect(await everything(shop)).not.toContain(".secret");
   });
 
   test("omits the field from older revisions, and refuses to restore it with 1110", async () => {

@@ -349,4 +349,37 @@ describeWithNats("scopes of daemons that share a log", () => {
     await sees(desk, "shop", 19);
     for (const { owner } of [laptop, desk]) expect((await owner.call("repo/list")).result[0]?.revision).toBe(15);
   });
+
+  test("that differ from those of the machine that sets values: names that are unknown here are not served, old ones count as the new", async () => {
+    await using world = await makeSharedWorld(
+      {},
+      configured(() => "max_payload: 65536\n"),
+    );
+    const description = "x".repeat(70_000);
+    const own = (properties: object) => JSON.stringify({ type: "object", description, properties });
+    const names = { type: "object", default: {} };
+    const key = { type: "string", default: "" };
+    const keyOf = { ...key, "x-keyOf": "names" };
+    await writeScope(world, "laptop", "own", own({ names, first: keyOf, second: keyOf }));
+    await writeScope(world, "desk", "own", own({ names, head: { ...key, "x-renamedFrom": "first" } }));
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    const valuesOf = async (daemon: TestDaemon) =>
+      (await daemon.owner.call("config/list", { repo: "shop", stored: true })).result;
+    const has = (daemon: TestDaemon, values: object) =>
+      until(async () => JSON.stringify(await valuesOf(daemon)) === JSON.stringify({ own: values }), "the values");
+    // Both refer to a key that is missing, so they are not active, and only this file has them.
+    const file = JSON.parse(await laptop.readRepository("shop"));
+    await laptop.writeRepository("shop", JSON.stringify({ ...file, config: { own: { first: "a", second: "a" } } }));
+    await hasHealth(laptop, 1103);
+    expect((await laptop.owner.call("config/set", { repo: "shop", "own.names": { a: 1, b: 1 } })).errors).toEqual([]);
+    await has(laptop, { first: "a", second: "a", names: { a: 1, b: 1 } });
+    await has(desk, { names: { a: 1, b: 1 }, head: "a" });
+    expect((await desk.owner.call("repo/list")).result[0]?.health).toEqual([]);
+    // Now the file here has it too, under its old name.
+    expect((await laptop.owner.call("config/set", { repo: "shop", "own.first": "b" })).errors).toEqual([]);
+    await has(desk, { names: { a: 1, b: 1 }, head: "b" });
+    await hasHealth(desk, 1115);
+  });
 });
