@@ -122,9 +122,9 @@ export class Mirror {
     this.#appended = 0;
     this.#unrecorded = new UnrecordedEdits(point.unrecorded);
     this.#position = head?.position;
-    // If the history has no record of the file's text yet, the text is the one before the tail.
+    // If the history has no record of the file's text yet, the text is the one before all that is appended.
     const revision = head?.revision ?? 0;
-    const isUnrecorded = head?.textRecord === undefined && point.tail.length > 0;
+    const isUnrecorded = head?.textRecord === undefined && this.files.content.kind === "good";
     this.#firstText = isUnrecorded
       ? { kind: "text", revision, ...this.#presentText(this.textHash(), revision) }
       : undefined;
@@ -373,9 +373,9 @@ export class Mirror {
       const textRecord = text && this.#textRecord({ kind: "text", revision, ...text }, unrecorded, position);
       const isRecordedAlready = records.length === 0 && sameJson(textRecord ?? {}, this.journal.head?.textRecord ?? {});
       const texts = textRecord === undefined || isRecordedAlready ? [] : [textRecord];
-      // If no text was recorded yet.
-      const first =
-        this.journal.head?.textRecord === undefined && this.#firstText !== undefined ? [this.#firstText] : [];
+      // If no text was recorded yet: without one, a start would take the file for an edit.
+      const isUnknown = this.journal.head?.textRecord === undefined && texts.length === 0;
+      const first = isUnknown && this.#firstText !== undefined ? [this.#firstText] : [];
       try {
         if (records.length + texts.length > 0)
           await this.journal.append([...first, ...records, ...texts], this.#afterAppended(this.#appended), !isLazy);

@@ -9,6 +9,7 @@ import { freezeHome } from "../../helpers/frozen-home.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { healthOf, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
 import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
 
 /*
@@ -185,6 +186,17 @@ test("a write that changes only the file survives a restart, even if the log has
   const text = await again.readRepository("shop");
   expect(text).toContain(`"timeout": 30, // half a minute`);
   expect(text).toContain("b.test");
+});
+
+test("a set in a new repository survives a kill if only its history was written, because somebody read it", async () => {
+  await using t = await startTestDaemon({ ...noRescans, clock: new TestClock() });
+  await t.owner.call("repo/add", { id: "shop", name: "shop" });
+  await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 });
+  const before = await t.owner.call("history/list", { repo: "shop" });
+  await using killed = await freezeHome(t.homeFolder);
+  await using again = await startTestDaemon({ ...noRescans, home: killed.path });
+  expect(await timeoutOf(again, "shop")).toBe(31);
+  expect((await again.owner.call("history/list", { repo: "shop" })).result).toEqual(before.result);
 });
 
 const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
