@@ -108,18 +108,16 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const files = await HomeFiles.open(home, clock, onProblem);
   const { scopes, settings } = files;
   const startProgress = new StartProgress(home, clock);
-  const store = await openHomeStore({
-    held,
-    files,
-    address: options.log,
-    clock,
-    onProblem,
-    fileSystem,
-    rescanInterval,
-    ...(options.mostOpen !== undefined && { mostOpen: options.mostOpen }),
-    onRecovering: progress => startProgress.report(progress),
-    onIndexing: () => connections.publishIndexing(store.indexing),
-  });
+  const store = await openHomeStore(
+    { held, files, address: options.log },
+    { fileSystem, clock, onProblem },
+    {
+      rescanInterval,
+      ...(options.mostOpen !== undefined && { mostOpen: options.mostOpen }),
+      onRecovering: progress => startProgress.report(progress),
+      onIndexing: () => connections.publishIndexing(store.indexing),
+    },
+  );
   const endpointFile = new EndpointFile(held, clock, fileSystem);
   resources.defer(async () => {
     await store.close();

@@ -6,9 +6,8 @@ import type { CommitLog } from "./log/commit-log.ts";
 import type { StorePaths } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
 
-/** What all parts of a store share. */
-export interface StoreContext {
-  readonly log: CommitLog;
+/** What a store finds when it is opened. */
+export interface StoreSurroundings {
   readonly scopes: Scopes;
   readonly trust: TrustedValues;
   readonly paths: StorePaths;
@@ -18,4 +17,9 @@ export interface StoreContext {
   readonly clock: Clock;
   /** Called for problems that belong into the daemon's log and that no caller learns of. */
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+}
+
+/** What all parts of a store share. */
+export interface StoreContext extends StoreSurroundings {
+  readonly log: CommitLog;
 }

@@ -1,61 +1,25 @@
 import { randomUUID } from "node:crypto";
 import type { IndexingProgress } from "../../shared/protocol.ts";
-import { type FileSystem, realFileSystem } from "../files/file-system.ts";
-import type { Scopes } from "../scopes/scopes.ts";
-import type { Clock } from "../time/clock.ts";
-import type { StoreContext } from "./context.ts";
+import type { StoreContext, StoreSurroundings } from "./context.ts";
 import { StoreEvents } from "./events.ts";
-import type { Findings, NewFinding } from "./findings.ts";
+import type { Findings } from "./findings.ts";
 import { HandEditWatcher, listRepositoryFiles } from "./hand-edits/hand-edit-watcher.ts";
 import { Erasures } from "./history/erasures.ts";
-import { listSegments, type Retention } from "./history/journal.ts";
-import { Journals } from "./history/journals.ts";
+import type { Journals } from "./history/journals.ts";
 import { LastChanges } from "./history/last-changes.ts";
 import { type CommitLog, formatPosition } from "./log/commit-log.ts";
-import { FileLog } from "./log/file-log.ts";
 import { KeptEntries } from "./log/kept-entries.ts";
 import { markStopped } from "./log/log-folder.ts";
 import { MirrorSchedule } from "./mirror/mirror-schedule.ts";
-import {
-  knownPositions,
-  type MissedEntries,
-  missedEntries,
-  recoverHistories,
-  removedIds,
-} from "./mirror/missed-entries.ts";
+import { type MissedEntries, recoverHistories, removedIds } from "./mirror/missed-entries.ts";
+import { type OpenedStore, openStore, type StoreOptions } from "./open-store.ts";
 import { type OpenedRepository, Repositories } from "./repository/repositories.ts";
 import { Repository } from "./repository/repository.ts";
 import { RepositoryFiles } from "./repository/repository-files.ts";
-import { type IndexData, RepositoryIndex } from "./repository/repository-index.ts";
 import { Roster } from "./roster.ts";
-import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
-import type { Position, RepositorySummary, StorePaths } from "./types.ts";
+import { SharedStore } from "./shared/shared-store.ts";
+import type { Position, RepositorySummary } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
-
-export interface StoreOptions {
-  readonly paths: StorePaths;
-  readonly scopes: Scopes;
-  readonly trust: TrustedValues;
-  readonly findings: Findings;
-  /** Only if several machines share the log; otherwise the home has a log of its own. */
-  readonly shared?: SharedStoreOptions;
-  /** How much of each repository's history is kept. */
-  retention(): Retention;
-  readonly fileSystem?: FileSystem;
-  readonly clock: Clock;
-  /** Throws if the home is no longer this daemon's. */
-  assertHeld(): void;
-  /** Milliseconds between two rescans of the folder. */
-  readonly rescanInterval?: number;
-  /** The maximum of repositories kept in memory; the values of others are read on request. */
-  readonly mostOpen?: number;
-  /** Reports the progress of recovery after a crash, during `open`. */
-  onRecovering?(progress: IndexingProgress): void;
-  /** Called when `indexing` has progressed. */
-  onIndexing?(): void;
-  /** Called for problems that belong into the daemon's log and that no caller learns of. */
-  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
-}
 
 /** The repositories of a home: a log that is the source of truth, and for each repository a history and a JSON file that follow it. */
 export class Store {
@@ -76,10 +40,11 @@ export class Store {
   /** Until the start is complete: what repositories that are opened meanwhile may lack. */
   #missed: MissedEntries | undefined;
 
-  private constructor(context: StoreContext, options: StoreOptions, journals: Journals, index: RepositoryIndex) {
+  private constructor({ context, index, journals, missed }: OpenedStore, options: StoreOptions) {
     this.#context = context;
     this.#options = options;
     this.#journals = journals;
+    this.#missed = missed;
     this.log = context.log;
     this.trust = context.trust;
     this.events = new StoreEvents(context);
@@ -124,32 +89,19 @@ export class Store {
   }
 
   /** Reads the index and lists the folders, but reads no repository's file or journal; `watchFiles` reads those that differ. */
-  static async open(options: StoreOptions): Promise<Store> {
-    const { paths, scopes, trust, findings, clock, onProblem, assertHeld, shared } = options;
-    const { fileSystem = realFileSystem } = options;
-    const index = new RepositoryIndex(paths.indexFile, paths.temporary, fileSystem, clock);
-    const { data, damaged } = await index.read();
-    const message = `${paths.indexFile} was damaged, so this start read every repository's file and history instead. Nothing needs to be done; if it happens again, check the disk.`;
-    if (damaged) await findings.addDamaged(paths.indexFile, message);
-    const segments = await listSegments(paths.journal);
-    const onDamage = (damage: NewFinding) => findings.add(damage);
-    const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem, onDamage };
-    const witnesses = (stop: string | undefined) => knownPositions(data, segments, fileSystem, stop);
-    const opened = await (shared?.openLog(logOptions) ?? FileLog.open({ ...logOptions, witnesses }));
-    const context = { log: opened.log, scopes, trust, paths, findings, fileSystem, clock, onProblem };
-    const journals = new Journals(context, () => options.retention(), segments);
-    const store = new Store(context, options, journals, index);
-    await store.#start(missedEntries(opened), data);
+  static async open(surroundings: StoreSurroundings, options: StoreOptions): Promise<Store> {
+    const opened = await openStore(surroundings, options);
+    const store = new Store(opened, options);
+    await store.#start(opened);
     return store;
   }
 
-  async #start(missed: MissedEntries, index: IndexData): Promise<void> {
+  async #start({ context, indexed, missed }: OpenedStore): Promise<void> {
     const { repositories, erasures } = this;
-    this.#missed = missed;
-    const there = await listRepositoryFiles(this.#context.paths.repositories);
-    const indexed = repositories.begin(there, index, removedIds(missed.entries));
-    for (const entry of indexed) this.#handEdits.watchFolder(entry);
-    await recoverHistories(this.#context, repositories, this.#kept, erasures, missed, progress =>
+    const there = await listRepositoryFiles(context.paths.repositories);
+    const known = repositories.begin(there, indexed, removedIds(missed.entries));
+    for (const entry of known) this.#handEdits.watchFolder(entry);
+    await recoverHistories(context, repositories, this.#kept, erasures, missed, progress =>
       this.#options.onRecovering?.(progress),
     );
     this.#missed = undefined;

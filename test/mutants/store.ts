@@ -99,9 +99,9 @@ export const mutants = [
   ...killedBy("store", "test/e2e/daemon-memory.test.ts", {
     "not opening repositories that nobody requests": {
       file: "main/store/store.ts",
-      find: "    for (const entry of indexed) this.#handEdits.watchFolder(entry);\n",
+      find: "    for (const entry of known) this.#handEdits.watchFolder(entry);\n",
       replace:
-        "    for (const entry of indexed) this.#handEdits.watchFolder(repositories.get(entry.id)?.state ?? entry);\n",
+        "    for (const entry of known) this.#handEdits.watchFolder(repositories.get(entry.id)?.state ?? entry);\n",
       name: "takes at most two kilobytes",
     },
   }),

@@ -119,19 +119,17 @@ async function withStore<Result>(
   const scopeFiles = new ScopeFiles(home, scopes, onProblem, systemClock);
   await scopeFiles.reload();
   const { log: _, ...own } = settings;
-  const store = await openHomeStore({
-    held: { home, assertHeld: () => {} },
-    files: {
-      scopes,
-      scopeFiles,
-      // A home that is copied to a shared log still uses its own, although the settings may already name the shared one.
-      settings: { values: address === undefined ? own : settings },
-      reloadScopes: () => scopeFiles.reload(),
-    },
-    address,
-    clock: systemClock,
-    onProblem,
-  });
+  const files = {
+    scopes,
+    scopeFiles,
+    // A home that is copied to a shared log still uses its own, although the settings may already name the shared one.
+    settings: { values: address === undefined ? own : settings },
+    reloadScopes: () => scopeFiles.reload(),
+  };
+  const store = await openHomeStore(
+    { held: { home, assertHeld: () => {} }, files, address },
+    { fileSystem: realFileSystem, clock: systemClock, onProblem },
+  );
   try {
     for (const id of store.repositories.ids()) await store.repositories.read(id);
     return await task(store);

@@ -1,17 +1,17 @@
-import { realFileSystem } from "../../files/file-system.ts";
 import { privateFile } from "../../home/prepare-home.ts";
 import { defaultRetention, type Settings } from "../../home/settings.ts";
+import type { StoreSurroundings } from "../../store/context.ts";
 import { Findings } from "../../store/findings.ts";
+import type { StoreOptions } from "../../store/open-store.ts";
 import { sharedLog } from "../../store/shared/shared-log.ts";
 import { SharedScopes } from "../../store/shared/shared-scopes.ts";
-import { Store, type StoreOptions } from "../../store/store.ts";
+import { Store } from "../../store/store.ts";
 import { TrustedValues } from "../../store/values/trusted-values.ts";
 import type { HeldHome } from "./held-home.ts";
 import type { HomeFiles } from "./home-files.ts";
 
-type FromHome = "assertHeld" | "scopes" | "paths" | "trust" | "findings" | "retention" | "shared";
-
-export interface HomeStoreOptions extends Omit<StoreOptions, FromHome> {
+/** The home of the store, and what the daemon has read of it. */
+interface StoreHome {
   readonly held: Pick<HeldHome, "home" | "assertHeld">;
   readonly files: Pick<HomeFiles, "scopes" | "scopeFiles"> & {
     readonly settings: Pick<Settings, "values">;
@@ -23,8 +23,11 @@ export interface HomeStoreOptions extends Omit<StoreOptions, FromHome> {
 }
 
 /** Opens the repositories of a home on its log. Throws HomeError. */
-export async function openHomeStore({ held, files, address, ...options }: HomeStoreOptions): Promise<Store> {
-  const { fileSystem = realFileSystem, clock, onProblem } = options;
+export async function openHomeStore(
+  { held, files, address }: StoreHome,
+  { fileSystem, clock, onProblem }: Pick<StoreSurroundings, "fileSystem" | "clock" | "onProblem">,
+  options: Omit<StoreOptions, "assertHeld" | "retention" | "shared"> = {},
+): Promise<Store> {
   const { home } = held;
   const { scopes, scopeFiles, settings } = files;
   const openLog = await sharedLog(home, address, settings.values);
@@ -41,14 +44,13 @@ export async function openHomeStore({ held, files, address, ...options }: HomeSt
     scopes: await SharedScopes.open({ ...own, clock, onProblem }),
     ...(leastBytes !== undefined && { leastBytes }),
   };
-  return Store.open({
-    ...options,
-    assertHeld: () => held.assertHeld(),
-    scopes,
-    trust,
-    findings,
-    paths: home,
-    retention: () => ({ ...defaultRetention, ...settings.values.history }),
-    ...(shared !== undefined && { shared }),
-  });
+  return Store.open(
+    { scopes, trust, findings, paths: home, fileSystem, clock, onProblem },
+    {
+      ...options,
+      assertHeld: () => held.assertHeld(),
+      retention: () => ({ ...defaultRetention, ...settings.values.history }),
+      ...(shared !== undefined && { shared }),
+    },
+  );
 }
