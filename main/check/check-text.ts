@@ -7,7 +7,7 @@ import type { HealthProblem } from "../../shared/protocol.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
 import type { Scopes } from "../scopes/scopes.ts";
-import { isConfig } from "../store/repository/repository-files.ts";
+import { isConfig } from "../store/mirror/repository-files.ts";
 import { interpretConfig, type Locate, type Rules } from "../store/values/interpret.ts";
 import { presentPath, withNewNames } from "../store/values/renamed-fields.ts";
 

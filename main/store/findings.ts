@@ -7,7 +7,7 @@ import type { Finding, HealthProblem } from "../../shared/protocol.ts";
 import { DurableTextFile } from "../files/durable-text-file.ts";
 import { JsonFile } from "../files/json-file.ts";
 import { timeText } from "../time/clock.ts";
-import { keepAside, type RemovedFilesContext } from "./repository/removed-files.ts";
+import { keepAside, type RemovedFilesContext } from "./removed-files.ts";
 import type { StorePaths } from "./types.ts";
 
 /** What is added: its message is the whole story in sentences, with the next step and where the damaged or replaced file is kept. */

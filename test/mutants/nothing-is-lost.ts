@@ -18,7 +18,7 @@ export const mutants = [
         "        prepared.commit([1]);\n        await this.#writer.write();\n        await this.#context.store.log.append({\n          entries,",
     },
     "keeping log entries that a history does not have yet": {
-      file: "main/store/log/kept-entries.ts",
+      file: "main/store/repository/kept-entries.ts",
       find: "else through = Math.min(through, keptFrom - 1);",
       replace: "else this.repositories.delete(repository);",
       name: "a commit that one history could not store",
@@ -38,7 +38,7 @@ export const mutants = [
       find: "      if (record.textHash === hash) return record;\n",
     },
     "keeping log entries of repositories that startup has not reached yet": {
-      file: "main/store/mirror/missed-entries.ts",
+      file: "main/store/missed-entries.ts",
       find: "  for (const repository of touched) kept.repositories.add(repository);\n",
       name: "a start discards nothing",
     },

@@ -71,13 +71,13 @@ export const mutants = [
       name: "is applied by a daemon that was away",
     },
     "erasing values on other machines too": {
-      file: "main/store/history/erasures.ts",
+      file: "main/store/erasures.ts",
       find: "    this.#shortener()?.watchForgetting();\n    await this.carryOut();",
       replace: "    this.#pending.delete(number);",
       name: "removes a value from every message",
     },
     "erasing a value from the stream": {
-      file: "main/store/history/erasures.ts",
+      file: "main/store/erasures.ts",
       find: "      ?.shorten(number)",
       replace: "      ?.shorten(0 * number - 1)",
       name: "removes a value from every message",

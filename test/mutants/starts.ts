@@ -105,7 +105,7 @@ export const mutants = [
   }),
   ...killedBy("R19", "test/main/store/in-tree-writes.test.ts", {
     "waiting for the sync of the folder before a set in a work tree is acknowledged": {
-      file: "main/store/mirror/mirror-writer.ts",
+      file: "main/store/repository/mirror-writer.ts",
       find: "inTree) await this.flushInQueue();",
       replace: "inTree) await Promise.race([this.flushInQueue(), new Promise(resolve => setTimeout(resolve, 2))]);",
       name: "the file durably before the reply",
@@ -161,7 +161,7 @@ export const mutants = [
       replace: "const isBehind = known.slice(known.length).some(",
     },
     "asking the histories after a stop that was not clean": {
-      file: "main/store/mirror/missed-entries.ts",
+      file: "main/store/missed-entries.ts",
       find: "if (index.stop !== undefined && index.stop === stop)",
       replace: "if (index.stop !== undefined)",
     },

@@ -4,7 +4,7 @@ import { killedBy } from "./mutant.ts";
 export const mutants = [
   ...killedBy("store", "test/main/store/restart.test.ts", {
     "comparing the checksum of the index": {
-      file: "main/store/repository/repository-index.ts",
+      file: "main/store/state/repository-index.ts",
       find: "if (text.slice(-checksumLength) !== checksumOf(content))",
       replace: `if (text === "")`,
       name: "revisions stay the same",
@@ -12,14 +12,14 @@ export const mutants = [
   }),
   ...killedBy("store", "test/main/store/apply-commit.test.ts", {
     "checking whether there are the fields that a commit changes": {
-      file: "main/store/repository/apply-commit.ts",
+      file: "main/store/apply-commit.ts",
       find: "return isWhole && areFields ?",
       replace: "return isWhole ?",
     },
   }),
   ...killedBy("store", "test/main/store/interleavings.test.ts", {
     "the last valid values of a scope that comes back": {
-      file: "main/store/repository/repository-context.ts",
+      file: "main/store/state/repository-context.ts",
       find: "const lastGood = Object.keys(acknowledged).length > 0 ? acknowledged : this.current.stored;",
       replace: "const lastGood = this.current.stored;",
     },
@@ -61,7 +61,7 @@ export const mutants = [
   }),
   ...killedBy("store", "test/main/daemon/scopes.test.ts", {
     "checking all fields if the stored configuration was not fully active": {
-      file: "main/store/repository/decide-batch.ts",
+      file: "main/store/state/decide-batch.ts",
       find: "if (before.stored === committed.target && areServed(",
       replace: "if (before.stored !== undefined && areServed(",
       name: "also after sets of other scopes",
@@ -69,7 +69,7 @@ export const mutants = [
   }),
   ...killedBy("store", "test/main/store/apply-commit.test.ts", {
     "the difference between what a file is to have and what is valid": {
-      file: "main/store/repository/apply-commit.ts",
+      file: "main/store/apply-commit.ts",
       find: "sharing(target, applyChanges(before.valid, record.changes))",
       replace: "sharing(target, target)",
     },
@@ -123,7 +123,7 @@ export const mutants = [
   }),
   ...killedBy("home", "test/main/store/in-tree-writes.test.ts", {
     "creating temporary files in git's folder": {
-      file: "main/store/repository/repository-files.ts",
+      file: "main/store/mirror/repository-files.ts",
       find: "gitFolder ??= await gitFolderBeside(dirname(path));",
       name: "git never sees the temporary file of a set",
     },

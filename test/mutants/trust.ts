@@ -34,19 +34,19 @@ export const mutants = [
       name: "only in its own field and repository",
     },
     "checking trust when a repository is first read": {
-      file: "main/store/repository/repository-context.ts",
+      file: "main/store/state/repository-context.ts",
       find: "!this.#isOfWorkTree || trust.has(",
       replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.has(",
       name: "waits from the start",
     },
     "not recording a text with an untrusted value as fully active (the next start activates it)": {
-      file: "main/store/mirror/mirror-writer.ts",
+      file: "main/store/repository/mirror-writer.ts",
       find: "isServed(config, this.#context.current.stored, this.#context.rules)",
       replace: "isServed(config, this.#context.current.stored, { ...this.#context.rules, isTrusted: () => true })",
       name: "its last valid value is served",
     },
     "comparing the hash that was shown": {
-      file: "main/store/values/waiting-values.ts",
+      file: "main/store/repository/waiting-values.ts",
       find: "if (waiting?.hash !== hash) {",
       replace: "if (waiting === undefined) {",
       name: "is accepted by the hash that was shown",
@@ -88,7 +88,7 @@ export const mutants = [
       name: "with the old schema back, it counts again",
     },
     "distrusting active values of other scopes than svc when trust.json is missing": {
-      file: "main/store/repository/repository-context.ts",
+      file: "main/store/state/repository-context.ts",
       find: `configEntries({ svc: config["svc"] ?? {} })`,
       replace: "configEntries(config)",
       name: "also if trust.json is missing",
@@ -96,7 +96,7 @@ export const mutants = [
   }),
   ...killedBy("S17", "test/main/daemon/trust-preview.test.ts", {
     "previewing a scope by its own rules (the present ones apply)": {
-      file: "main/store/values/scope-preview.ts",
+      file: "main/store/repository/scope-preview.ts",
       find: "interpretingConfig(target, active, context.rulesOf(scopes))",
       replace: "interpretingConfig(target, active, context.rules)",
       name: "its default, and the stored values of all repositories",

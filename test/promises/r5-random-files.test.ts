@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
 import { Scopes } from "../../main/scopes/scopes.ts";
-import { isConfig } from "../../main/store/repository/repository-files.ts";
+import { isConfig } from "../../main/store/mirror/repository-files.ts";
 import { interpretConfig } from "../../main/store/values/interpret.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { amount, judge, seed } from "../helpers/promise.ts";

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
 import { compileScope, Scopes } from "../../main/scopes/scopes.ts";
-import { isConfig } from "../../main/store/repository/repository-files.ts";
+import { isConfig } from "../../main/store/mirror/repository-files.ts";
 import { interpretConfig, type Locate } from "../../main/store/values/interpret.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";

@@ -3,7 +3,7 @@ import { realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { readLog } from "../../store/log/log-folder.ts";
 import { recover } from "../../store/log/recover.ts";
-import { RepositoryIndex } from "../../store/repository/repository-index.ts";
+import { RepositoryIndex } from "../../store/state/repository-index.ts";
 import { systemClock } from "../../time/clock.ts";
 
 /**

@@ -11,7 +11,7 @@ import {
   type RepositoryContent,
   RepositoryFiles,
   type RepositoryMetadata,
-} from "../../store/repository/repository-files.ts";
+} from "../../store/mirror/repository-files.ts";
 import type { StorePaths } from "../../store/types.ts";
 import { interpretConfig, type Rules } from "../../store/values/interpret.ts";
 import type { TrustedValues } from "../../store/values/trusted-values.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "../../../shared/config.ts";
-import { keepAside } from "../repository/removed-files.ts";
-import type { RepositoryContext } from "../repository/repository-context.ts";
+import { keepAside } from "../removed-files.ts";
+import type { RepositoryContext } from "../state/repository-context.ts";
 import type { LogNumber } from "../types.ts";
 
 /** How late edits become changes: as those that are read from the present file. */

@@ -2,8 +2,8 @@ import type { Config } from "../../../shared/config.ts";
 import { sameConfig } from "../../../shared/config-diff.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { StartingPoint } from "../mirror/starting-point.ts";
-import { keepAside } from "../repository/removed-files.ts";
-import type { RepositoryContext } from "../repository/repository-context.ts";
+import { keepAside } from "../removed-files.ts";
+import type { RepositoryContext } from "../state/repository-context.ts";
 
 /** Looks after what the end of another daemon left, and tells what a person should know. */
 export async function tellStart(

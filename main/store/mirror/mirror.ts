@@ -9,16 +9,16 @@ import { ForeignEditError } from "../../files/json-document.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Clock } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import { mergeStaleEdit, type RecentWrite, staleEditAge } from "../hand-edits/merge-edit.ts";
-import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
+import type { CommittedState } from "../apply-commit.ts";
 import type { Journal } from "../history/journal.ts";
 import { hashText, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
-import type { CommittedState } from "../repository/apply-commit.ts";
-import { isConfig, type RepositoryFiles } from "../repository/repository-files.ts";
 import type { LogNumber, Position } from "../types.ts";
 import { editsAsIn, movedNames, valueByAnyName } from "../values/renamed-fields.ts";
+import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
+import { isConfig, type RepositoryFiles } from "./repository-files.ts";
 import type { MirroredCommit, StartingPoint } from "./starting-point.ts";
+import { UnrecordedEdits } from "./unrecorded-edits.ts";
 
 /** What is committed at a moment: the last commit missing in the history, the newest revision, and edits without a revision. */
 interface CommitSnapshot {

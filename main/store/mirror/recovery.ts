@@ -3,18 +3,18 @@ import { diffConfigs, sameConfig } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runInParts } from "../../time/turns.ts";
-import { UnrecordedEdits } from "../hand-edits/unrecorded-edits.ts";
+import { applyCommit, type CommittedState, sharing } from "../apply-commit.ts";
 import type { Journal } from "../history/journal.ts";
 import { type ChangeRecord, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import { type Commit, type CommitLog, type Committed, positionOf } from "../log/commit-log.ts";
 import { activeEditsOf } from "../log/document-commits.ts";
-import { applyCommit, type CommittedState, sharing } from "../repository/apply-commit.ts";
 import type { LogNumber } from "../types.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
 import type { Mirror } from "./mirror.ts";
 import type { MirroredCommit, PendingChange, StartingPoint } from "./starting-point.ts";
+import { UnrecordedEdits } from "./unrecorded-edits.ts";
 
 export interface RecoveryOptions {
   readonly repo: string;

@@ -1,11 +1,11 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { StoreContext } from "../context.ts";
 import { type Commit, type Committed, formatPosition } from "../log/commit-log.ts";
+import type { RepositoryFiles } from "../mirror/repository-files.ts";
+import type { KnownRepository } from "../state/repository-context.ts";
+import type { IndexData, IndexedRepository, RepositoryIndex } from "../state/repository-index.ts";
 import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
 import type { Repository } from "./repository.ts";
-import type { KnownRepository } from "./repository-context.ts";
-import type { RepositoryFiles } from "./repository-files.ts";
-import type { IndexData, IndexedRepository, RepositoryIndex } from "./repository-index.ts";
 
 /** What is known of a repository that is opened. */
 export type OpenedRepository = Partial<Pick<KnownRepository, "indexed" | "addedBy">> & {

@@ -6,13 +6,13 @@ import { runInParts } from "../../time/turns.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { AppendError, type Commit, ConflictError } from "../log/commit-log.ts";
 import { whyOf } from "../log/document-commits.ts";
-import { foreignEditTime, type MirrorWriter } from "../mirror/mirror-writer.ts";
+import { type Decided, decidingBatch, type WaitingChange } from "../state/decide-batch.ts";
+import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { Applied, ChangeRequest, LogNumber } from "../types.ts";
 import { placedAs } from "../values/interpret.ts";
 import type { TrustedValue } from "../values/trusted-values.ts";
-import { type Decided, decidingBatch, type WaitingChange } from "./decide-batch.ts";
-import type { RepositoryContext } from "./repository-context.ts";
+import { foreignEditTime, type MirrorWriter } from "./mirror-writer.ts";
 
 /** Decided changes, ready to be committed. */
 export interface PreparedChanges {

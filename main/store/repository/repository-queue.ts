@@ -1,5 +1,5 @@
+import type { Outcome, WaitingChange } from "../state/decide-batch.ts";
 import type { Applied, ChangeRequest } from "../types.ts";
-import type { Outcome, WaitingChange } from "./decide-batch.ts";
 
 type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
 

@@ -2,12 +2,15 @@ import { type Config, configValue, countConfigFields } from "../../../shared/con
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
+import { applyCommit } from "../apply-commit.ts";
 import type { StoreContext } from "../context.ts";
 import { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import type { Journal } from "../history/journal.ts";
 import { type Commit, type Committed, type ConflictError, type DocumentCommit, numberIn } from "../log/commit-log.ts";
 import type { Mirror } from "../mirror/mirror.ts";
-import { MirrorWriter } from "../mirror/mirror-writer.ts";
+import type { FileStamps, RepositoryFiles } from "../mirror/repository-files.ts";
+import { type KnownRepository, RepositoryContext, type RepositoryReports } from "../state/repository-context.ts";
+import type { IndexedRepository } from "../state/repository-index.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type {
   Applied,
@@ -19,15 +22,12 @@ import type {
   WaitingValue,
 } from "../types.ts";
 import { valueByAnyName } from "../values/renamed-fields.ts";
-import { type PreviewedValue, previewScope } from "../values/scope-preview.ts";
-import { acceptValue, waitingValues } from "../values/waiting-values.ts";
-import { applyCommit } from "./apply-commit.ts";
+import { MirrorWriter } from "./mirror-writer.ts";
 import { RepositoryChanges } from "./repository-changes.ts";
-import { type KnownRepository, RepositoryContext, type RepositoryReports } from "./repository-context.ts";
-import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
-import type { IndexedRepository } from "./repository-index.ts";
 import { RepositoryQueue } from "./repository-queue.ts";
+import { type PreviewedValue, previewScope } from "./scope-preview.ts";
 import { TextOperations } from "./text-operations.ts";
+import { acceptValue, waitingValues } from "./waiting-values.ts";
 
 /** Milliseconds after the last write during which an edit by hand may still be based on an older text. */
 const restTime = 10_000;

@@ -3,11 +3,11 @@ import type { FileText } from "../../../shared/protocol.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
-import { foreignEditTime, type MirrorWriter } from "../mirror/mirror-writer.ts";
+import { homeFileOf } from "../mirror/repository-files.ts";
+import { keepAside } from "../removed-files.ts";
+import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
-import { keepAside } from "./removed-files.ts";
-import type { RepositoryContext } from "./repository-context.ts";
-import { homeFileOf } from "./repository-files.ts";
+import { foreignEditTime, type MirrorWriter } from "./mirror-writer.ts";
 
 /** Operations on the text of a repository's file. Call each inside the queue's `exclusive`. */
 export class TextOperations {

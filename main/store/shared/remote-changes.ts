@@ -1,8 +1,8 @@
 import { applyConfigEdits } from "../../../shared/config.ts";
 import { isRemote } from "../../git/git-remote.ts";
 import type { StoreContext } from "../context.ts";
+import type { Erasures } from "../erasures.ts";
 import type { StoreEvents } from "../events.ts";
-import type { Erasures } from "../history/erasures.ts";
 import type { Journals } from "../history/journals.ts";
 import {
   type Commit,
@@ -12,11 +12,11 @@ import {
   type KeptHistory,
   numberIn,
 } from "../log/commit-log.ts";
-import type { KeptEntries } from "../log/kept-entries.ts";
-import { moveAside } from "../repository/removed-files.ts";
+import { homeFileOf, RepositoryFiles } from "../mirror/repository-files.ts";
+import { moveAside } from "../removed-files.ts";
+import type { KeptEntries } from "../repository/kept-entries.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
-import { homeFileOf, RepositoryFiles } from "../repository/repository-files.ts";
 import type { LogNumber } from "../types.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 

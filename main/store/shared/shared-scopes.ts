@@ -12,7 +12,7 @@ import { type Clock, timeText } from "../../time/clock.ts";
 import { inTurn } from "../../time/in-turn.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { type CommitLog, ConflictError, type ScopeChange } from "../log/commit-log.ts";
-import { keepAside, type RemovedFilesContext } from "../repository/removed-files.ts";
+import { keepAside, type RemovedFilesContext } from "../removed-files.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
 

@@ -1,12 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Scopes } from "../../../main/scopes/scopes.ts";
-import {
-  activeAfter,
-  activeValues,
-  applyCommit,
-  type CommittedState,
-} from "../../../main/store/repository/apply-commit.ts";
+import { activeAfter, activeValues, applyCommit, type CommittedState } from "../../../main/store/apply-commit.ts";
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
 
 const anyEdits = fc.uniqueArray(

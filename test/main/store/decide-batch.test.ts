@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileScope, Scopes } from "../../../main/scopes/scopes.ts";
-import { type Decided, decidingBatch, type WaitingChange } from "../../../main/store/repository/decide-batch.ts";
+import { type Decided, decidingBatch, type WaitingChange } from "../../../main/store/state/decide-batch.ts";
 import type { RepositoryState } from "../../../main/store/types.ts";
 import { interpretConfig, interpretingConfig } from "../../../main/store/values/interpret.ts";
 import type { Config, ConfigEdit } from "../../../shared/config.ts";

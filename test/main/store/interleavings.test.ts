@@ -174,8 +174,8 @@ class World {
     const findings = await Findings.open({ paths: home, fileSystem, clock: this.#clock, onProblem });
     const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), onProblem, onProblem);
     const retention = () => ({ revisions: 10_000, bytes: 64 * 1024 * 1024 });
-    const given = { paths: home, scopes: this.#scopes, trust, findings, retention, fileSystem, clock: this.#clock };
-    this.#store = await Store.open({ ...given, assertHeld: () => {}, onProblem });
+    const given = { paths: home, scopes: this.#scopes, trust, findings, fileSystem, clock: this.#clock, onProblem };
+    this.#store = await Store.open(given, { retention, assertHeld: () => {} });
   }
 
   apply(properties: (typeof rules)[number]): void {

@@ -1,9 +1,9 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { keepFile, moveFile } from "../../files/durable-text-file.ts";
-import type { FileSystem } from "../../files/file-system.ts";
-import type { Clock } from "../../time/clock.ts";
-import { storageFailure } from "../storage-failure.ts";
+import { keepFile, moveFile } from "../files/durable-text-file.ts";
+import type { FileSystem } from "../files/file-system.ts";
+import type { Clock } from "../time/clock.ts";
+import { storageFailure } from "./storage-failure.ts";
 
 /*
  * The home's folder `removed/` has files that were removed or replaced, so that a person can restore them.

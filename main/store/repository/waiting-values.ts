@@ -3,11 +3,11 @@ import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts"
 import { RepoconfError } from "../../../shared/errors.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
-import type { RepositoryContext } from "../repository/repository-context.ts";
+import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { WaitingValue } from "../types.ts";
-import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
-import { trustHash } from "./trusted-values.ts";
+import { valueByAnyName, withNewNames } from "../values/renamed-fields.ts";
+import { trustHash } from "../values/trusted-values.ts";
 
 /** The values of a work tree's file, as last read, that are not trusted yet. */
 export function waitingValues(context: RepositoryContext): readonly WaitingValue[] {

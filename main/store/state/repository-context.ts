@@ -5,10 +5,12 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { nextTurn, runInParts } from "../../time/turns.ts";
+import { activeAfter, activeValues, type CommittedState, type NewCommit, positioned } from "../apply-commit.ts";
 import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
 import { type Commit, type Committed, type DocumentCommit, positionOf } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
+import type { FileStamps, RepositoryContent, RepositoryFiles } from "../mirror/repository-files.ts";
 import type { Actor, LogNumber, RepositoryState, StoreEvent } from "../types.ts";
 import {
   type Interpretation,
@@ -19,15 +21,6 @@ import {
   trustedByNewRules,
 } from "../values/interpret.ts";
 import { commandsAmong, type TrustedValue } from "../values/trusted-values.ts";
-import {
-  activeAfter,
-  activeValues,
-  type CommitOptions,
-  type CommittedState,
-  type NewCommit,
-  positioned,
-} from "./apply-commit.ts";
-import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import type { IndexedRepository } from "./repository-index.ts";
 
 /** What is known of a repository before its files are read. */
@@ -61,6 +54,18 @@ export interface RepositoryReports {
   onOutdated(): void;
   /** Called when both have every commit. */
   onUpToDate(): void;
+}
+
+interface CommitOptions {
+  readonly isPart?: boolean;
+  /** Of a repository whose files are being read for the first time. */
+  readonly isFirst?: boolean;
+  /** What was read, if the commit is an edit of the file, or was made by new rules. */
+  readonly file?: Extract<RepositoryContent, { readonly kind: "good" }>;
+  /** Nobody has seen any values before. */
+  readonly isSilent?: boolean;
+  /** The values to show if none are known: they could not be committed. */
+  readonly uncommitted?: Config | undefined;
 }
 
 /** From this many characters on, a file's text is processed in parts. */

@@ -5,8 +5,8 @@ import { DurableTextFile } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import type { RecordedFolder } from "../../git/work-tree-folder.ts";
 import type { Clock } from "../../time/clock.ts";
+import type { FileStamps } from "../mirror/repository-files.ts";
 import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
-import type { FileStamps } from "./repository-files.ts";
 
 /** The index's entry of a repository, used until its files are read. */
 export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {

@@ -1,19 +1,19 @@
-import { configValue } from "../../../shared/config.ts";
-import type { ConfigPath } from "../../../shared/config-path.ts";
-import { RepoconfError } from "../../../shared/errors.ts";
-import { timeText } from "../../time/clock.ts";
-import type { StoreContext } from "../context.ts";
-import { appendHeld } from "../log/append-with-retry.ts";
-import type { Committed, Forgetting } from "../log/commit-log.ts";
-import type { KeptEntries } from "../log/kept-entries.ts";
-import type { Repositories } from "../repository/repositories.ts";
-import type { Repository } from "../repository/repository.ts";
-import { causeOf, storageFailure } from "../storage-failure.ts";
-import type { Actor, LogNumber } from "../types.ts";
-import { trustHash } from "../values/trusted-values.ts";
-import { damagedJournal } from "./repository-history.ts";
-import { forgetValues } from "./rewrite.ts";
-import { JournalDamageError } from "./segment.ts";
+import { configValue } from "../../shared/config.ts";
+import type { ConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError } from "../../shared/errors.ts";
+import { timeText } from "../time/clock.ts";
+import type { StoreContext } from "./context.ts";
+import { damagedJournal } from "./history/repository-history.ts";
+import { forgetValues } from "./history/rewrite.ts";
+import { JournalDamageError } from "./history/segment.ts";
+import { appendHeld } from "./log/append-with-retry.ts";
+import type { Committed, Forgetting } from "./log/commit-log.ts";
+import type { KeptEntries } from "./repository/kept-entries.ts";
+import type { Repositories } from "./repository/repositories.ts";
+import type { Repository } from "./repository/repository.ts";
+import { causeOf, storageFailure } from "./storage-failure.ts";
+import type { Actor, LogNumber } from "./types.ts";
+import { trustHash } from "./values/trusted-values.ts";
 
 /** What erases values from a log that several machines share. */
 interface Shortener {

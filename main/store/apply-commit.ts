@@ -1,11 +1,10 @@
-import { applyConfigEdits, type Config, type ConfigEdit, configValue, filterConfig } from "../../../shared/config.ts";
-import { sameConfig } from "../../../shared/config-diff.ts";
-import type { Scopes } from "../../scopes/scopes.ts";
-import { applyChanges, type ChangeRecord } from "../history/record.ts";
-import type { Commit, Committed, DocumentCommit } from "../log/commit-log.ts";
-import { activeEditsOf, expandSnapshot } from "../log/document-commits.ts";
-import type { Position } from "../types.ts";
-import type { RepositoryContent } from "./repository-files.ts";
+import { applyConfigEdits, type Config, type ConfigEdit, configValue, filterConfig } from "../../shared/config.ts";
+import { sameConfig } from "../../shared/config-diff.ts";
+import type { Scopes } from "../scopes/scopes.ts";
+import { applyChanges, type ChangeRecord } from "./history/record.ts";
+import type { Commit, Committed, DocumentCommit } from "./log/commit-log.ts";
+import { activeEditsOf, expandSnapshot } from "./log/document-commits.ts";
+import type { Position } from "./types.ts";
 
 /**
  * What the log says of a repository. Which values are active, and what `health` says, is derived from it, the scopes' rules, and what a
@@ -36,18 +35,6 @@ export interface NewCommit {
   /** Undefined for an edit by hand that is in no log, because it changes no active value. */
   readonly committed: Committed<Commit> | undefined;
   readonly applied: AppliedCommit;
-}
-
-export interface CommitOptions {
-  readonly isPart?: boolean;
-  /** Of a repository whose files are being read for the first time. */
-  readonly isFirst?: boolean;
-  /** What was read, if the commit is an edit of the file, or was made by new rules. */
-  readonly file?: Extract<RepositoryContent, { readonly kind: "good" }>;
-  /** Nobody has seen any values before. */
-  readonly isSilent?: boolean;
-  /** The values to show if none are known: they could not be committed. */
-  readonly uncommitted?: Config | undefined;
 }
 
 /** A commit; its documents play no part, for each is applied to its own repository. */

@@ -2,7 +2,7 @@ import { describeProblem } from "../../../shared/health.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { ConflictError } from "../log/commit-log.ts";
-import type { RepositoryContext } from "../repository/repository-context.ts";
+import type { RepositoryContext } from "../state/repository-context.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { Mirrored } from "../types.ts";
 import { isServed } from "../values/interpret.ts";

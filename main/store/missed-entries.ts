@@ -1,15 +1,15 @@
-import type { IndexingProgress } from "../../../shared/protocol.ts";
-import type { FileSystem } from "../../files/file-system.ts";
-import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
-import type { StoreContext } from "../context.ts";
-import { readWidth } from "../hand-edits/hand-edit-watcher.ts";
-import type { Erasures } from "../history/erasures.ts";
-import { newestPosition, type Segment } from "../history/journal.ts";
-import type { Commit, Committed, OpenedLog } from "../log/commit-log.ts";
-import type { KeptEntries } from "../log/kept-entries.ts";
-import type { Repositories } from "../repository/repositories.ts";
-import type { IndexData } from "../repository/repository-index.ts";
-import type { Position } from "../types.ts";
+import type { IndexingProgress } from "../../shared/protocol.ts";
+import type { FileSystem } from "../files/file-system.ts";
+import { forEachConcurrently } from "../time/for-each-concurrently.ts";
+import type { StoreContext } from "./context.ts";
+import type { Erasures } from "./erasures.ts";
+import { readWidth } from "./hand-edits/hand-edit-watcher.ts";
+import { newestPosition, type Segment } from "./history/journal.ts";
+import type { Commit, Committed, OpenedLog } from "./log/commit-log.ts";
+import type { KeptEntries } from "./repository/kept-entries.ts";
+import type { Repositories } from "./repository/repositories.ts";
+import type { IndexData } from "./state/repository-index.ts";
+import type { Position } from "./types.ts";
 
 /** What a start finds in the log that histories and files may lack. */
 export interface MissedEntries extends Omit<OpenedLog, "log"> {

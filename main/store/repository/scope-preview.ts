@@ -4,9 +4,9 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { runInParts } from "../../time/turns.ts";
-import type { RepositoryContext } from "../repository/repository-context.ts";
-import { interpretingConfig } from "./interpret.ts";
-import { valueByAnyName } from "./renamed-fields.ts";
+import type { RepositoryContext } from "../state/repository-context.ts";
+import { interpretingConfig } from "../values/interpret.ts";
+import { valueByAnyName } from "../values/renamed-fields.ts";
 
 /** A value of a repository that a scope would make a command or an environment variable. */
 export interface PreviewedValue {

@@ -1,8 +1,8 @@
 import pLimit from "p-limit";
 import type { Clock } from "../../time/clock.ts";
-import type { KeptEntries } from "../log/kept-entries.ts";
-import type { Repository } from "../repository/repository.ts";
+import type { KeptEntries } from "./kept-entries.ts";
 import { retryPause } from "./mirror-writer.ts";
+import type { Repository } from "./repository.ts";
 
 /** The minimum of milliseconds between two writes of one repository, and the pause after a write as a multiple of its duration. */
 const shortestPause = 50;

@@ -1,6 +1,6 @@
 import type { StoreContext } from "../context.ts";
-import type { Repository } from "../repository/repository.ts";
 import type { LogNumber } from "../types.ts";
+import type { Repository } from "./repository.ts";
 
 /** Milliseconds from a write of history and file to the release of its log entries. */
 const releaseDelay = 100;
