@@ -23,16 +23,16 @@ if (argument === "--check") {
   if (argument !== undefined) print("Seconds of each test file", secondsOf(argument));
 }
 
-function printHouse({ sources, tests, circles, storeFiles, storeFolders, promises, mutants }: House): void {
+function printHouse({ sources, tests, circles, storeFiles, storeRooms, promises, mutants }: House): void {
   print("Lines and files of each room", rows(rooms(sources)));
   print("Files side by side", largestFirst(sideBySide(sources.keys())));
   print("The longest files", largestFirst(sources).slice(0, 10));
   print("Files that import each other in a circle, types counted", circleRows(circles));
   print("Floors of main/store, by imports (a circle is one floor)", [
     ["files", storeFiles.floors],
-    ["folders", storeFolders.floors],
+    ["rooms", storeRooms.floors],
   ]);
-  print("Folders of main/store that import each other in a circle", circleRows(storeFolders.circles));
+  print("Rooms of main/store that import each other in a circle", circleRows(storeRooms.circles));
   print("Lines and files of tests", rows(byFolder(tests)));
   print("Promises", [
     ["mutants", mutants],

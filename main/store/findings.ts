@@ -8,10 +8,7 @@ import { DurableTextFile } from "../files/durable-text-file.ts";
 import { JsonFile } from "../files/json-file.ts";
 import { timeText } from "../time/clock.ts";
 import { keepAside, type RemovedFilesContext } from "./removed-files.ts";
-import type { StorePaths } from "./types.ts";
-
-/** What is added: its message is the whole story in sentences, with the next step and where the damaged or replaced file is kept. */
-export type NewFinding = Omit<Finding, "id" | "time">;
+import type { NewFinding, StorePaths } from "./types.ts";
 
 /** A finding that was dismissed stays, so that it is not told again when the same is found again. */
 interface RecordedFinding extends Finding {

@@ -3,7 +3,7 @@ import type { FileSystem } from "../files/file-system.ts";
 import { forEachConcurrently } from "../time/for-each-concurrently.ts";
 import type { StoreContext } from "./context.ts";
 import type { Erasures } from "./erasures.ts";
-import { readWidth } from "./hand-edits/hand-edit-watcher.ts";
+import { readWidth } from "./hand-edits/repository-folder.ts";
 import { newestPosition, type Segment } from "./history/journal.ts";
 import type { Commit, Committed, OpenedLog } from "./log/commit-log.ts";
 import type { KeptEntries } from "./repository/kept-entries.ts";

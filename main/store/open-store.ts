@@ -1,12 +1,12 @@
 import type { IndexingProgress } from "../../shared/protocol.ts";
 import type { StoreContext, StoreSurroundings } from "./context.ts";
-import type { NewFinding } from "./findings.ts";
 import { listSegments, type Retention } from "./history/journal.ts";
 import { Journals } from "./history/journals.ts";
 import { FileLog } from "./log/file-log.ts";
 import { knownPositions, type MissedEntries, missedEntries } from "./missed-entries.ts";
 import type { SharedStoreOptions } from "./shared/shared-store.ts";
 import { type IndexData, RepositoryIndex } from "./state/repository-index.ts";
+import type { NewFinding } from "./types.ts";
 
 export interface StoreOptions {
   /** Only if several machines share the log; otherwise the home has a log of its own. */

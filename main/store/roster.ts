@@ -8,7 +8,7 @@ import { timeText } from "../time/clock.ts";
 import { forEachConcurrently } from "../time/for-each-concurrently.ts";
 import type { StoreContext } from "./context.ts";
 import type { StoreEvents } from "./events.ts";
-import { readWidth } from "./hand-edits/hand-edit-watcher.ts";
+import { readWidth } from "./hand-edits/repository-folder.ts";
 import { appendHeld } from "./log/append-with-retry.ts";
 import type { Removal } from "./log/commit-log.ts";
 import { homeFileOf, RepositoryFiles } from "./mirror/repository-files.ts";

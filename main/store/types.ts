@@ -2,7 +2,7 @@ import type { Config, ConfigEdit } from "../../shared/config.ts";
 import type { StoredDifference } from "../../shared/config-diff.ts";
 import type { ConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { ChangeSource, HealthProblem } from "../../shared/protocol.ts";
+import type { ChangeSource, Finding, HealthProblem } from "../../shared/protocol.ts";
 import type { Effect } from "../../shared/scopes/scope-schema.ts";
 
 /*
@@ -28,6 +28,9 @@ export interface StorePaths {
   /** The schema that a new repository's file names as its `$schema`. */
   readonly repositorySchemaFile: string;
 }
+
+/** What `findings` gets: its message is the whole story in sentences, with the next step and where the damaged or replaced file is kept. */
+export type NewFinding = Omit<Finding, "id" | "time">;
 
 /** A field that a revision changed. With `forgotten`, the earlier value is unknown, and the later one too if it is absent. */
 export interface RecordedDifference extends StoredDifference {

@@ -16,16 +16,17 @@ export function importsOf(texts: ReadonlyMap<string, string>): Imports {
   );
 }
 
-/** What each folder imports of the others, by the imports of its files. */
-export function importsOfFolders(imports: Imports): Imports {
-  const folders = new Map<string, Set<string>>();
+/** What each room in a folder imports of the others, by the imports of its files. A file directly in the folder is a room of its own. */
+export function importsOfRooms(imports: Imports, folder: string): Imports {
+  const roomOf = (file: string) => (posix.dirname(file) === folder ? file : posix.dirname(file));
+  const rooms = new Map<string, Set<string>>();
   for (const [file, imported] of imports) {
-    const folder = posix.dirname(file);
-    const others = folders.get(folder) ?? new Set();
-    for (const other of imported) if (posix.dirname(other) !== folder) others.add(posix.dirname(other));
-    folders.set(folder, others);
+    const room = roomOf(file);
+    const others = rooms.get(room) ?? new Set();
+    for (const other of imported) if (roomOf(other) !== room) others.add(roomOf(other));
+    rooms.set(room, others);
   }
-  return folders;
+  return rooms;
 }
 
 export interface Tower {

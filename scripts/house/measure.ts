@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join, posix, sep } from "node:path";
-import { importsOf, importsOfFolders, type Tower, towerOf } from "./imports.ts";
+import { importsOf, importsOfRooms, type Tower, towerOf } from "./imports.ts";
 
 export interface House {
   /** The lines of each source file, by path. */
@@ -10,7 +10,7 @@ export interface House {
   /** Of all source files. */
   readonly circles: Tower["circles"];
   readonly storeFiles: Tower;
-  readonly storeFolders: Tower;
+  readonly storeRooms: Tower;
   /** The lines of docs/promises.md. */
   readonly promises: number;
   readonly mutants: number;
@@ -25,7 +25,7 @@ export function measureHouse(project: string, mutants: number): House {
     tests: linesOf(readAll(project, "test/**/*.{ts,tsx}")),
     circles: towerOf(importsOf(texts)).circles,
     storeFiles: towerOf(store),
-    storeFolders: towerOf(importsOfFolders(store)),
+    storeRooms: towerOf(importsOfRooms(store, "main/store")),
     promises: sum(linesOf(readAll(project, "docs/promises.md")).values()),
     mutants,
   };

@@ -5,7 +5,7 @@ import { limits, problemsOf } from "../../scripts/house/limits.ts";
 import { measureHouse } from "../../scripts/house/measure.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const noFiles = { ...limits, filesInCircles: 0, files: {} };
+const noFiles = { ...limits, files: {} };
 
 async function houseWith(files: { readonly [path: string]: string }, mutants = 0) {
   await using project = await temporaryFolder();
@@ -29,7 +29,7 @@ test("the check names files that import each other in a circle, by whichever kin
   const circle = ["main/d.ts", "main/files/c.ts", "main/store/a.ts", "main/store/log/b.ts"];
   expect(house.circles).toEqual([circle]);
   expect(problemsOf(house, noFiles)).toEqual([
-    `Files import each other in circles (types count), at most 0:\n  ${circle.join(", ")}`,
+    `Files import each other in circles, types counted:\n  ${circle.join(", ")}`,
   ]);
 });
 
@@ -43,7 +43,22 @@ test("the floors of the store are its longest chain of imports, in which a circl
     "main/files/not-of-the-store.ts": "",
   });
   expect(house.storeFiles.floors).toBe(4);
-  expect(house.storeFolders).toEqual({ circles: [], floors: 3 });
+  expect(house.storeRooms).toEqual({ circles: [], floors: 3 });
+});
+
+test("the check names rooms of the store that import each other in a circle; a file beside them is a room of its own", async () => {
+  const house = await houseWith({
+    "main/store/store.ts": 'import "./mirror/mirror.ts";\n',
+    "main/store/mirror/mirror.ts": 'import type { A } from "../log/a.ts";\nimport "../types.ts";\n',
+    "main/store/log/a.ts": "export type A = string;\n",
+    "main/store/log/b.ts": 'import "../mirror/c.ts";\n',
+    "main/store/mirror/c.ts": "",
+    "main/store/types.ts": "",
+  });
+  expect(house.circles).toEqual([]);
+  expect(problemsOf(house, noFiles)).toEqual([
+    "Rooms of main/store import each other in circles, types counted:\n  main/store/log, main/store/mirror",
+  ]);
 });
 
 test("the check names what is too long or too many, and limits that nothing needs", async () => {

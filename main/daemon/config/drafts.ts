@@ -12,7 +12,7 @@ import type { DurableTextFile } from "../../files/durable-text-file.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import { JsonTextError, readJsonText } from "../../files/json-text.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import type { NewFinding } from "../../store/findings.ts";
+import type { NewFinding } from "../../store/types.ts";
 import { draftSchema } from "../socket/argument-schemas.ts";
 import { jsonBytes } from "../socket/measure.ts";
 import { unknownRepository } from "./config-service.ts";

@@ -1,7 +1,6 @@
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { IndexingProgress } from "../../../shared/protocol.ts";
-import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { foreignStampOf, sameStamp, stampOf } from "../../files/durable-text-file.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { FolderWatcher } from "../../files/folder-watcher.ts";
@@ -9,15 +8,37 @@ import { foreignDisks } from "../../files/foreign-disks.ts";
 import { inTreeFileName } from "../../git/work-tree.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
 import type { StoreContext } from "../context.ts";
-import type { Repositories } from "../repository/repositories.ts";
+import type { FileStamps, RepositoryFiles } from "../mirror/repository-files.ts";
+import type { IndexedRepository } from "../state/repository-index.ts";
+import type { RepositoryState } from "../types.ts";
+import { listRepositoryFiles, readWidth, repositoryOfFile } from "./repository-folder.ts";
 
-/** Files read in parallel: enough to keep the disk busy, too few to run out of file handles. */
-export const readWidth = 32;
+interface WatchedRepository {
+  /** Whether its files have been read; until then, its index entry counts. */
+  readonly loaded: boolean;
+  readonly state: RepositoryState;
+  readonly files: Pick<RepositoryFiles, "tree">;
+  /** The versions of the files that `state` was made from. */
+  readonly stamps: FileStamps;
+  /** When the daemon last wrote the file of the values, by the clock's `monotonic()`. */
+  readonly wroteAt: number;
+  refresh(): Promise<void>;
+}
+
+interface WatchedRepositories {
+  has(id: string): boolean;
+  ids(): Iterable<string>;
+  indexed(id: string): IndexedRepository | undefined;
+  /** Undefined if it is not open. */
+  opened(id: string): WatchedRepository | undefined;
+  /** Opens it. */
+  get(id: string): WatchedRepository | undefined;
+}
 
 export interface HandEditWatcherOptions {
   /** Milliseconds between two rescans; `defaultRescanInterval` if undefined. */
   readonly rescanInterval: number | undefined;
-  readonly repositories: Repositories;
+  readonly repositories: WatchedRepositories;
   /** Makes repositories of files that have none; calls `onRead` after each. */
   adopt(ids: readonly string[], onRead: () => void): Promise<void>;
   /** Called when `indexing` has progressed. */
@@ -270,20 +291,4 @@ export class HandEditWatcher {
     this.#identities.set(folder, identity);
     if (known !== undefined && identity !== "" && known !== identity) await this.#watcher.renew(folder);
   }
-}
-
-/** Ids of the repositories with a file in the folder; none if the folder is missing. */
-export async function listRepositoryFiles(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(error => {
-    if (systemErrorCode(error) !== "ENOENT") throw error;
-    return [];
-  });
-  return names.map(repositoryOfFile).filter(id => id !== undefined);
-}
-
-/** The repository id that belongs to a file name; undefined if it is no valid id. */
-function repositoryOfFile(name: string): string | undefined {
-  if (!name.endsWith(".json")) return undefined;
-  const id = name.slice(0, -".json".length);
-  return isRepositoryId(id) ? id : undefined;
 }

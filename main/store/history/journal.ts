@@ -6,8 +6,7 @@ import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
-import type { NewFinding } from "../findings.ts";
-import type { Position } from "../types.ts";
+import type { NewFinding, Position } from "../types.ts";
 import {
   type ChangeRecord,
   type ForgetRecord,

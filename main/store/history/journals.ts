@@ -1,5 +1,5 @@
 import type { StoreContext } from "../context.ts";
-import type { NewFinding } from "../findings.ts";
+import type { NewFinding } from "../types.ts";
 import { Journal, type Retention, type Segment } from "./journal.ts";
 
 /** The journals of all repositories. */

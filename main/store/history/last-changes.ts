@@ -1,15 +1,14 @@
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
-import type { Repository } from "../repository/repository.ts";
 import type { LastChange, RecordedChange } from "../types.ts";
-import { historyFrom } from "./repository-history.ts";
+import { historyFrom, type RecordedRepository } from "./repository-history.ts";
 
 /** The maximum of fields, over all repositories, whose last change is kept in memory, at about 100 bytes each. */
 const mostFields = 50_000;
 
 interface Index {
-  readonly repository: Repository;
+  readonly repository: RecordedRepository;
   /** By `<scope>.<field>`. */
   readonly changes: Map<string, LastChange>;
   /** The last revision that is included. */
@@ -35,7 +34,7 @@ export class LastChanges {
   #counted = 0;
 
   /** Throws RepoconfError 1108. */
-  async of(repository: Repository, turn: Turn = endlessTurn): Promise<LastChangeOf> {
+  async of(repository: RecordedRepository, turn: Turn = endlessTurn): Promise<LastChangeOf> {
     let index = this.#known(repository);
     if (index === undefined) {
       this.drop(repository.id);
@@ -83,12 +82,12 @@ export class LastChanges {
     index.counted = 0;
   }
 
-  #known(repository: Repository): Index | undefined {
+  #known(repository: RecordedRepository): Index | undefined {
     const index = this.#indexes.get(repository.id);
     return index?.repository === repository && index.revision === repository.state.revision ? index : undefined;
   }
 
-  #begin(repository: Repository, turn: Turn): Index {
+  #begin(repository: RecordedRepository, turn: Turn): Index {
     const { revision } = repository.state;
     const changes = new Map<string, LastChange>();
     const readAll = async () => {

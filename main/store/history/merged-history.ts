@@ -1,9 +1,14 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { type CommitLog, numberIn } from "../log/commit-log.ts";
-import type { Repositories } from "../repository/repositories.ts";
-import type { HistoryRecord, LogNumber } from "../types.ts";
-import { historyFrom } from "./repository-history.ts";
+import type { HistoryRecord, LogNumber, Position } from "../types.ts";
+import { historyFrom, type RecordedRepository } from "./repository-history.ts";
+
+interface RecordedRepositories {
+  /** The log position of the newest revision, or a later one; undefined if it is not known. */
+  position(id: string): Position | undefined;
+  load(id: string): Promise<RecordedRepository>;
+}
 
 /** The place of an entry among those of all repositories. */
 export interface HistoryPlace {
@@ -48,7 +53,7 @@ function comparePlaces(one: HistoryPlace, other: HistoryPlace): number {
 /** The reader of one repository's history. */
 class Source {
   readonly repo: string;
-  readonly #repositories: Repositories;
+  readonly #repositories: RecordedRepositories;
   readonly #log: string;
   /** The place of the next group; before the first read, a place before all of them. */
   place: HistoryPlace;
@@ -56,7 +61,7 @@ class Source {
   #from = Number.MAX_SAFE_INTEGER;
   #records: AsyncGenerator<HistoryRecord> | undefined;
 
-  constructor(repo: string, repositories: Repositories, log: string) {
+  constructor(repo: string, repositories: RecordedRepositories, log: string) {
     this.repo = repo;
     this.#repositories = repositories;
     this.#log = log;
@@ -104,7 +109,7 @@ class Source {
  * revisions. A history is read when nothing else can come before it, so the beginning costs no more than what changed last.
  */
 export async function* mergedHistory(
-  repositories: Repositories,
+  repositories: RecordedRepositories,
   log: CommitLog,
   repos: Iterable<string>,
   options: MergedHistoryOptions,

@@ -1,13 +1,13 @@
-import { applyConfigEdits } from "../../../shared/config.ts";
+import { applyConfigEdits, type Config } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { numberIn } from "../log/commit-log.ts";
 import { editsBefore } from "../log/document-commits.ts";
-import type { Repository } from "../repository/repository.ts";
 import { unreadableJournal } from "../storage-failure.ts";
-import type { HistoryRecord, PastConfig, Position, RecordedChange } from "../types.ts";
+import type { HistoryRecord, PastConfig, Position, RecordedChange, RepositoryState } from "../types.ts";
+import type { Journal } from "./journal.ts";
 import { JournalDamageError, SegmentMissingError } from "./segment.ts";
 
 /*
@@ -15,9 +15,22 @@ import { JournalDamageError, SegmentMissingError } from "./segment.ts";
  * yet are left out.
  */
 
+export interface RecordedRepository {
+  readonly id: string;
+  readonly journal: Journal;
+  readonly state: Pick<RepositoryState, "revision" | "position">;
+  /** The values in the log that belong to `state`. */
+  readonly recorded: Config;
+  /** The oldest revision after which all revisions are kept. */
+  readonly oldest: number;
+  load(): Promise<void>;
+  /** Appends commits to the journal. Throws RepoconfError 1108. */
+  writeHistory(): Promise<void>;
+}
+
 /** The changes after a revision, oldest first. Throws RepoconfError 1108, 1110 or 1112. */
 export async function* changesAfter(
-  repository: Repository,
+  repository: RecordedRepository,
   after: number,
   turn: Turn = endlessTurn,
 ): AsyncGenerator<RecordedChange> {
@@ -35,7 +48,7 @@ export async function* changesAfter(
 
 /** The revision at a position of the log with this id. The repository need not be loaded. Throws RepoconfError 1108 or 1110. */
 export async function revisionAt(
-  repository: Repository,
+  repository: RecordedRepository,
   log: string,
   position: Position,
   turn: Turn = endlessTurn,
@@ -61,7 +74,7 @@ export async function revisionAt(
 
 /** The kept history from a revision backwards, newest first. Throws RepoconfError 1108, or 1110 where it is damaged. */
 export async function* historyFrom(
-  repository: Repository,
+  repository: RecordedRepository,
   from: number,
   turn: Turn = endlessTurn,
 ): AsyncGenerator<HistoryRecord> {
@@ -79,7 +92,7 @@ export async function* historyFrom(
  * intact. Throws RepoconfError 1108, 1110 or 1112.
  */
 export async function configAt(
-  repository: Repository,
+  repository: RecordedRepository,
   revision: number,
   turn: Turn = endlessTurn,
 ): Promise<PastConfig> {
@@ -110,13 +123,13 @@ export async function configAt(
   return { config, forgotten };
 }
 
-function lostRevision({ id, oldest, state }: Repository, revision: number): RepoconfError {
+function lostRevision({ id, oldest, state }: RecordedRepository, revision: number): RepoconfError {
   const message = `The journal no longer contains revision ${revision}. Read the values again and continue from there.`;
   const details = { current: state.revision, oldest };
   return new RepoconfError(1110, message, { repo: id, details });
 }
 
-function assertKept({ id, oldest, state }: Repository, revision: number): void {
+function assertKept({ id, oldest, state }: RecordedRepository, revision: number): void {
   const context = { repo: id, details: { current: state.revision, oldest } };
   if (revision > state.revision) {
     const message = `Revision ${revision} does not exist yet; the newest is ${state.revision}.`;
@@ -129,7 +142,7 @@ function assertKept({ id, oldest, state }: Repository, revision: number): void {
 }
 
 /** Converts damage to the journal, and failed reads (1108), to errors for callers. */
-async function* withErrors<Item>(repository: Repository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
+async function* withErrors<Item>(repository: RecordedRepository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
   try {
     yield* records;
   } catch (error) {
@@ -143,7 +156,7 @@ async function* withErrors<Item>(repository: Repository, records: AsyncIterable<
 }
 
 /** The error for callers; also reports the damage to the daemon's log. */
-export function damagedJournal({ id, state, journal }: Repository, error: JournalDamageError): RepoconfError {
+export function damagedJournal({ id, state, journal }: RecordedRepository, error: JournalDamageError): RepoconfError {
   journal.reportDamage(error);
   const message = `The journal of this repository is damaged (${error.message}); older entries cannot be shown.`;
   return new RepoconfError(1110, message, { repo: id, details: { current: state.revision } });

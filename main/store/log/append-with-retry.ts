@@ -1,5 +1,11 @@
-import type { Repository } from "../repository/repository.ts";
 import { type CommitLog, type Committed, ConflictError, type LogEntry } from "./commit-log.ts";
+
+/** A repository as the appender of an entry about it needs it. */
+interface HeldRepository {
+  /** Throws RepoconfError 1102 if another machine removed it. */
+  assertPresent(): void;
+  conflictApplied(conflict: ConflictError): Promise<void>;
+}
 
 /**
  * Appends an entry; if others append meanwhile, it is made again after `conflictApplied`. Throws AppendError, or what `make` throws.
@@ -28,7 +34,7 @@ export async function appendWithRetry<Entry extends LogEntry>(
 /** As `appendWithRetry`, for a caller who holds the repository. Throws RepoconfError 1102 if another machine removed it. */
 export function appendHeld<Entry extends LogEntry>(
   log: CommitLog,
-  repository: Repository,
+  repository: HeldRepository,
   make: () => Entry,
 ): Promise<Committed<Entry>> {
   const makeIfPresent = () => {

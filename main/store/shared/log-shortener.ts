@@ -5,7 +5,7 @@ import { timeText } from "../../time/clock.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
 import type { StoreContext } from "../context.ts";
 import type { Erasures } from "../erasures.ts";
-import { readWidth } from "../hand-edits/hand-edit-watcher.ts";
+import { readWidth } from "../hand-edits/repository-folder.ts";
 import { SegmentMissingError } from "../history/segment.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { type Commit, ConflictError, type SnapshotEnd, type SnapshotPart, type Snapshots } from "../log/commit-log.ts";

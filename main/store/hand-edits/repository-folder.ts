@@ -1,0 +1,22 @@
+import { readdir } from "node:fs/promises";
+import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
+
+/** Files read in parallel: enough to keep the disk busy, too few to run out of file handles. */
+export const readWidth = 32;
+
+/** Ids of the repositories with a file in the folder; none if the folder is missing. */
+export async function listRepositoryFiles(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(error => {
+    if (systemErrorCode(error) !== "ENOENT") throw error;
+    return [];
+  });
+  return names.map(repositoryOfFile).filter(id => id !== undefined);
+}
+
+/** The repository id that belongs to a file name; undefined if it is no valid id. */
+export function repositoryOfFile(name: string): string | undefined {
+  if (!name.endsWith(".json")) return undefined;
+  const id = name.slice(0, -".json".length);
+  return isRepositoryId(id) ? id : undefined;
+}
