@@ -233,7 +233,7 @@ export interface OpenedLog {
   /** The number of acknowledged entries that cannot be read. */
   readonly lost: number;
   /** If the log is a copy, its last entry: files were copied then or later, perhaps before their histories, and have other stamps. */
-  readonly copiedAt?: LogNumber;
+  readonly copiedAt?: LogNumber | undefined;
 }
 
 /** The position of a commit as histories record it. */

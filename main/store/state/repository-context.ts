@@ -8,10 +8,10 @@ import { nextTurn, runInParts } from "../../time/turns.ts";
 import { activeAfter, activeValues, type CommittedState, type NewCommit, positioned } from "../apply-commit.ts";
 import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
-import { type Commit, type Committed, type DocumentCommit, positionOf } from "../log/commit-log.ts";
+import { type Commit, type Committed, type DocumentCommit, type OpenedLog, positionOf } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
 import type { FileStamps, RepositoryContent, RepositoryFiles } from "../mirror/repository-files.ts";
-import type { Actor, LogNumber, RepositoryState, StoreEvent } from "../types.ts";
+import type { Actor, RepositoryState, StoreEvent } from "../types.ts";
 import {
   type Interpretation,
   interpretingConfig,
@@ -32,17 +32,8 @@ export interface KnownRepository {
   readonly indexed: IndexedRepository | undefined;
   /** Who has just added it; undefined if it existed before. */
   readonly addedBy: Actor | undefined;
-  readonly missed: MissedCommits;
-}
-
-/** What a start finds in the log. */
-interface MissedCommits {
-  /** The repository's commits that its history may lack. */
-  readonly commits: readonly Committed<Commit>[];
-  /** The number of acknowledged entries that cannot be read. Their repositories are unknown. */
-  readonly lost: number;
-  /** If the log is a copy, its last entry. See `OpenedLog`. */
-  readonly copiedAt: LogNumber | undefined;
+  /** What a start finds in the log, and the commits there that the history may lack. */
+  readonly missed: Pick<OpenedLog, "lost" | "copiedAt"> & { readonly commits: readonly Committed<Commit>[] };
 }
 
 /** What a repository reports to the store. */
