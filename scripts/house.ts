@@ -23,7 +23,7 @@ if (argument === "--check") {
   if (argument !== undefined) print("Seconds of each test file", secondsOf(argument));
 }
 
-function printHouse({ sources, tests, circles, storeFiles, storeRooms, promises, mutants }: House): void {
+function printHouse({ sources, tests, circles, storeFiles, storeRooms, setUpObjects, promises, mutants }: House): void {
   print("Lines and files of each room", rows(rooms(sources)));
   print("Files side by side", largestFirst(sideBySide(sources.keys())));
   print("The longest files", largestFirst(sources).slice(0, 10));
@@ -33,6 +33,7 @@ function printHouse({ sources, tests, circles, storeFiles, storeRooms, promises,
     ["rooms", storeRooms.floors],
   ]);
   print("Rooms of main/store that import each other in a circle", circleRows(storeRooms.circles));
+  print("The set-up objects with the most members", largestFirst(setUpObjects).slice(0, 10));
   print("Lines and files of tests", rows(byFolder(tests)));
   print("Promises", [
     ["mutants", mutants],

@@ -66,10 +66,9 @@ function workTreeText(folder: string, path: string): DurableTextFile {
   return new DurableTextFile({
     path,
     temporaryFolder: folder,
-    // So that git does not show temporary files that a crash leaves behind.
-    betterTemporaryFolder: () => gitFolderBeside(folder),
     mode: 0o644,
     maximumBytes: limits.scopeBytes * limits.scopesOfWorkTree,
-    isForeign: true,
+    // So that git does not show temporary files that a crash leaves behind.
+    foreign: { betterTemporaryFolder: () => gitFolderBeside(folder) },
   });
 }

@@ -51,7 +51,11 @@ export interface DaemonOptions {
   readonly idleTimeout?: number;
   /** The folder of the built screen; if omitted, there is no screen. */
   readonly screenFolder?: string;
-  /** The file system calls of durable writes; tests pass failing ones. */
+}
+
+/** What it runs on; tests pass others. */
+export interface DaemonSurroundings {
+  /** The file system calls of durable writes. */
   readonly fileSystem?: FileSystem;
   /** Defaults to the system's. */
   readonly clock?: Clock;
@@ -78,8 +82,9 @@ export interface Daemon {
  * Starts a daemon on a home: acquires the lock, reads its state, opens the port, writes daemon.json. Runs the same
  * under plain Node and under Electron. Throws HomeError, HomeInUseError or PortTakenError.
  */
-export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { logger, version, clock = systemClock, rescanInterval = defaultRescanInterval, onStop = () => {} } = options;
+export async function createDaemon(options: DaemonOptions, surroundings: DaemonSurroundings = {}): Promise<Daemon> {
+  const { logger, version, onStop = () => {} } = options;
+  const { clock = systemClock, rescanInterval = defaultRescanInterval, mostOpen } = surroundings;
   const startedAt = new Date(clock.now());
   const onProblem = (message: string, context: object = {}) => logger.warn(context, message);
   // Released in reverse order: at the end, or immediately if the start fails halfway.
@@ -92,7 +97,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   resources.defer(() => held.release());
   const { home } = held;
-  const fileSystem = held.guard(options.fileSystem ?? realFileSystem);
+  const fileSystem = held.guard(surroundings.fileSystem ?? realFileSystem);
 
   // Who may connect, and who is connected.
   const audit = AuditLog.open(home, clock, onProblem);
@@ -113,7 +118,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     { fileSystem, clock, onProblem },
     {
       rescanInterval,
-      ...(options.mostOpen !== undefined && { mostOpen: options.mostOpen }),
+      ...(mostOpen !== undefined && { mostOpen }),
       onRecovering: progress => startProgress.report(progress),
       onIndexing: () => connections.publishIndexing(store.indexing),
     },
@@ -154,23 +159,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const service = new ConfigService(store, scopes, yielding);
   const budget = new KeyBudget();
   const dispatch = createDispatch({
-    operations: createOperations({
-      held,
-      files,
-      endpoint,
-      authentication,
-      connections,
-      store,
-      service,
-      drafts,
-      server,
-      refusals,
-      runState,
-      yielding,
-      clock,
-      onKeysChanged: publishKeys,
-      onStop,
-    }),
+    operations: createOperations(
+      { store, scopes, service, drafts, yielding, clock, runState },
+      { authentication, connections, server, onKeysChanged: publishKeys },
+      { held, files, endpoint, store, connections, refusals, onStop },
+    ),
     budget,
     concurrency: new ConcurrencyLimit(),
     yielding,
@@ -186,19 +179,19 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   const countClients = () => connections.count;
   const idleEnd = new IdleEnd({ timeout: options.idleTimeout, clock, sessions, logger, countClients, onStop });
-  new Admission({
-    server,
-    endpoint,
-    authentication,
-    connections,
-    dispatch: runState.track(dispatch),
-    budget,
-    service,
-    store,
-    yielding,
-    onCount: () => idleEnd.check(),
-    onRefusal: error => refusals.noteConnection(error),
-  }).begin();
+  new Admission(
+    {
+      server,
+      endpoint,
+      authentication,
+      connections,
+      dispatch: runState.track(dispatch),
+      budget,
+      onCount: () => idleEnd.check(),
+      onRefusal: error => refusals.noteConnection(error),
+    },
+    { store, service, yielding },
+  ).begin();
 
   // What happens without a request: changes of the store, of the home's files, and of the home itself.
   store.events.subscribe(event => {

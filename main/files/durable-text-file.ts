@@ -7,7 +7,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import { type Clock, systemClock } from "../time/clock.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { foreignDisks } from "./foreign-disks.ts";
-import { type FileContent, readForeignFile, readRegularFile } from "./foreign-file.ts";
+import { type FileContent, type ForeignPlace, readForeignFile, readRegularFile } from "./foreign-file.ts";
 import { type Ask, findLeft, temporaryName } from "./temporary-files.ts";
 import { UnreadableFileError } from "./unreadable-file-error.ts";
 
@@ -47,13 +47,11 @@ export interface DurableTextFileOptions {
   readonly path: string;
   /** Where temporary files are created; on the same file system as the file. */
   readonly temporaryFolder: string;
-  /** A folder to try first; undefined if there is none now. It may turn out to be unusable. */
-  betterTemporaryFolder?(): Promise<string | undefined>;
   /** Mode of a new file; an existing one keeps its own. */
   readonly mode: number;
   readonly maximumBytes: number;
-  /** Whether it is in a folder that is not ours: its disk may not answer. */
-  readonly isForeign?: boolean;
+  /** If it is in a folder that is not ours: its disk may not answer. */
+  readonly foreign?: ForeignPlace;
   /** Keeps the replaced file for a while, so that `replacedEdit` can find out whether somebody was still writing to it. */
   readonly keepsReplaced?: boolean;
   readonly fileSystem?: FileSystem;
@@ -143,9 +141,9 @@ export class DurableTextFile implements Adapter<string> {
   }
 
   #readContent(path: string): Promise<FileContent | null> {
-    const { maximumBytes, isForeign = false } = this.#options;
+    const { maximumBytes, foreign } = this.#options;
     const options = { maximumBytes, fileSystem: this.#fileSystem, clock: this.#clock };
-    return (isForeign ? readForeignFile : readRegularFile)(path, options);
+    return (foreign ? readForeignFile : readRegularFile)(path, options);
   }
 
   /**
@@ -203,7 +201,7 @@ export class DurableTextFile implements Adapter<string> {
   async replacedEdit(): Promise<string | undefined> {
     const replaced = this.#replaced;
     if (replaced === undefined) return undefined;
-    const stamp = await (this.#options.isForeign ? foreignStampOf : stampOf)(replaced.path);
+    const stamp = await (this.#options.foreign ? foreignStampOf : stampOf)(replaced.path);
     if (stamp === undefined || sameStamp(stamp, replaced.stamp)) return undefined;
     try {
       const { bytes } = (await this.#readContent(replaced.path)) ?? {};
@@ -226,7 +224,7 @@ export class DurableTextFile implements Adapter<string> {
    */
   async adoptLeft({ stamp, replacedStamp }: RecordedWrite): Promise<readonly string[]> {
     const others: string[] = [];
-    const ask: Ask = (folder, task) => (this.#options.isForeign ? foreignDisks.ask(folder, task, this.#clock) : task());
+    const ask: Ask = (folder, task) => (this.#options.foreign ? foreignDisks.ask(folder, task, this.#clock) : task());
     for (const { folder, name, inode } of await findLeft(basename(this.path), await this.#temporaryFolders(), ask)) {
       const path = join(folder, name);
       if (inode === replacedStamp?.ino) {
@@ -245,7 +243,7 @@ export class DurableTextFile implements Adapter<string> {
     if (path === undefined || !this.#hasAside) return;
     const unlink = () => this.#fileSystem.unlink(path);
     try {
-      await (this.#options.isForeign ? foreignDisks.ask(dirname(path), unlink, this.#clock) : unlink());
+      await (this.#options.foreign ? foreignDisks.ask(dirname(path), unlink, this.#clock) : unlink());
     } catch (error) {
       if (!isAbsent(error)) throw error;
     }
@@ -283,7 +281,7 @@ export class DurableTextFile implements Adapter<string> {
 
   /** The folders to try, in order. */
   async #temporaryFolders(): Promise<string[]> {
-    const better = await this.#options.betterTemporaryFolder?.();
+    const better = await this.#options.foreign?.betterTemporaryFolder();
     const folders = [better, better, this.#options.temporaryFolder, this.#options.temporaryFolder];
     return folders.filter(folder => folder !== undefined);
   }

@@ -13,6 +13,14 @@ export interface ReadOptions {
   readonly fileSystem?: Pick<FileSystem, "open">;
 }
 
+/** What is known of a folder that is not ours. */
+export interface ForeignPlace {
+  /** A folder for temporary files to try first; undefined if there is none now. It may turn out to be unusable. */
+  betterTemporaryFolder(): Promise<string | undefined>;
+  /** Called right before a missing file is created. Returns whether the folder is still the right one. */
+  mayCreate?(): boolean;
+}
+
 export interface FileContent {
   readonly bytes: Buffer;
   /** From the opened file, so they belong to the bytes even if the path has another file by now. */

@@ -50,13 +50,6 @@ interface Found {
   readonly status: DocumentStatus;
 }
 
-export interface JsonDocumentOptions extends DurableTextFileOptions {
-  /** Whether the first refresh also reads a missing or broken file again for 250 ms, as later ones do. */
-  readonly isExpected?: boolean;
-  /** Called right before a missing file is created. Returns whether its folder is still the right one. */
-  mayCreate?(): boolean;
-}
-
 /**
  * A JSON file that people edit too: lowdb over a text with comments over a durable file. It remembers the text last seen, so that
  * a write changes only what differs and never overwrites an edit that nobody has read.
@@ -75,8 +68,9 @@ export class JsonDocument {
   /** The options of the write in progress, because lowdb only passes on the value. */
   #around: AroundWrite = {};
 
-  constructor({ isExpected = false, mayCreate = () => true, ...options }: JsonDocumentOptions) {
-    this.#mayCreate = mayCreate;
+  /** `isExpected`: the first refresh also reads a missing or broken file again for 250 ms, as later ones do. */
+  constructor(options: DurableTextFileOptions, isExpected = false) {
+    this.#mayCreate = () => options.foreign?.mayCreate?.() ?? true;
     this.#file = new DurableTextFile(options);
     this.#isExpected = isExpected;
     this.#maximumBytes = options.maximumBytes;

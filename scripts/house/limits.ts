@@ -5,6 +5,7 @@ export interface Limits {
   readonly promisesLines: number;
   readonly mutants: number;
   readonly filesSideBySide: number;
+  readonly setUpMembers: number;
   /** Folders of main/store, main/daemon and main/cli with one file for each thing of a kind, however many there are. */
   readonly listFolders: readonly string[];
   readonly fileLines: number;
@@ -21,6 +22,7 @@ export const limits: Limits = {
   promisesLines: 160,
   mutants: 248,
   filesSideBySide: 12,
+  setUpMembers: 8,
   listFolders: ["main/cli/commands", "main/daemon/operations"],
   fileLines: 300,
   files: {
@@ -58,6 +60,8 @@ export function problemsOf(house: House, limits: Limits): string[] {
     if (!/^main\/(store|daemon|cli)(\/|$)/.test(folder) || limits.listFolders.includes(folder)) continue;
     atMost(limits.filesSideBySide, count, `${folder} has too many files side by side`);
   }
+  for (const [name, members] of house.setUpObjects)
+    atMost(limits.setUpMembers, members, `${name} has too many members`);
   for (const [file, lines] of house.sources)
     atMost(limits.files[file]?.lines ?? limits.fileLines, lines, `${file} has too many lines`);
   for (const [file, { lines }] of Object.entries(limits.files)) {

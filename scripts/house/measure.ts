@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join, posix, sep } from "node:path";
 import { importsOf, importsOfRooms, type Tower, towerOf } from "./imports.ts";
+import { setUpObjectsOf } from "./set-up-objects.ts";
 
 export interface House {
   /** The lines of each source file, by path. */
@@ -11,6 +12,8 @@ export interface House {
   readonly circles: Tower["circles"];
   readonly storeFiles: Tower;
   readonly storeRooms: Tower;
+  /** The members of what is passed to make or call something, by the name of its interface; without the options of commands, which people pass. */
+  readonly setUpObjects: ReadonlyMap<string, number>;
   /** The lines of docs/promises.md. */
   readonly promises: number;
   readonly mutants: number;
@@ -26,6 +29,7 @@ export function measureHouse(project: string, mutants: number): House {
     circles: towerOf(importsOf(texts)).circles,
     storeFiles: towerOf(store),
     storeRooms: towerOf(importsOfRooms(store, "main/store")),
+    setUpObjects: setUpObjectsOf([...texts].filter(([file]) => /^main\/(?!cli\/)/.test(file)).map(([, text]) => text)),
     promises: sum(linesOf(readAll(project, "docs/promises.md")).values()),
     mutants,
   };

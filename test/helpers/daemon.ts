@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import { createDaemon, type DaemonOptions } from "../../main/daemon/daemon.ts";
+import { createDaemon, type DaemonOptions, type DaemonSurroundings } from "../../main/daemon/daemon.ts";
 import type { Grants } from "../../shared/grants.ts";
 import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
 import { openSocket, type TestKey } from "./open-socket.ts";
 import { patience } from "./patience.ts";
 
-export interface TestDaemonOptions extends Partial<Omit<DaemonOptions, "home" | "logger">> {
+export interface TestDaemonOptions extends Partial<Omit<DaemonOptions, "home" | "logger">>, DaemonSurroundings {
   /** An existing home; it is not deleted at the end. */
   readonly home?: string;
   /** Files that are in the home before the first start, by path; objects are written as JSON. */
@@ -38,7 +38,8 @@ export async function startTestDaemon(options: TestDaemonOptions = {}) {
   if (settingsPort !== undefined)
     await writeFile(join(folder, "settings.json"), JSON.stringify({ port: settingsPort }));
   const port = settingsPort === undefined ? { port: 0 } : {};
-  const start = () => createDaemon({ ...port, home: folder, version: "0.0.0-test", logger, ...daemonOptions });
+  const start = () =>
+    createDaemon({ ...port, home: folder, version: "0.0.0-test", logger, ...daemonOptions }, daemonOptions);
   let daemon = await start();
   const readKey = async () => (await readFile(join(folder, "owner.key"), "utf8")).trim();
   let ownerKey = await readKey();

@@ -40,14 +40,8 @@ process.on("disconnect", () => process.exit());
 
 const [, , home = ""] = process.argv;
 const logger = pino({ level: "silent" });
-const daemon = await createDaemon({
-  home,
-  version: "0.0.0-test",
-  port: 0,
-  logger,
-  fileSystem,
-  rescanInterval: 3_600_000,
-});
+const surroundings = { fileSystem, rescanInterval: 3_600_000 };
+const daemon = await createDaemon({ home, version: "0.0.0-test", port: 0, logger }, surroundings);
 process.once("SIGTERM", () => void daemon.close().then(() => process.exit()));
 // Flushed here if there is a cache; a killed process would not write it.
 flushCompileCache();

@@ -61,6 +61,25 @@ test("the check names rooms of the store that import each other in a circle; a f
   ]);
 });
 
+test("the check counts the members of set-up objects, with those that they extend; a command's options are a person's", async () => {
+  const members = (...names: string[]) => names.map(name => `  readonly ${name}?: string;\n`).join("");
+  const house = await houseWith({
+    "main/a.ts": `export interface BaseOptions {\n${members("a", "b")}  /** c: of a call. */\n  c(of: {\n    d: 1;\n  }): void;\n}\n`,
+    "main/store/b.ts": `interface FileOptions extends Partial<Omit<BaseOptions, "a">>, Other {\n${members("d")}}\n`,
+    "main/store/c.ts": `interface StoreContext extends Pick<BaseOptions, "a" | "b"> {\n${members("b", "e")}}\n`,
+    "main/store/d.ts": `interface Other {\n${members("f", "g")}}\n`,
+    "main/cli/e.ts": `interface CommandOptions {\n${members("a", "b", "c", "d", "e", "f")}}\n`,
+  });
+  expect([...house.setUpObjects]).toEqual([
+    ["BaseOptions", 3],
+    ["FileOptions", 5],
+    ["StoreContext", 3],
+  ]);
+  expect(problemsOf(house, { ...noFiles, setUpMembers: 4 })).toEqual([
+    "FileOptions has too many members: 5, at most 4.",
+  ]);
+});
+
 test("the check names what is too long or too many, and limits that nothing needs", async () => {
   const sideBySide = Array.from({ length: 13 }, (_, at): [string, string] => [`main/store/log/${at}.ts`, ""]);
   const commands = Array.from({ length: 13 }, (_, at): [string, string] => [`main/cli/commands/${at}.ts`, ""]);

@@ -1,3 +1,5 @@
+import type { Scopes } from "../../scopes/scopes.ts";
+import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import { ConfigChanges } from "../config/config-changes.ts";
@@ -18,19 +20,27 @@ import { sessionOperations } from "./session.ts";
 import { trustOperations } from "./trust.ts";
 import { watchOperations } from "./watch.ts";
 
-export interface OperationsOptions extends DaemonOperationsOptions, KeyOperationsOptions {
-  readonly drafts: Drafts;
+/** What the operations on repositories and their values need. */
+interface RepositoryOperationsOptions {
+  readonly store: Store;
+  readonly scopes: Scopes;
   readonly service: ConfigService;
-  readonly server: DaemonServer;
+  readonly drafts: Drafts;
   readonly yielding: Yielding;
   readonly clock: Clock;
   readonly runState: RunState;
 }
 
-/** Every operation by its name. */
-export function createOperations(options: OperationsOptions): Operations {
-  const { service, store, drafts, yielding, clock, runState } = options;
-  const { scopes } = options.files;
+interface AccessOperationsOptions extends KeyOperationsOptions {
+  readonly server: DaemonServer;
+}
+
+/** Every operation by its name: those on repositories, those on keys and sessions, and those on the daemon. */
+export function createOperations(
+  { store, scopes, service, drafts, yielding, clock, runState }: RepositoryOperationsOptions,
+  access: AccessOperationsOptions,
+  daemon: DaemonOperationsOptions,
+): Operations {
   const changes = new ConfigChanges(store, scopes);
   return {
     ...configOperations(service, changes, scopes, yielding, clock),
@@ -41,8 +51,8 @@ export function createOperations(options: OperationsOptions): Operations {
     ...scopeOperations(scopes),
     ...draftOperations(drafts),
     ...trustOperations(store, scopes, yielding),
-    ...sessionOperations(options.authentication.sessions, options.server),
-    ...keyOperations(options),
-    ...daemonOperations(options),
+    ...sessionOperations(access.authentication.sessions, access.server),
+    ...keyOperations(access),
+    ...daemonOperations(daemon),
   };
 }

@@ -17,7 +17,7 @@ import type { ConnectionLease, KeyBudget } from "./fairness/key-budget.ts";
 import { sendPreparedFrames } from "./prepared-replies.ts";
 import { countWaiting, cutOff, readingOf } from "./transport-bytes.ts";
 
-export interface AdmissionOptions extends CatchUpOptions {
+export interface AdmissionOptions extends Pick<CatchUpOptions, "onRefusal"> {
   readonly server: DaemonServer;
   readonly connections: Connections;
   readonly authentication: Authentication;
@@ -34,9 +34,12 @@ const drainAbove = 256 * 1024;
 /** Authenticates the clients that connect, adds them to the connections, and passes their messages on. */
 export class Admission {
   readonly #options: AdmissionOptions;
+  readonly #catchUp: CatchUpOptions;
 
-  constructor(options: AdmissionOptions) {
+  /** `missed`: where clients catch up from. */
+  constructor(options: AdmissionOptions, missed: Omit<CatchUpOptions, "onRefusal">) {
     this.#options = options;
+    this.#catchUp = { ...missed, onRefusal: options.onRefusal };
   }
 
   /** From now on, clients of the server's engine can connect. */
@@ -103,7 +106,7 @@ export class Admission {
       socket.disconnect(true);
       return;
     }
-    const { connections, authentication, server, store, onRefusal, onCount } = this.#options;
+    const { connections, authentication, server, onRefusal, onCount } = this.#options;
     // This must come first: until then the client sends nothing and trusts nothing.
     if (proof !== undefined) socket.emit("svc", "session", proof);
     // This runs before any packet of the WebSocket is read.
@@ -114,10 +117,10 @@ export class Admission {
     });
     const connection = new Connection(caller, this.#socketOf(socket, lease), {
       isValid: one => authentication.isValid(one),
-      onCatchUp: one => catchUp(one, this.#options),
+      onCatchUp: one => catchUp(one, this.#catchUp),
     });
     connections.add(connection);
-    connection.sendIndexing(store.indexing);
+    connection.sendIndexing(this.#catchUp.store.indexing);
     lease.attach(readingOf(socket.conn));
     // A packet may have no data.
     socket.conn.on("data", (data: { readonly length: number } | undefined) => lease.countReceived(data?.length ?? 0));

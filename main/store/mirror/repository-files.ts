@@ -83,16 +83,16 @@ export class RepositoryFiles {
     this.#clock = clock;
     this.#indexed = indexed;
     this.#isFolderChosen = isNew;
-    this.home = new JsonDocument({
+    const home = {
       path: join(paths.repositories, `${id}.json`),
       temporaryFolder: paths.temporary,
       mode: 0o600,
       maximumBytes: limits.repositoryFileBytes,
       keepsReplaced: true,
-      isExpected,
       fileSystem,
       clock,
-    });
+    };
+    this.home = new JsonDocument(home, isExpected);
   }
 
   /** The file that holds the values. */
@@ -206,14 +206,15 @@ export class RepositoryFiles {
             path,
             // Beside it, as a rename cannot cross file systems; but there git would show, commit or stash it.
             temporaryFolder: dirname(path),
-            betterTemporaryFolder: async () => {
-              gitFolder ??= await gitFolderBeside(dirname(path));
-              return gitFolder;
-            },
-            mayCreate: () => folder?.isThere() ?? true,
             mode: 0o644,
             maximumBytes: limits.repositoryFileBytes,
-            isForeign: true,
+            foreign: {
+              betterTemporaryFolder: async () => {
+                gitFolder ??= await gitFolderBeside(dirname(path));
+                return gitFolder;
+              },
+              mayCreate: () => folder?.isThere() ?? true,
+            },
             keepsReplaced: true,
             fileSystem: this.#fileSystem,
             clock: this.#clock,

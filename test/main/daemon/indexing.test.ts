@@ -102,7 +102,7 @@ test("recovery from a crash handles 32 files at a time, and the start records it
   const { fileSystem } = disk;
   const logger = pino({ level: "silent" });
   const clock = new TestClock({ timers: "run" });
-  const starting = createDaemon({ home: crashed.path, version: "0", port: 0, logger, fileSystem, clock });
+  const starting = createDaemon({ home: crashed.path, version: "0", port: 0, logger }, { fileSystem, clock });
   await until(() => disk.held.length === 32, "32 files to be opening");
   expect(readStartProgress(homeAt(crashed.path))).toBeUndefined();
   disk.held.shift()?.();

@@ -33,7 +33,7 @@ afterAll(() => home[Symbol.asyncDispose]());
 test("neither a start with a matching index nor a list of all repositories opens a repository's file", async () => {
   const fileSystem = watchFileSystem();
   const logger = pino({ level: "silent" });
-  const daemon = await createDaemon({ home: home.path, version: "0", port: 0, logger, fileSystem });
+  const daemon = await createDaemon({ home: home.path, version: "0", port: 0, logger }, { fileSystem });
   const opened = () => fileSystem.calls.filter(({ operation }) => operation === "open").map(({ path }) => path);
   // The log, the index, trusted values, drafts, what was found, and daemon.json with its folder.
   const isOfLog = (path: string) => path === join(home.path, "log") || dirname(path) === join(home.path, "log");

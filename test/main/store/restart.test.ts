@@ -138,7 +138,7 @@ test("no revision is assigned twice after a SIGKILL and then a start that is sto
     if (path.includes("/repos/a")) await stopped.promise;
   };
   const logger = pino({ level: "silent" });
-  const daemon = await createDaemon({ home: frozen.path, version: "0.0.0-test", port: 0, logger, fileSystem });
+  const daemon = await createDaemon({ home: frozen.path, version: "0.0.0-test", port: 0, logger }, { fileSystem });
   const closing = daemon.close();
   // The store is closing once the port no longer answers.
   await until(
