@@ -1,28 +1,19 @@
-import type { IndexingProgress } from "../../shared/protocol.ts";
 import type { StoreContext, StoreSurroundings } from "./context.ts";
 import { listSegments, type Retention } from "./history/journal.ts";
 import { Journals } from "./history/journals.ts";
-import { FileLog } from "./log/file-log.ts";
+import type { OpenedLog } from "./log/commit-log.ts";
+import { FileLog, type FileLogOptions } from "./log/file-log.ts";
 import { knownPositions, type MissedEntries, missedEntries } from "./missed-entries.ts";
-import type { SharedStoreOptions } from "./shared/shared-store.ts";
 import { type IndexData, RepositoryIndex } from "./state/repository-index.ts";
 import type { NewFinding } from "./types.ts";
 
-export interface StoreOptions {
-  /** Only if several machines share the log; otherwise the home has a log of its own. */
-  readonly shared?: SharedStoreOptions;
+export interface OpenOptions {
+  /** Opens the log; if omitted, the home's own. */
+  openLog?(options: FileLogOptions): Promise<OpenedLog>;
   /** How much of each repository's history is kept. */
   retention(): Retention;
   /** Throws if the home is no longer this daemon's. */
   assertHeld(): void;
-  /** Milliseconds between two rescans of the folder. */
-  readonly rescanInterval?: number;
-  /** The maximum of repositories kept in memory; the values of others are read on request. */
-  readonly mostOpen?: number;
-  /** Reports the progress of recovery after a crash, during `open`. */
-  onRecovering?(progress: IndexingProgress): void;
-  /** Called when `indexing` has progressed. */
-  onIndexing?(): void;
 }
 
 /** What a start reads before any repository: the witnesses of what happened, which may contradict each other. */
@@ -37,7 +28,7 @@ export interface OpenedStore {
 /** Reads the index, lists the segments of histories, and opens the log. */
 export async function openStore(
   surroundings: StoreSurroundings,
-  { shared, retention, assertHeld }: StoreOptions,
+  { openLog, retention, assertHeld }: OpenOptions,
 ): Promise<OpenedStore> {
   const { paths, findings, fileSystem, clock, onProblem } = surroundings;
   const index = new RepositoryIndex(paths.indexFile, paths.temporary, fileSystem, clock);
@@ -48,7 +39,7 @@ export async function openStore(
   const onDamage = (damage: NewFinding) => findings.add(damage);
   const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem, onDamage };
   const witnesses = (stop: string | undefined) => knownPositions(indexed, segments, fileSystem, stop);
-  const opened = await (shared?.openLog(logOptions) ?? FileLog.open({ ...logOptions, witnesses }));
+  const opened = await (openLog?.(logOptions) ?? FileLog.open({ ...logOptions, witnesses }));
   const context = { ...surroundings, log: opened.log };
   const journals = new Journals(context, retention, segments);
   return { context, index, indexed, journals, missed: missedEntries(opened) };

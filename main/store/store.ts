@@ -12,15 +12,28 @@ import { type CommitLog, formatPosition } from "./log/commit-log.ts";
 import { markStopped } from "./log/log-folder.ts";
 import { RepositoryFiles } from "./mirror/repository-files.ts";
 import { type MissedEntries, recoverHistories, removedIds } from "./missed-entries.ts";
-import { type OpenedStore, openStore, type StoreOptions } from "./open-store.ts";
+import { type OpenedStore, type OpenOptions, openStore } from "./open-store.ts";
 import { KeptEntries } from "./repository/kept-entries.ts";
 import { MirrorSchedule } from "./repository/mirror-schedule.ts";
 import { type OpenedRepository, Repositories } from "./repository/repositories.ts";
 import { Repository } from "./repository/repository.ts";
 import { Roster } from "./roster.ts";
-import { SharedStore } from "./shared/shared-store.ts";
+import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
 import type { Position, RepositorySummary } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
+
+export interface StoreOptions extends OpenOptions {
+  /** Only if several machines share the log. */
+  readonly shared?: SharedStoreOptions;
+  /** Milliseconds between two rescans of the folder. */
+  readonly rescanInterval?: number;
+  /** The maximum of repositories kept in memory; the values of others are read on request. */
+  readonly mostOpen?: number;
+  /** Reports the progress of recovery after a crash, during `open`. */
+  onRecovering?(progress: IndexingProgress): void;
+  /** Called when `indexing` has progressed. */
+  onIndexing?(): void;
+}
 
 /** The repositories of a home: a log that is the source of truth, and for each repository a history and a JSON file that follow it. */
 export class Store {

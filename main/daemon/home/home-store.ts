@@ -2,10 +2,9 @@ import { privateFile } from "../../home/prepare-home.ts";
 import { defaultRetention, type Settings } from "../../home/settings.ts";
 import type { StoreSurroundings } from "../../store/context.ts";
 import { Findings } from "../../store/findings.ts";
-import type { StoreOptions } from "../../store/open-store.ts";
 import { sharedLog } from "../../store/shared/shared-log.ts";
 import { SharedScopes } from "../../store/shared/shared-scopes.ts";
-import { Store } from "../../store/store.ts";
+import { Store, type StoreOptions } from "../../store/store.ts";
 import { TrustedValues } from "../../store/values/trusted-values.ts";
 import type { HeldHome } from "./held-home.ts";
 import type { HomeFiles } from "./home-files.ts";
@@ -26,7 +25,7 @@ interface StoreHome {
 export async function openHomeStore(
   { held, files, address }: StoreHome,
   { fileSystem, clock, onProblem }: Pick<StoreSurroundings, "fileSystem" | "clock" | "onProblem">,
-  options: Omit<StoreOptions, "assertHeld" | "retention" | "shared"> = {},
+  options: Omit<StoreOptions, "assertHeld" | "retention" | "openLog" | "shared"> = {},
 ): Promise<Store> {
   const { home } = held;
   const { scopes, scopeFiles, settings } = files;
@@ -40,7 +39,6 @@ export async function openHomeStore(
   const own = { home, scopeFiles, fileSystem, reload: () => files.reloadScopes() };
   const leastBytes = settings.values.log?.bytes;
   const shared = openLog && {
-    openLog,
     scopes: await SharedScopes.open({ ...own, clock, onProblem }),
     ...(leastBytes !== undefined && { leastBytes }),
   };
@@ -50,6 +48,7 @@ export async function openHomeStore(
       ...options,
       assertHeld: () => held.assertHeld(),
       retention: () => ({ ...defaultRetention, ...settings.values.history }),
+      ...(openLog !== undefined && { openLog }),
       ...(shared !== undefined && { shared }),
     },
   );

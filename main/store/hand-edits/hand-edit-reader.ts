@@ -168,8 +168,7 @@ export class HandEditReader {
       // Values of an earlier repository with this id are no last valid values of this one.
       const begins = this.#context.given.addedBy !== undefined || point.state.revision === 0;
       const lineage = begins || point.state.lineage === "" ? randomBytes(4).toString("hex") : point.state.lineage;
-      // A machine cannot tell the others what their shared log says.
-      this.#isRecovery = point.isRecovery && this.#context.store.log.shared === undefined;
+      this.#isRecovery = point.isRecovery;
       this.#unmirrored.splice(0, unmirrored.length);
       this.#context.committed = { ...point.state, lineage };
       this.#context.mirror.begin(point);
@@ -177,7 +176,7 @@ export class HandEditReader {
       const { revision, position, valid } = point.state;
       await tellStart(this.#context, point);
       if (files.values.replacedPath !== undefined) this.lateEdits.endLater();
-      const isUnknown = begins || (point.isRecovery && files.content.kind === "broken");
+      const isUnknown = begins || (point.isLost && files.content.kind === "broken");
       const stored = isUnknown ? undefined : this.#context.known(valid);
       this.#context.current = { ...this.#context.current, revision, position, stored };
       await this.reconcile(point.state.target, point.merged ? "merge" : "file");

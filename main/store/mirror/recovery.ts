@@ -57,8 +57,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const { tail, records, lineage } = replayed;
   const given = Math.max(indexed?.revision ?? 0, journal.assigned, replayed.newest > 0 ? replayed.newest + lost : 0);
   const isGap = replayed.isGap || given > replayed.newest;
-  const isRecovery = !isNew && (isGap || !inHistory.isWhole);
-  journal.startAfter(isRecovery ? given : replayed.beginsBehind);
+  const isLost = !isNew && (isGap || !inHistory.isWhole);
+  journal.startAfter(isLost ? given : replayed.beginsBehind);
   const written = inHistory.config;
   const recorded = replayed.valid ?? written;
   const newest = isGap ? given : replayed.newest;
@@ -94,7 +94,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isComplete = text === undefined || text.textHash === text.replacedHash;
   const replaced = isComplete ? undefined : stateBefore(await lackingAfter(text.replacedRevision));
   const isCopy = earlier !== undefined;
-  const known = { written, tail, unrecorded, before, replaced, isRecovery, isCopy, pending: [] };
+  const isRecovery = isLost && log.shared === undefined;
+  const known = { written, tail, unrecorded, before, replaced, isLost, isRecovery, isCopy, pending: [] };
   const stateWith = (target: Config) => ({ lineage, revision: newest, position, ...sharing(target, recorded) });
   // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
   const onDisk = content.kind === "good" ? content.config : onDiskThen;
@@ -115,7 +116,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     lacking.map(({ scope, field, before }) => {
       const path = { scope, field: scopes.newName(scope, field) ?? field };
       // Where no record says what the file had, what the log has counts.
-      const isUnknown = isRecovery && (text === undefined || (!inHistory.isWhole && before === undefined));
+      const isUnknown = isLost && (text === undefined || (!inHistory.isWhole && before === undefined));
       return [joinConfigPath(path.scope, path.field), { path, isUnknown }];
     }),
   );
@@ -218,6 +219,7 @@ async function replay(
   const { head } = journal;
   const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
   const unrecordedSince = new UnrecordedEdits();
+  const both = [unrecorded, unrecordedSince];
   const recordedThrough = log.numberOf(head?.textRecord?.position);
   const tail: MirroredCommit[] = [];
   const records: ChangeRecord[] = [];
@@ -253,20 +255,17 @@ async function replay(
       const { record, edits, ...applied } = applyCommit(before, entry, document, { position });
       if (record !== undefined) records.push(withLacking(record, before.valid));
       if (!isGap) tail.push({ number, record, edits });
-      unrecorded.commit(edits, recordedBy(record, edits));
-      unrecordedSince.commit(edits, recordedBy(record, edits));
+      for (const one of both) one.commit(edits, recordedBy(record, edits));
       state = applied.state;
       newest = document.revision;
     } else if (document.revision === newest && document.activeEdits?.length === 0) {
       // The file had a value that could not become active.
       const { edits } = document;
       if (!isGap) tail.push({ number, record: undefined, edits });
-      unrecorded.commit(edits, []);
-      unrecordedSince.commit(edits, []);
+      for (const one of both) one.commit(edits, []);
     } else {
       // The history has the revision, but not the edits that no revision records.
-      unrecorded.commit(document.edits, activeEditsOf(document));
-      unrecordedSince.commit(document.edits, activeEditsOf(document));
+      for (const one of both) one.commit(document.edits, activeEditsOf(document));
     }
   }
   const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list, byRules };

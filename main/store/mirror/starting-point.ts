@@ -33,7 +33,9 @@ export interface StartingPoint {
   readonly pending: readonly PendingChange[];
   /** Whether the file has an older text of ours because it was copied. */
   readonly isCopy: boolean;
-  /** Whether revisions or records are lost, so that a revision of source `recovery` must follow. */
+  /** Whether revisions or records are lost. */
+  readonly isLost: boolean;
+  /** Whether a revision of source `recovery` must follow. A machine cannot tell the others what their shared log says. */
   readonly isRecovery: boolean;
   /** The values that the file had and was to have before any edit by hand. */
   readonly before: { readonly onDisk: Config; readonly target: Config };

@@ -2,8 +2,7 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
 import { appendHeld } from "../log/append-with-retry.ts";
-import type { OpenedLog, Renaming } from "../log/commit-log.ts";
-import type { FileLogOptions } from "../log/file-log.ts";
+import type { Renaming } from "../log/commit-log.ts";
 import type { Repository } from "../repository/repository.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
@@ -12,7 +11,6 @@ import { type ForeignChangesParts, RemoteChanges } from "./remote-changes.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 
 export interface SharedStoreOptions {
-  openLog(options: FileLogOptions): Promise<OpenedLog>;
   readonly scopes: SharedScopes;
   /** From this many bytes on, the log is shortened if it is much longer than the histories that are kept. */
   readonly leastBytes?: number;
