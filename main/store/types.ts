@@ -95,12 +95,7 @@ export interface RepositoryState extends RepositoryInfo {
   readonly broken?: HealthProblem;
 }
 
-export interface ChangeRequest<Answer> {
-  readonly actor: Actor;
-  readonly source: ChangeSource;
-  readonly reason?: string;
-  /** The batch that the change belongs to, perhaps with changes of other repositories. */
-  readonly batch?: string;
+export interface ChangeRequest<Answer> extends Pick<Attribution, "actor" | "source" | "reason" | "batch"> {
   /** Answer only when the file has the change too, or cannot be written for now. */
   readonly flush?: boolean;
   /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
@@ -120,19 +115,24 @@ export type Mirrored = true | string;
 /** Who changed something: an API key, or a person with an editor. */
 export type Actor = { readonly kind: "key"; readonly id: string; readonly name: string } | { readonly kind: "file" };
 
-/** A revision and its changes of stored values. */
-export interface RecordedChange {
-  readonly revision: number;
-  /** Its position in the log, once it is there. */
-  readonly position?: Position;
+/** Who made a change, when and why. */
+export interface Attribution {
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string;
   readonly actor: Actor;
   readonly source: ChangeSource;
   readonly reason?: string;
+  /** The batch that the change belongs to, perhaps with changes of other repositories. */
   readonly batch?: string;
-  /** With a shared log: the machine that it was made on. */
+  /** With a shared log: the name of the machine that it was made on. */
   readonly machine?: string;
+}
+
+/** A revision and its changes of stored values. */
+export interface RecordedChange extends Attribution {
+  readonly revision: number;
+  /** Its position in the log, once it is there. */
+  readonly position?: Position;
   readonly changes: readonly RecordedDifference[];
 }
 

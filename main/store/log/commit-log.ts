@@ -1,7 +1,6 @@
 import type { ConfigEdit } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
-import type { ChangeSource } from "../../../shared/protocol.ts";
-import type { Actor, LogNumber, Position } from "../types.ts";
+import type { Actor, Attribution, LogNumber, Position } from "../types.ts";
 
 /*
  * The interface of the log. One log of commits is the source of truth for all repositories; files and histories mirror it. An
@@ -26,16 +25,8 @@ export function parsePosition(position: string): { readonly log: string; readonl
 }
 
 /** The changes of one request to one or several documents: all of them become active, or none. */
-export interface Commit {
+export interface Commit extends Attribution {
   readonly kind: "commit";
-  /** RFC 3339, UTC, milliseconds. */
-  readonly time: string;
-  readonly actor: Actor;
-  readonly source: ChangeSource;
-  readonly reason?: string;
-  readonly batch?: string;
-  /** Only in a shared log: the name of the machine that made the commit. */
-  readonly machine?: string;
   /** Only in a snapshot: the number of the original entry. */
   readonly number?: LogNumber;
   readonly documents: readonly DocumentCommit[];

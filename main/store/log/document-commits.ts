@@ -1,8 +1,8 @@
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { sameJson } from "../../../shared/json.ts";
-import type { RecordedChange } from "../types.ts";
-import type { Commit, DocumentCommit } from "./commit-log.ts";
+import type { Attribution } from "../types.ts";
+import type { DocumentCommit } from "./commit-log.ts";
 
 /** A document's part of a commit. The changes of active values are included only if they differ from the edits. */
 export function documentCommit(
@@ -47,12 +47,12 @@ function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): bo
 }
 
 /** The time, author, reason and machine of a commit. */
-export function whoOf(change: RecordedChange): Omit<Commit, "kind" | "documents"> {
+export function whoOf(change: Attribution): Attribution {
   const { time, actor, source, machine } = change;
   return { time, actor, source, ...whyOf(change), ...(machine !== undefined && { machine }) };
 }
 
 /** The reason of a change, and the batch that it belongs to. */
-export function whyOf({ reason, batch }: Pick<Commit, "reason" | "batch">): Pick<Commit, "reason" | "batch"> {
+export function whyOf({ reason, batch }: Pick<Attribution, "reason" | "batch">): Pick<Attribution, "reason" | "batch"> {
   return { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
 }

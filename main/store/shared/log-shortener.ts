@@ -13,13 +13,19 @@ import type { Repositories } from "../repository/repositories.ts";
 import type { Repository } from "../repository/repository.ts";
 import type { LogNumber } from "../types.ts";
 import { beginningOf, commitsSince } from "./kept-history.ts";
-import type { ForeignChangesParts } from "./remote-changes.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 
 /** Milliseconds without progress after which another machine's snapshot counts as abandoned. */
 const staleTime = 20_000;
 /** Milliseconds between two checks whether it has ended. */
 const pollInterval = 250;
+
+/** What a snapshot consists of. */
+interface SnapshotParts {
+  readonly repositories: Repositories;
+  readonly erasures: Erasures;
+  readonly scopes: SharedScopes;
+}
 
 /**
  * Keeps a shared log from growing without bound, and removes values that are to be forgotten: it appends the kept histories of all
@@ -28,9 +34,7 @@ const pollInterval = 250;
  */
 export class LogShortener {
   readonly #context: StoreContext;
-  readonly #repositories: Repositories;
-  readonly #erasures: Erasures;
-  readonly #scopes: SharedScopes;
+  readonly #parts: SnapshotParts;
   /** Up to this many bytes the log is left as it is. */
   readonly #leastBytes: number;
   readonly #lock = pLimit(1);
@@ -39,15 +43,9 @@ export class LogShortener {
   #cancel: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(
-    context: StoreContext,
-    { repositories, erasures, scopes }: Pick<ForeignChangesParts, "repositories" | "erasures" | "scopes">,
-    leastBytes: number,
-  ) {
+  constructor(context: StoreContext, parts: SnapshotParts, leastBytes: number) {
     this.#context = context;
-    this.#repositories = repositories;
-    this.#erasures = erasures;
-    this.#scopes = scopes;
+    this.#parts = parts;
     this.#leastBytes = leastBytes;
   }
 
@@ -142,12 +140,12 @@ export class LogShortener {
       throw new OvertakenError();
     });
     // A snapshot must not contain values that are to be forgotten.
-    await this.#erasures.carryOut();
+    await this.#parts.erasures.carryOut();
     // Scopes come before the values that they describe.
-    await this.#scopes.repeat(() => this.#assertNewest(snapshot));
+    await this.#parts.scopes.repeat(() => this.#assertNewest(snapshot));
     // Repositories that are added from now on follow in the log.
-    for (const id of [...this.#repositories.ids()]) {
-      const repository = this.#repositories.get(id);
+    for (const id of [...this.#parts.repositories.ids()]) {
+      const repository = this.#parts.repositories.get(id);
       if (repository !== undefined) await this.#writeRepository(repository, snapshot);
     }
     await this.#append({ kind: "end", snapshot });
@@ -157,7 +155,7 @@ export class LogShortener {
     try {
       await repository.load();
     } catch (error) {
-      if (this.#repositories.get(repository.id) !== repository) return;
+      if (this.#parts.repositories.get(repository.id) !== repository) return;
       throw error;
     }
     // The log has no entry of it.
@@ -200,7 +198,7 @@ export class LogShortener {
     await collect();
     // The last part must include every earlier commit: none is pending here now, and commits of others cause a conflict.
     const finish = async () => {
-      if (this.#repositories.get(id) !== repository) return undefined;
+      if (this.#parts.repositories.get(id) !== repository) return undefined;
       const after = log.newest;
       await collect();
       this.#assertNewest(snapshot);
