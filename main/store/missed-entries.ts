@@ -71,7 +71,9 @@ export async function recoverHistories(
   onProgress: (progress: IndexingProgress) => void,
 ): Promise<void> {
   for (const id of commits.keys()) if (!repositories.has(id)) repositories.add(id);
-  const touched = [...(lost > 0 ? repositories.ids() : commits.keys())].flatMap(id => repositories.get(id) ?? []);
+  const touched = [...(lost.length > 0 ? repositories.ids() : commits.keys())].flatMap(
+    id => repositories.get(id) ?? [],
+  );
   // Before any is read, because the log meanwhile releases entries that no kept repository needs.
   for (const repository of touched) kept.repositories.add(repository);
   for (const { number, entry } of entries) if (entry.kind === "forget") erasures.add(number, entry);

@@ -201,14 +201,14 @@ export class Store {
   }
 
   #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository): Repository {
-    const { lost = 0, copiedAt } = this.#missed ?? {};
+    const { lost = [] } = this.#missed ?? {};
     const given = {
       id,
       files: () => files ?? new RepositoryFiles(id, this.#context, { isExpected: this.#missed === undefined, indexed }),
       journal: () => this.#journals.open(id),
       indexed,
       addedBy,
-      missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost, copiedAt },
+      missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost },
     };
     const repository: Repository = new Repository(this.#context, given, {
       publish: event => this.events.publish(event),

@@ -30,10 +30,13 @@ export async function freezeHome(folder: string): Promise<AsyncDisposable & { re
 async function copyAppended(path: string, target: string): Promise<void> {
   await copyFile(path, target);
   const text = await readFile(target, "utf8");
-  const { ino } = await stat(target);
-  const named = text.replace(/^\S+ (?<before>.*"inode":)\d+(?<after>.*)$/gm, (_, before: string, after: string) => {
-    const rest = `${before}${ino}${after}`;
-    return `${crc32(rest).toString(16).padStart(8, "0")} ${rest}`;
-  });
+  const { ino: inode, birthtimeMs: created } = await stat(target);
+  const named = text.replace(
+    /^\S+ (?<before>.*"file":)\{[^}]*\}(?<after>.*)$/gm,
+    (_, before: string, after: string) => {
+      const rest = `${before}${JSON.stringify({ inode, created })}${after}`;
+      return `${crc32(rest).toString(16).padStart(8, "0")} ${rest}`;
+    },
+  );
   await writeFile(target, named);
 }

@@ -158,7 +158,6 @@ export class HandEditReader {
         repo: this.#context.id,
         unmirrored,
         log: this.#context.store.log,
-        copiedAt: this.#context.given.missed.copiedAt,
         indexed: this.#context.given.indexed,
         lost: this.#context.given.missed.lost,
         isNew: this.#context.given.addedBy !== undefined,

@@ -162,6 +162,8 @@ export interface CommitLog {
   readonly shared: { readonly machine: string } | undefined;
   /** The snapshots of a shared log; undefined for any other. */
   readonly snapshots: Snapshots | undefined;
+  /** If the log is a copy, its last entry then: files were copied then or later, perhaps before their histories, and have other stamps. */
+  readonly copiedAt: LogNumber | undefined;
   /** Why nothing can be appended and applied entries may be outdated, as a sentence; undefined if the log is up to date. */
   readonly problem: string | undefined;
   /** The newest entry that is durable and applied. */
@@ -221,10 +223,8 @@ export interface Follower {
 export interface OpenedLog {
   readonly log: CommitLog;
   readonly entries: readonly Committed[];
-  /** The number of acknowledged entries that cannot be read. */
-  readonly lost: number;
-  /** If the log is a copy, its last entry: files were copied then or later, perhaps before their histories, and have other stamps. */
-  readonly copiedAt?: LogNumber | undefined;
+  /** Acknowledged entries that cannot be read. */
+  readonly lost: readonly LogNumber[];
 }
 
 /** The position of a commit as histories record it. */

@@ -7,7 +7,7 @@ import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../file
 import type { Clock } from "../../time/clock.ts";
 import type { LogNumber, NewFinding, Position } from "../types.ts";
 import { AppendError, type AppendRequest, type CommitLog, type Committed, type OpenedLog } from "./commit-log.ts";
-import { type Frame, formatFrame, formatHeader } from "./frame.ts";
+import { type Frame, formatFrame, formatHeader, type LogOrigin } from "./frame.ts";
 import { copyMarkerIn, describeRenewal, ignoreMissing, isMarkedCopied, readLog, takeStop } from "./log-folder.ts";
 import { LogIdentity } from "./log-identity.ts";
 import { type Recovered, recover } from "./recover.ts";
@@ -88,11 +88,11 @@ export class FileLog implements CommitLog {
 
   private constructor(
     options: FileLogOptions,
-    { id, newest, released, predecessors }: Pick<Recovered, "id" | "newest" | "released" | "predecessors">,
+    { id, newest, released, origin }: Pick<Recovered, "id" | "newest" | "released" | "origin">,
     closed: readonly Segment[],
   ) {
     this.#options = options;
-    this.#identity = new LogIdentity(id, predecessors);
+    this.#identity = new LogIdentity(id, origin);
     this.#newest = newest;
     this.#released = released;
     this.#closed = [...closed];
@@ -113,7 +113,6 @@ export class FileLog implements CommitLog {
       end: ends.get(path) ?? newest,
     }));
     const log = new FileLog(options, recovered, segments);
-    log.#hasDamaged = lost.length > 0;
     const known = (await options.witnesses?.(await takeStop(folder, fileSystem))) ?? [];
     const isRestored = await isMarkedCopied(folder);
     const isCopy = isRestored || recovered.isCopy;
@@ -122,27 +121,31 @@ export class FileLog implements CommitLog {
     // Who restored a backup knows that.
     if (isRenewal && (isBehind || lost.length > 0 || !isRestored))
       await onDamage({ message: describeRenewal(folder, recovered, isBehind) });
-    if (isRenewal) log.#renew(known, entries);
+    log.#hasDamaged = isBehind || lost.length > 0;
+    if (isRenewal) log.#renew(known, entries, { lost, ...(isCopy && { copiedAt: newest }) });
     await syncFolder(dirname(folder), fileSystem, clock);
     // A killed process may have left entries that are not synced. A power loss must not lose them once a new header counts them.
     const last = segments.at(-1);
     if (last !== undefined) await syncFile(last.path, fileSystem);
     // On a full disk, the existing entries are still served, and the next append tries to start a segment again.
     await log.#startSegment().catch(error => log.#reportUnwritable(error));
-    return { log, entries, lost: lost.length, ...(isCopy && { copiedAt: newest }) };
+    return { log, entries, lost: log.#identity.origin.lost };
   }
 
   /** Continues under a new id, behind every known number, with the entries that the histories may lack. */
-  #renew(known: readonly Position[], entries: readonly Committed[]): void {
-    const { identity, newest } = this.#identity.renewed(known, this.#newest);
+  #renew(known: readonly Position[], entries: readonly Committed[], found: Omit<LogOrigin, "predecessors">): void {
+    const { identity, newest } = this.#identity.renewed(known, this.#newest, found);
     this.#identity = identity;
     this.#newest = newest;
     this.#carried = entries;
-    for (const segment of this.#closed) segment.end = 0;
   }
 
   get id(): string {
     return this.#identity.id;
+  }
+
+  get copiedAt(): LogNumber | undefined {
+    return this.#identity.origin.copiedAt;
   }
 
   get newest(): LogNumber {
@@ -169,6 +172,7 @@ export class FileLog implements CommitLog {
   }
 
   async #release(through: LogNumber): Promise<void> {
+    if (this.#carried !== undefined) return;
     this.#released = Math.max(this.#released, through);
     const done = this.#closed.findIndex(({ end }) => end > this.#released);
     const { fileSystem, folder, clock } = this.#options;
@@ -385,10 +389,10 @@ export class FileLog implements CommitLog {
   }
 
   #header({ handle }: OpenSegment): string {
-    const { id: log, predecessors } = this.#identity;
-    const { ino: inode } = fstatSync(handle.fd);
-    const [newest, released] = [this.#newest, this.#released];
-    return formatHeader({ log, predecessors, inode, newest, released, carried: this.#carried ?? [] });
+    const { id: log, origin } = this.#identity;
+    const { ino: inode, birthtimeMs: created } = fstatSync(handle.fd);
+    const [file, newest, released] = [{ inode, created }, this.#newest, this.#released];
+    return formatHeader({ log, origin, file, newest, released, carried: this.#carried ?? [] });
   }
 
   async #publishRenewal(segment: OpenSegment): Promise<void> {
@@ -399,6 +403,8 @@ export class FileLog implements CommitLog {
     await fileSystem.unlink(copyMarkerIn(folder)).catch(ignoreMissing);
     await syncFolder(folder, fileSystem, clock);
     this.#carried = undefined;
+    // Only now: the new segment has their entries.
+    for (const closed of this.#closed) closed.end = 0;
   }
 
   /** Creates an empty segment, whose name is durable. */

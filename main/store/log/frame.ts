@@ -12,10 +12,25 @@ import type { Committed, LogEntry } from "./commit-log.ts";
 interface SegmentHeader {
   readonly kind: "segment";
   readonly after: LogNumber;
-  /** The inode of the segment: in a copy it is another one. */
+  readonly file: SegmentFile;
+  readonly origin: LogOrigin;
+}
+
+/** What tells a segment from a copy of it. */
+export interface SegmentFile {
   readonly inode: number;
-  /** The logs that this one continues under a new id, each as its last position. */
+  /** When it was created, in milliseconds; 0 if the file system does not know. */
+  readonly created: number;
+}
+
+/** How a log began: under a new id, if it continues others. */
+export interface LogOrigin {
+  /** The logs that it continues, each as its last position. */
   readonly predecessors: readonly Position[];
+  /** Entries of them that are lost, as far as histories may lack them. */
+  readonly lost: readonly LogNumber[];
+  /** If it is a copy, the last entry that it had then. */
+  readonly copiedAt?: LogNumber;
 }
 
 /** After a renewal: numbers up to this line's have no entries, or have them before it. */
@@ -46,8 +61,8 @@ export function formatFrame({ log, number, durable, content }: Frame): string {
 /** What a segment begins with. */
 interface Header {
   readonly log: string;
-  readonly predecessors: readonly Position[];
-  readonly inode: number;
+  readonly file: SegmentFile;
+  readonly origin: LogOrigin;
   /** The newest number, and the newest released one. */
   readonly newest: LogNumber;
   readonly released: LogNumber;
@@ -56,10 +71,10 @@ interface Header {
 }
 
 /** The first lines of a segment. */
-export function formatHeader({ log, predecessors, inode, newest, released, carried }: Header): string {
+export function formatHeader({ log, file, origin, newest, released, carried }: Header): string {
   const line = (number: LogNumber, content: Frame["content"]) => formatFrame({ log, number, durable: newest, content });
   let last = (carried[0]?.number ?? newest + 1) - 1;
-  let text = line(last, { kind: "segment", after: last, inode, predecessors });
+  let text = line(last, { kind: "segment", after: last, file, origin });
   text += line(last, { kind: "checkpoint", through: released });
   for (const { number, entry } of carried) {
     if (number > last + 1) text += line(number - 1, { kind: "gap" });

@@ -1,5 +1,5 @@
 import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
 import type { FoundSegment, Recovered } from "./recover.ts";
 
@@ -23,16 +23,16 @@ export async function isMarkedCopied(folder: string): Promise<boolean> {
   return (await stat(copyMarkerIn(folder)).catch(ignoreMissing)) !== undefined;
 }
 
-/** The file that marks a log whose daemon stopped cleanly, until the log is opened again. */
-const stopMarker = "stopped";
+/** The file beside the folder that marks a log whose daemon stopped cleanly: an older copy of the folder does not bring it back. */
+const stopMarker = "clean-stop";
 
 function stopMarkerIn(folder: string): string {
-  return join(folder, stopMarker);
+  return join(dirname(folder), stopMarker);
 }
 
 /**
  * What the last clean stop marked the log with; undefined after any other end. Removes the mark, as it is not to be trusted again, however
- * this run ends; the first new segment makes that durable. Throws the system's error.
+ * this run ends. The caller syncs its folder. Throws the system's error.
  */
 export async function takeStop(folder: string, fileSystem: FileSystem): Promise<string | undefined> {
   const stop = await readFile(stopMarkerIn(folder), "utf8").catch(ignoreMissing);
@@ -54,7 +54,8 @@ export async function readLog(folder: string): Promise<FoundSegment[]> {
     const handle = await open(path, "r").catch(ignoreMissing);
     if (handle === undefined) continue;
     await using _ = handle;
-    found.push({ path, bytes: await handle.readFile(), inode: (await handle.stat()).ino });
+    const { ino: inode, birthtimeMs: created } = await handle.stat();
+    found.push({ path, bytes: await handle.readFile(), file: { inode, created } });
   }
   return found;
 }

@@ -1,20 +1,20 @@
-import type { LogNumber, Position } from "../types.ts";
+import type { LogNumber } from "../types.ts";
 import type { Committed, LogEntry } from "./commit-log.ts";
-import { type Frame, parseFrame } from "./frame.ts";
+import { type Frame, type LogOrigin, parseFrame, type SegmentFile } from "./frame.ts";
 
 /** A file of the log as it was found. */
 export interface FoundSegment {
   readonly path: string;
   readonly bytes: Buffer;
-  readonly inode: number;
+  readonly file: SegmentFile;
 }
 
 /** The result of reading the segments of a log. */
 export interface Recovered {
   /** Undefined if there is no log yet. */
   readonly id: string | undefined;
-  /** The logs that it continues under a new id, each as its last position. */
-  readonly predecessors: readonly Position[];
+  /** Without what histories have by now. */
+  readonly origin: LogOrigin;
   /** Whether its newest file is not the one that was written. */
   readonly isCopy: boolean;
   /** The newest released number: the histories contain every entry up to it. */
@@ -49,17 +49,17 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
   }));
   let durable = 0;
   let released = 0;
-  let predecessors: readonly Position[] = [];
+  let origin: LogOrigin = { predecessors: [], lost: [] };
   let isCopy = false;
-  for (const { frames, inode } of started)
+  for (const { frames, file } of started)
     for (const frame of frames) {
       if (frame === undefined) continue;
       const { content } = frame;
       durable = Math.max(durable, content.kind === "segment" ? content.after : frame.durable);
       if (content.kind === "checkpoint") released = Math.max(released, content.through);
       if (content.kind !== "segment") continue;
-      predecessors = content.predecessors;
-      isCopy = content.inode !== inode;
+      origin = content.origin;
+      isCopy = isOther(content.file, file);
     }
   const entries: Committed[] = [];
   const ends = new Map<string, LogNumber>();
@@ -85,7 +85,7 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
   const kept = entries.filter(({ number }) => number > released);
   return {
     id,
-    predecessors,
+    origin: { ...origin, lost: origin.lost.filter(number => number > released) },
     isCopy,
     released,
     entries: kept,
@@ -93,6 +93,11 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
     lost: lost.filter(number => number > released),
     ends,
   };
+}
+
+/** Inodes are used again. */
+function isOther(recorded: SegmentFile, { inode, created }: SegmentFile): boolean {
+  return recorded.inode !== inode || (recorded.created !== 0 && created !== 0 && recorded.created !== created);
 }
 
 function* framesOf(bytes: Buffer): Generator<Frame | undefined> {

@@ -7,7 +7,7 @@ import { applyCommit, type CommittedState, sharing } from "../apply-commit.ts";
 import type { Journal } from "../history/journal.ts";
 import { type ChangeRecord, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
-import { type Commit, type CommitLog, type Committed, positionOf } from "../log/commit-log.ts";
+import { type Commit, type CommitLog, type Committed, numberIn, positionOf } from "../log/commit-log.ts";
 import { activeEditsOf } from "../log/document-commits.ts";
 import type { LogNumber } from "../types.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
@@ -23,10 +23,8 @@ export interface RecoveryOptions {
   readonly log: CommitLog;
   /** The repository's entry in the index. */
   readonly indexed: { readonly revision: number } | undefined;
-  /** The number of acknowledged log entries that cannot be read. Their repositories are unknown. */
-  readonly lost: number;
-  /** If the log is a copy, its last entry. See `OpenedLog`. */
-  readonly copiedAt: LogNumber | undefined;
+  /** Acknowledged entries that cannot be read. Their repositories are unknown. */
+  readonly lost: readonly LogNumber[];
   /** Whether the repository was just added: the journal of an earlier one with this id does not concern its file. */
   readonly isNew: boolean;
   readonly rules: Rules;
@@ -42,7 +40,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const { journal, files } = mirror;
   const { content } = files;
   const hash = mirror.textHash();
-  const { indexed, isNew, lost } = options;
+  const { indexed, isNew, lost, log } = options;
   const { head } = journal;
   const text = head?.textRecord;
   const isInTree = content.metadata?.inTree === true;
@@ -50,12 +48,19 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isNewest = isInTree ? mirror.isTextRecorded : text?.textHash === hash;
   // If the daemon died or the disk failed between recording a text and replacing the file, the file is still the earlier one.
   const isReplaced = !isNewest && mirror.isReplacedText;
-  const mayBeOlder = options.copiedAt !== undefined && !isInTree && !isNewest && !isReplaced;
+  const isOfOriginal = log.copiedAt !== undefined && numberIn(log.id, text?.position) === 0;
+  const mayBeOlder = isOfOriginal && !isInTree && !isNewest && !isReplaced;
   const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
   const inHistory = await valuesInHistory(mirror, options, earlier);
   const replayed = await replay(journal, inHistory.config, options);
   const { tail, records, lineage } = replayed;
-  const given = Math.max(indexed?.revision ?? 0, journal.assigned, replayed.newest > 0 ? replayed.newest + lost : 0);
+  // What the history has through its newest text is not lost.
+  const lostHere = lost.filter(number => number > log.numberOf(text?.position)).length;
+  const given = Math.max(
+    indexed?.revision ?? 0,
+    journal.assigned,
+    replayed.newest > 0 ? replayed.newest + lostHere : 0,
+  );
   const isGap = replayed.isGap || given > replayed.newest;
   const isLost = !isNew && (isGap || !inHistory.isWhole);
   journal.startAfter(isLost ? given : replayed.beginsBehind);
@@ -68,7 +73,6 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isKnown = isNewest || isReplaced || earlier !== undefined;
   // The newest text has all edits that were recorded as missing in the text before it.
   const unrecorded = isNewest && text?.replacedHash !== hash ? replayed.unrecordedSince : replayed.unrecorded;
-  const { log } = options;
   const { scopes } = options.rules;
   const newNames = (config: Config) => withNewNames(config, scopes).config;
   const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
@@ -159,8 +163,9 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
 async function earlierText(
   journal: Journal,
   hash: string,
-  { unmirrored, log, copiedAt = 0 }: RecoveryOptions,
+  { unmirrored, log }: RecoveryOptions,
 ): Promise<TextRecord | undefined> {
+  const { copiedAt = 0 } = log;
   const oldest = Math.min(copiedAt, unmirrored[0]?.number ?? copiedAt);
   try {
     for await (const record of journal.backward(journal.head?.revision ?? 0)) {

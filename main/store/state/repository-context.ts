@@ -33,7 +33,7 @@ export interface KnownRepository {
   /** Who has just added it; undefined if it existed before. */
   readonly addedBy: Actor | undefined;
   /** What a start finds in the log, and the commits there that the history may lack. */
-  readonly missed: Pick<OpenedLog, "lost" | "copiedAt"> & { readonly commits: readonly Committed<Commit>[] };
+  readonly missed: Pick<OpenedLog, "lost"> & { readonly commits: readonly Committed<Commit>[] };
 }
 
 /** What a repository reports to the store. */

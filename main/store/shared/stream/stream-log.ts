@@ -126,7 +126,7 @@ export class StreamLog implements CommitLog {
       log.#id = id;
       log.#applied = { sequence, number, message };
     }
-    return { log, entries: [], lost: 0 };
+    return { log, entries: [], lost: [] };
   }
 
   get id(): string {
@@ -136,6 +136,8 @@ export class StreamLog implements CommitLog {
   get newest(): LogNumber {
     return this.#applied.number;
   }
+
+  readonly copiedAt = undefined;
 
   numberOf(position: Position | undefined): LogNumber {
     return numberIn(this.id, position);
