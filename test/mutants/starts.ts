@@ -120,7 +120,7 @@ export const mutants = [
     },
     "knowing that a log was copied": {
       file: "main/store/log/recover.ts",
-      find: "isCopy = content.inode !== inode;",
+      find: "isCopy = isOther(content.file, file);",
       replace: "isCopy = false;",
       name: "if its files are copies",
     },
