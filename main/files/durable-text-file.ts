@@ -18,6 +18,15 @@ export interface FileStamp {
   readonly size: number;
   readonly mtimeMs: number;
   readonly ino: number;
+  /** When the inode was created, in milliseconds: inodes are used again. Not compared as long as there is the whole stamp. */
+  readonly created?: number;
+}
+
+function isSameInode(
+  stamp: FileStamp | undefined,
+  { ino, created }: Pick<FileStamp, "ino" | "created">,
+): stamp is FileStamp {
+  return stamp?.ino === ino && (!stamp.created || !created || stamp.created === created);
 }
 
 export function sameStamp(one: FileStamp | undefined, other: FileStamp | undefined): boolean {
@@ -130,7 +139,7 @@ export class DurableTextFile implements Adapter<string> {
       return null;
     }
     const { bytes, stats } = found;
-    this.#stamp = { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
+    this.#stamp = { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino, created: stats.birthtimeMs };
     this.#fileMode = stats.mode & 0o777;
     try {
       this.#text = utf8.decode(bytes);
@@ -225,12 +234,12 @@ export class DurableTextFile implements Adapter<string> {
   async adoptLeft({ stamp, replacedStamp }: RecordedWrite): Promise<readonly string[]> {
     const others: string[] = [];
     const ask: Ask = (folder, task) => (this.#options.foreign ? foreignDisks.ask(folder, task, this.#clock) : task());
-    for (const { folder, name, inode } of await findLeft(basename(this.path), await this.#temporaryFolders(), ask)) {
+    for (const { folder, name, ...inode } of await findLeft(basename(this.path), await this.#temporaryFolders(), ask)) {
       const path = join(folder, name);
-      if (inode === replacedStamp?.ino) {
+      if (isSameInode(replacedStamp, inode)) {
         [this.#temporaryFolder, this.#asideName, this.#hasAside] = [folder, name, true];
         this.#replaced = { path, stamp: replacedStamp, text: undefined };
-      } else if (inode === stamp?.ino) await ask(folder, () => this.#fileSystem.unlink(path)).catch(() => {});
+      } else if (isSameInode(stamp, inode)) await ask(folder, () => this.#fileSystem.unlink(path)).catch(() => {});
       else others.push(path);
     }
     return others;
@@ -384,8 +393,8 @@ export class DurableTextFile implements Adapter<string> {
         await handle.writeFile(text);
         written();
         await handle.sync();
-        const { size, mtimeMs, ino } = fstatSync(handle.fd);
-        return { size, mtimeMs, ino };
+        const { size, mtimeMs, ino, birthtimeMs: created } = fstatSync(handle.fd);
+        return { size, mtimeMs, ino, created };
       } finally {
         await handle.close();
       }

@@ -20,13 +20,13 @@ export async function findLeft(
   file: string,
   folders: readonly string[],
   ask: Ask,
-): Promise<{ readonly folder: string; readonly name: string; readonly inode: number }[]> {
+): Promise<{ readonly folder: string; readonly name: string; readonly ino: number; readonly created: number }[]> {
   const found = [];
   for (const folder of new Set(folders)) {
     const names = await ask(folder, () => readdir(folder)).catch(() => []);
     for (const name of names.filter(one => fileOfTemporary(one) === file)) {
       const stats = await ask(folder, () => lstat(join(folder, name))).catch(() => undefined);
-      if (stats?.isFile()) found.push({ folder, name, inode: stats.ino });
+      if (stats?.isFile()) found.push({ folder, name, ino: stats.ino, created: stats.birthtimeMs });
     }
   }
   return found;

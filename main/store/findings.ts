@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
 import { Low } from "lowdb";
 import pLimit from "p-limit";
-import { isJsonObject } from "../../shared/json.ts";
+import { type Config, type ConfigEdit, configValue } from "../../shared/config.ts";
+import { isJsonObject, sameJson } from "../../shared/json.ts";
 import type { Finding, HealthProblem } from "../../shared/protocol.ts";
 import { DurableTextFile } from "../files/durable-text-file.ts";
 import { JsonFile } from "../files/json-file.ts";
@@ -13,6 +14,7 @@ import type { NewFinding, StorePaths } from "./types.ts";
 /** A finding that was dismissed stays, so that it is not told again when the same is found again. */
 interface RecordedFinding extends Finding {
   readonly dismissed?: true;
+  readonly until?: readonly ConfigEdit[];
 }
 
 interface FindingsData {
@@ -81,7 +83,7 @@ export class Findings {
 
   /** Those that are not dismissed, oldest first. */
   get all(): readonly Finding[] {
-    return this.#entries.filter(({ dismissed }) => !dismissed);
+    return this.#entries.filter(({ dismissed }) => !dismissed).map(({ until: _, ...told }) => told);
   }
 
   /** Those about a repository, as a part of its `health`. */
@@ -96,13 +98,26 @@ export class Findings {
    * deleted or replaced that it is about. Does not throw: if it cannot be written, it is told until the daemon stops.
    */
   async add(finding: NewFinding): Promise<void> {
-    const { repo, message, kept } = finding;
-    if (!this.#entries.some(one => one.repo === repo && one.message === message)) {
+    const { isIncident, ...told } = finding;
+    const { repo, message, kept } = told;
+    const isSame = (one: RecordedFinding) => one.repo === repo && one.message === message;
+    if (!this.#entries.some(one => isSame(one) && !(isIncident && one.dismissed))) {
       this.#context.onProblem(message, { ...(repo !== undefined && { repo }), ...(kept !== undefined && { kept }) });
       const id = randomBytes(3).toString("hex");
-      this.#change([...this.#entries, { id, time: timeText(this.#context.clock), ...finding }], repo);
+      this.#change([...this.#entries, { id, time: timeText(this.#context.clock), ...told }], repo);
     }
     await this.saved();
+  }
+
+  /** Drops what is settled now that a repository has these values. */
+  settle(repo: string, values: Config): void {
+    const isSettled = (one: RecordedFinding) =>
+      one.repo === repo &&
+      one.until?.every(({ scope, field, value }) => sameJson(configValue(values, scope, field), value));
+    const rest = this.#entries.filter(one => !isSettled(one));
+    if (rest.length === this.#entries.length) return;
+    this.#change(rest, repo);
+    void this.saved();
   }
 
   /** Tells that a file of the home was found damaged, once a copy of it is kept. `message` says what was concluded. */
@@ -146,7 +161,10 @@ export class Findings {
   #change(entries: readonly RecordedFinding[], changed: string | undefined): void {
     const dismissed = entries.filter(one => one.dismissed).slice(-mostFindings);
     let told = entries.filter(one => !one.dismissed);
-    const dropped = told.filter(({ message }) => message !== more).slice(0, -mostFindings);
+    const own = told.filter(({ message }) => message !== more);
+    // Those about the whole home last.
+    const [some, rest] = [own.filter(one => one.repo !== undefined), own.filter(one => one.repo === undefined)];
+    const dropped = [...some, ...rest].slice(0, Math.max(0, own.length - mostFindings));
     if (dropped.length > 0) {
       const time = timeText(this.#context.clock);
       const merged = told.find(one => one.message === more) ?? {

@@ -30,7 +30,12 @@ export interface StorePaths {
 }
 
 /** What `findings` gets: its message is the whole story in sentences, with the next step and where the damaged or replaced file is kept. */
-export type NewFinding = Omit<Finding, "id" | "time">;
+export interface NewFinding extends Omit<Finding, "id" | "time"> {
+  /** It happened now: told again even if the same was dismissed. Otherwise it is a state, which may be found at each start. */
+  readonly isIncident?: true;
+  /** It is settled once the repository's values have these. */
+  readonly until?: readonly ConfigEdit[];
+}
 
 /** A field that a revision changed. With `forgotten`, the earlier value is unknown, and the later one too if it is absent. */
 export interface RecordedDifference extends StoredDifference {

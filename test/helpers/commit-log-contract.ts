@@ -13,7 +13,7 @@ export function testLog({ log, entries, lost }: OpenedLog, problems: readonly st
     log,
     /** The timeouts of the commits that a start would have to process. */
     found: entries.map(({ entry }) => (entry.kind === "commit" ? timeoutOf(entry) : Number.NaN)) as readonly number[],
-    lost,
+    lost: lost.length,
     problems,
     committed,
     /** Sends one request with these commits. */

@@ -158,7 +158,7 @@ export const mutants = [
   }),
   ...killedBy("R17", "test/promises/r1-kill.test.ts", {
     "completing a history from the log on startup": {
-      file: "main/store/mirror/recovery.ts",
+      file: "main/store/mirror/replay.ts",
       find: "    if (document.revision > newest) {",
       replace: "    if (document.revision > newest + 1) {",
     },

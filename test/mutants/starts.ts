@@ -11,8 +11,8 @@ export const mutants = [
     },
     "telling that the end of a history is damaged before it is cut off": {
       file: "main/store/history/journal.ts",
-      find: "await this.#options.onDamage({ message, kept: aside });",
-      replace: "void this.#options.onDamage({ message, kept: aside });",
+      find: "await this.#options.onDamage({ message, kept: aside, isIncident: true });",
+      replace: "void this.#options.onDamage({ message, kept: aside, isIncident: true });",
       name: "is told before",
     },
   }),
@@ -91,14 +91,14 @@ export const mutants = [
   }),
   ...killedBy("R19", "test/main/store/recovery.test.ts", {
     "looking for earlier texts in restored backups only": {
-      find: "const mayBeOlder = options.copiedAt !== undefined && ",
+      find: "const mayBeOlder = isOfOriginal && ",
       replace: "const mayBeOlder = ",
       name: "somebody put back after a kill",
       file: "main/store/mirror/recovery.ts",
     },
     "looking for earlier texts in a restored backup": {
-      find: "const mayBeOlder = options.copiedAt !== undefined && ",
-      replace: "const mayBeOlder = options.copiedAt === null && ",
+      find: "const mayBeOlder = isOfOriginal && ",
+      replace: "const mayBeOlder = log.copiedAt === -1 && ",
       name: "that the backup has",
       file: "main/store/mirror/recovery.ts",
     },
@@ -172,8 +172,8 @@ export const mutants = [
     },
     "reading what a person wrote into a replaced file before a kill": {
       file: "main/files/durable-text-file.ts",
-      find: "if (inode === replacedStamp?.ino) {",
-      replace: "if (inode === 0) {",
+      find: "if (isSameInode(replacedStamp, inode)) {",
+      replace: "if (isSameInode(undefined, inode)) {",
     },
   }),
 ];

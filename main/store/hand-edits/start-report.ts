@@ -23,12 +23,17 @@ export async function tellStart(
     const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field)).join(", ");
     const who = actor.kind === "key" ? ` by ${actor.name}` : "";
     const message = `Revision ${revision}, set at ${time}${who}, is not in this file (${fields}): the daemon ended before it was written, or another branch has been checked out. The file counts as it is. Set the values again, or restore that revision.`;
-    await findings.add({ repo: id, message });
+    await findings.add({
+      repo: id,
+      message,
+      isIncident: true,
+      until: edits.map(({ scope, field, value }) => ({ scope, field, value })),
+    });
   }
   if (!isCopy || sameConfig(onDisk, state.target)) return;
   const kept = await keepAside(store, `${id}.before-copy`, files.values.path).catch(() => undefined);
   const message = `This home is a copy, and the file of this repository was older than its history: it gets the values of revision ${state.revision}.${kept === undefined ? "" : ` The file as it was is kept in ${kept}: if somebody had edited it, look there.`}`;
-  await findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
+  await findings.add({ repo: id, message, isIncident: true, ...(kept !== undefined && { kept }) });
 }
 
 /** Tells that a recovery follows, and keeps the file as it is, if that is going to be changed. */
@@ -41,5 +46,5 @@ export async function tellRecovery({ id, store, current, files }: RepositoryCont
   const last = current.revision;
   const where = files.tree === undefined ? "of its file, with later changes that are still known" : "of its file";
   const message = `Records of this repository's history are lost or damaged: what changed up to revision ${last} is not known for certain. Its values since revision ${last + 1} are those ${where}. Check whether they are right; a backup may have the lost history.${kept === undefined ? "" : ` The file as it was is kept in ${kept}.`}`;
-  await store.findings.add({ repo: id, message, ...(kept !== undefined && { kept }) });
+  await store.findings.add({ repo: id, message, isIncident: true, ...(kept !== undefined && { kept }) });
 }

@@ -9,6 +9,7 @@ import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import type { NewFinding, Position } from "../types.ts";
 import {
   type ChangeRecord,
+  type DamageRecord,
   type ForgetRecord,
   formatLines,
   type JournalLine,
@@ -65,6 +66,8 @@ export interface JournalHead {
   readonly textRecord?: TextRecord;
   /** The position of the newest revision in the log, or a later one; undefined if unknown. */
   readonly position?: Position;
+  /** After damage at the end, until a recovery: the greatest revision that may have been given. */
+  readonly assigned?: number;
 }
 
 /** A segment has 1/10 of the retention, so that compaction can delete whole segments. */
@@ -123,7 +126,6 @@ export class Journal {
   #head: JournalHead | undefined;
   /** The durable end: records after it are not synced yet. */
   #synced: JournalHead | undefined;
-  #assigned = 0;
   readonly #reported = new Set<string>();
   #compactionDue = false;
   #compactions = 0;
@@ -163,7 +165,7 @@ export class Journal {
       const { lines, whole, bytes } = await readTail(
         segment.path,
         this.#options.fileSystem,
-        ({ record }) => record.kind === "text",
+        ({ record }) => record.kind === "text" || record.kind === "damage",
       );
       const [last] = lines;
       if (whole < bytes) damagedLines += await this.#setAside(segment, whole);
@@ -173,17 +175,30 @@ export class Journal {
         this.#segments.pop();
         continue;
       }
-      if (whole < bytes) await this.#truncate(segment.path, whole);
       const records = lines.map(({ record }) => record).reverse();
-      const end = headAfter(records, { ...head, segment, bytes: whole, hash: last.hash });
-      // After damage it is not known what the file and the history had.
-      const { textRecord: _, position: __, ...certain } = end;
-      head = damagedLines > 0 ? certain : end;
+      head = headAfter(records, { ...head, segment, bytes: whole, hash: last.hash });
+      if (damagedLines > 0) head = await this.#recordDamage(segment, head, head.revision + damagedLines);
+      else if (whole < bytes) await this.#truncate(segment.path, whole);
       break;
     }
     this.#head = head;
     this.#synced = head;
-    this.#assigned = head.revision + damagedLines;
+  }
+
+  /** Replaces a damaged end by a record of it, durably: otherwise the next start would not know. Returns the head after it. */
+  async #recordDamage(segment: Segment, head: JournalHead, assigned: number): Promise<JournalHead> {
+    const record: DamageRecord = { kind: "damage", revision: head.revision, assigned };
+    const { text, hash } = formatLines([record], head.hash);
+    const bytes = head.bytes + Buffer.byteLength(text);
+    const handle = await this.#options.fileSystem.open(segment.path, "r+");
+    try {
+      await writeAll(handle, Buffer.from(text), head.bytes);
+      await handle.truncate(bytes);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    return headAfter([record], { ...head, bytes, hash });
   }
 
   /** Its end as text, which is another one after each append; undefined without a segment. */
@@ -194,7 +209,7 @@ export class Journal {
 
   /** The greatest revision that it may have had: each damaged record at its end may have been one. */
   get assigned(): number {
-    return this.#assigned;
+    return Math.max(this.#head?.revision ?? 0, this.#head?.assigned ?? 0);
   }
 
   /** Returns to the state before `open`. */
@@ -519,11 +534,13 @@ export class Journal {
   /** Keeps what follows the last intact record for a person to review, if it is more than one torn record. Returns the number of lines. */
   async #setAside(segment: Segment, whole: number): Promise<number> {
     const rest = (await readSegment(segment.path)).subarray(whole);
-    const lines = [...linesBackward(rest)].length;
-    if (lines === 0) return 0;
+    const ends = [...linesBackward(rest)].length;
+    // A torn record begins like any other.
+    if (ends === 0 && /^[\w-]{0,43}( |$)/.test(rest.toString("latin1", 0, 44))) return 0;
+    const lines = Math.max(1, ends);
     const aside = await this.#keepDamaged(segment, rest);
     const message = `The end of ${segment.path}, a file of this repository's history, is damaged (${rest.length} bytes). It was cut off and is kept in ${aside}. The values of the repository's file are used. Compare them with those that you expect, and inspect that file or a backup if something is missing.`;
-    await this.#options.onDamage({ message, kept: aside });
+    await this.#options.onDamage({ message, kept: aside, isIncident: true });
     return lines;
   }
 
@@ -548,14 +565,26 @@ export class Journal {
 }
 
 /** The head after appending records. */
-function headAfter(records: readonly JournalRecord[], head: JournalHead): JournalHead {
-  const ofValues = records.filter(record => record.kind === "change" || record.kind === "text");
-  const textRecord = ofValues.findLast(record => record.kind === "text") ?? head.textRecord;
+function headAfter(records: readonly JournalRecord[], before: JournalHead): JournalHead {
+  const damage = records.findLast(record => record.kind === "damage");
+  const head = damage === undefined ? before : headAfter(records.slice(0, records.indexOf(damage)), before);
+  const later = damage === undefined ? records : records.slice(records.indexOf(damage) + 1);
+  const ofValues = later.filter(record => record.kind === "change" || record.kind === "text");
+  // After damage it is not known what the file and the history had.
+  const known = damage === undefined ? head : { ...head, textRecord: undefined, position: undefined, ...damage };
+  const { textRecord: text, position: at, assigned } = known;
+  const textRecord = ofValues.findLast(record => record.kind === "text") ?? text;
   const lineage = ofValues.findLast(record => record.lineage !== undefined)?.lineage ?? head.lineage;
   const revision = records.at(-1)?.revision ?? head.revision;
-  const position = ofValues.findLast(record => record.position !== undefined)?.position ?? head.position;
-  const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
-  return { ...head, revision, lineage, ...optional };
+  const position = ofValues.findLast(record => record.position !== undefined)?.position ?? at;
+  const isRecovered = ofValues.some(record => record.kind === "change" && record.recovered !== undefined);
+  const { segment, bytes, hash } = before;
+  return {
+    ...{ segment, bytes, hash, revision, lineage },
+    ...(textRecord !== undefined && { textRecord }),
+    ...(position !== undefined && { position }),
+    ...(assigned !== undefined && !isRecovered && { assigned }),
+  };
 }
 
 function damageAt(path: string, bytes: Buffer, start: number): JournalDamageError {

@@ -53,8 +53,16 @@ export interface CheckpointRecord {
   readonly config: Config;
 }
 
+/** Records after this one were damaged, and are cut off. They may have been revisions up to `assigned`. */
+export interface DamageRecord {
+  readonly kind: "damage";
+  /** The revision of the previous record. */
+  readonly revision: number;
+  readonly assigned: number;
+}
+
 export type ForgetRecord = Extract<HistoryRecord, { kind: "forget" }>;
-export type JournalRecord = ChangeRecord | TextRecord | CheckpointRecord | ForgetRecord;
+export type JournalRecord = ChangeRecord | TextRecord | CheckpointRecord | ForgetRecord | DamageRecord;
 
 /** A line of the journal. */
 export interface JournalLine {

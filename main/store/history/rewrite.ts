@@ -6,6 +6,7 @@ import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import type { Journal } from "./journal.ts";
 import { type CheckpointRecord, type ForgetRecord, formatLines, type JournalRecord, noHash } from "./record.ts";
+import { JournalDamageError } from "./segment.ts";
 
 export interface RewriteOptions {
   readonly id: string;
@@ -90,39 +91,53 @@ async function redactedRecords(
   const newestFirst: JournalRecord[] = [];
   let checkpoint: CheckpointRecord | undefined;
   let isChangedLater = false;
-  for await (const record of journal.backward(journal.head?.revision ?? newest)) {
-    if (record.kind === "checkpoint") checkpoint = record;
-    else if (record.kind === "text") {
-      // Earlier text records have hashes of texts with the old values; only the newest is kept.
-      if (!newestFirst.some(({ kind }) => kind === "text")) newestFirst.push(record);
-    } else if (record.kind !== "change" || record.revision > newest) newestFirst.push(record);
-    else {
-      const changes = record.changes.map(change => {
-        if (change.scope !== scope || change.field !== field) return change;
-        const { before: _, after, ...place } = change;
-        // The newest change of the field set its present value, which stays.
-        const present = !isChangedLater && after !== undefined ? { after } : {};
+  const read = async () => {
+    for await (const record of journal.backward(journal.head?.revision ?? newest)) {
+      if (record.kind === "checkpoint") checkpoint = record;
+      else if (record.kind === "text") {
+        // Earlier text records have hashes of texts with the old values; only the newest is kept.
+        if (!newestFirst.some(({ kind }) => kind === "text")) newestFirst.push(record);
+      } else if (record.kind !== "change" || record.revision > newest) newestFirst.push(record);
+      else {
+        const changes = record.changes.map(change => {
+          if (change.scope !== scope || change.field !== field) return change;
+          const { before: _, after, ...place } = change;
+          // The newest change of the field set its present value, which stays.
+          const present = !isChangedLater && after !== undefined ? { after } : {};
+          isChangedLater = true;
+          return { ...place, ...present, forgotten: true as const };
+        });
+        if (record.recovered === undefined) {
+          newestFirst.push({ ...record, changes });
+          continue;
+        }
+        const values = isChangedLater ? without(record.recovered.values) : record.recovered.values;
         isChangedLater = true;
-        return { ...place, ...present, forgotten: true as const };
-      });
-      if (record.recovered === undefined) {
-        newestFirst.push({ ...record, changes });
-        continue;
+        newestFirst.push({ ...record, changes, recovered: { values, lacking: [] } });
       }
-      const values = isChangedLater ? without(record.recovered.values) : record.recovered.values;
-      isChangedLater = true;
-      newestFirst.push({ ...record, changes, recovered: { values, lacking: [] } });
     }
-  }
+  };
+  await read().catch(error => {
+    // What is before a recovery cannot be read, and its values are not needed.
+    const isRecovered = newestFirst.some(record => record.kind === "change" && record.recovered !== undefined);
+    if (!(error instanceof JournalDamageError) || !isRecovered) throw error;
+    const revision = (newestFirst.at(-1)?.revision ?? 1) - 1;
+    checkpoint = { kind: "checkpoint", revision, time: timeText(clock), config: {} };
+  });
   const { revision, time, config } = checkpoint ?? { revision: 0, time: timeText(clock), config: current };
   // If nothing changed the field since the checkpoint, its value there is the present one, which stays.
   const kept = isChangedLater ? without(config) : config;
   return [{ kind: "checkpoint", revision, time, config: kept }, ...newestFirst.reverse()];
 }
 
+/** Damage is left to the caller: records before it are not asked. */
 async function isForgotten(journal: Journal, { time, scope, field }: ForgetRecord): Promise<boolean> {
-  for await (const record of journal.backward(journal.head?.revision ?? 0))
-    if (record.kind === "forget" && record.time === time && record.scope === scope && record.field === field)
-      return true;
+  try {
+    for await (const record of journal.backward(journal.head?.revision ?? 0))
+      if (record.kind === "forget" && record.time === time && record.scope === scope && record.field === field)
+        return true;
+  } catch (error) {
+    if (!(error instanceof JournalDamageError)) throw error;
+  }
   return false;
 }

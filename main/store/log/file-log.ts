@@ -120,7 +120,7 @@ export class FileLog implements CommitLog {
     const isRenewal = isBehind || lost.length > 0 || isCopy;
     // Who restored a backup knows that.
     if (isRenewal && (isBehind || lost.length > 0 || !isRestored))
-      await onDamage({ message: describeRenewal(folder, recovered, isBehind) });
+      await onDamage({ message: describeRenewal(folder, recovered, isBehind), isIncident: true });
     log.#hasDamaged = isBehind || lost.length > 0;
     if (isRenewal) log.#renew(known, entries, { lost, ...(isCopy && { copiedAt: newest }) });
     await syncFolder(dirname(folder), fileSystem, clock);

@@ -1,20 +1,19 @@
-import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs, sameConfig } from "../../../shared/config-diff.ts";
+import { applyConfigEdits, type Config, configValue } from "../../../shared/config.ts";
+import { sameConfig } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runInParts } from "../../time/turns.ts";
-import { applyCommit, type CommittedState, sharing } from "../apply-commit.ts";
+import { sharing } from "../apply-commit.ts";
 import type { Journal } from "../history/journal.ts";
-import { type ChangeRecord, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
+import { type ChangeRecord, type TextRecord, valuesAfter } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
-import { type Commit, type CommitLog, type Committed, numberIn, positionOf } from "../log/commit-log.ts";
-import { activeEditsOf } from "../log/document-commits.ts";
+import { type Commit, type CommitLog, type Committed, numberIn } from "../log/commit-log.ts";
 import type { LogNumber } from "../types.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
 import type { Mirror } from "./mirror.ts";
-import type { MirroredCommit, PendingChange, StartingPoint } from "./starting-point.ts";
-import { UnrecordedEdits } from "./unrecorded-edits.ts";
+import { changeKey, replay } from "./replay.ts";
+import type { PendingChange, StartingPoint } from "./starting-point.ts";
 
 export interface RecoveryOptions {
   readonly repo: string;
@@ -117,10 +116,12 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const base = isKnown ? applyConfigEdits(onDisk, unrecorded) : onDisk;
   const after = applyConfigEdits(onDiskThen, lacking);
   const fields = new Map(
-    lacking.map(({ scope, field, before }) => {
+    lacking.map(({ scope, field, before, by }) => {
       const path = { scope, field: scopes.newName(scope, field) ?? field };
       // Where no record says what the file had, what the log has counts.
-      const isUnknown = isLost && (text === undefined || (!inHistory.isWhole && before === undefined));
+      const isUnknown =
+        isRecovery &&
+        (text === undefined || (isGap && records.includes(by)) || (!inHistory.isWhole && before === undefined));
       return [joinConfigPath(path.scope, path.field), { path, isUnknown }];
     }),
   );
@@ -130,10 +131,20 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     possible.push(stateBefore(await lackingAfter(text.fileRevision)));
   // The edit by hand may have been made in another machine's file.
   if (!isOurs && log.shared !== undefined) possible.push(stateBefore(lacking));
+  // Values that commits gave to fields which the history lacks: it may also lack that the file had got them.
+  const committed = Map.groupBy(
+    records.flatMap(({ changes }) => changes),
+    ({ scope, field }) => joinConfigPath(scope, scopes.newName(scope, field) ?? field),
+  );
+  const wasCommitted = ({ scope, field }: ConfigPath, value: JsonValue | undefined) =>
+    committed.get(joinConfigPath(scope, field))?.some(({ after }) => after !== undefined && sameJson(after, value));
   const leftAlone = [...fields.values()].flatMap(({ path, isUnknown }) => {
     const present = valueByAnyName(base, path, scopes);
     const isAsBefore =
-      isKnown || isUnknown || possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
+      isKnown ||
+      isUnknown ||
+      wasCommitted(path, present) ||
+      possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
     return isAsBefore ? { path, present } : [];
   });
   const missing = leftAlone.flatMap(({ path, present }) => {
@@ -189,104 +200,6 @@ interface Lacking extends PendingChange {
 
 function valueBefore({ scope, field, before }: Lacking) {
   return { scope, field, value: before };
-}
-
-/** The log's commits after the journal's end. */
-interface Replayed {
-  /** Those that follow the journal's end without a gap. */
-  readonly tail: readonly MirroredCommit[];
-  /** The revisions among all of them. */
-  readonly records: readonly ChangeRecord[];
-  /** The values after the commits; undefined if there are none. */
-  readonly valid: Config | undefined;
-  readonly newest: number;
-  readonly lineage: string;
-  /** Edits that the file should have and that no revision records: all of them, and those committed since the newest text. */
-  readonly unrecorded: readonly ConfigEdit[];
-  readonly unrecordedSince: readonly ConfigEdit[];
-  /** Fields that became active or inactive by a schema or by trust, without an edit: the file lacks nothing of them. */
-  readonly byRules: ReadonlySet<string>;
-  /** Revisions between the journal's end and the newest one are lost. */
-  readonly isGap: boolean;
-  /** How many revisions precede the first one of a journal that is still empty. */
-  readonly beginsBehind: number;
-}
-
-/**
- * Replays a lineage on the values that the history has. An entry that the history has is skipped. After a gap, the values of later
- * entries still count, but they are no revisions of the history: what was lost changed other fields.
- */
-async function replay(
-  journal: Journal,
-  written: Config,
-  { repo, unmirrored, log }: RecoveryOptions,
-): Promise<Replayed> {
-  const { head } = journal;
-  const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
-  const unrecordedSince = new UnrecordedEdits();
-  const both = [unrecorded, unrecordedSince];
-  const recordedThrough = log.numberOf(head?.textRecord?.position);
-  const tail: MirroredCommit[] = [];
-  const records: ChangeRecord[] = [];
-  let state: CommittedState | undefined;
-  let newest = head?.revision ?? 0;
-  let lineage = head?.segment === undefined ? undefined : head.lineage;
-  let isGap = false;
-  let beginsBehind = 0;
-  const byRules = new Set<string>();
-  for (const { number, entry } of unmirrored) {
-    const document = entry.documents.find(one => one.repo === repo);
-    if (document === undefined || number <= recordedThrough) continue;
-    if (document.begins && document.revision > newest) lineage = document.lineage;
-    else if (lineage !== undefined && document.lineage !== lineage) continue;
-    lineage ??= document.lineage;
-    const edited = new Set(document.edits.map(changeKey(document.revision)));
-    for (const key of activeEditsOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
-    // Earlier commits were made by another machine, or are no longer kept.
-    if (document.begins && head?.segment === undefined && tail.length === 0) {
-      newest = Math.max(newest, document.revision - 1);
-      beginsBehind = newest;
-    }
-    // It includes the commits in between.
-    if (document.isWhole && document.revision > newest) {
-      newest = document.revision - 1;
-      isGap = false;
-    }
-    if (document.revision > newest) {
-      isGap ||= document.revision > newest + 1;
-      state ??= { lineage: "", revision: 0, position: undefined, target: written, valid: written };
-      const before = { ...state, revision: document.revision - 1 };
-      const position = positionOf({ number, entry }, log.id);
-      const { record, edits, ...applied } = applyCommit(before, entry, document, { position });
-      if (record !== undefined) records.push(withLacking(record, before.valid));
-      if (!isGap) tail.push({ number, record, edits });
-      for (const one of both) one.commit(edits, recordedBy(record, edits));
-      state = applied.state;
-      newest = document.revision;
-    } else if (document.revision === newest && document.activeEdits?.length === 0) {
-      // The file had a value that could not become active.
-      const { edits } = document;
-      if (!isGap) tail.push({ number, record: undefined, edits });
-      for (const one of both) one.commit(edits, []);
-    } else {
-      // The history has the revision, but not the edits that no revision records.
-      for (const one of both) one.commit(document.edits, activeEditsOf(document));
-    }
-  }
-  const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list, byRules };
-  return { tail, records, valid: state?.valid, newest, lineage: lineage ?? "", ...edits, isGap, beginsBehind };
-}
-
-/** A recovery that the history lacks: what it had before is what the file may lack. */
-function withLacking(record: ChangeRecord, before: Config): ChangeRecord {
-  const { recovered } = record;
-  if (recovered === undefined) return record;
-  return { ...record, recovered: { ...recovered, lacking: diffConfigs(before, recovered.values) } };
-}
-
-/** A change of a field at a revision. */
-function changeKey(revision: number): (path: ConfigPath) => string {
-  return ({ scope, field }) => `${revision} ${joinConfigPath(scope, field)}`;
 }
 
 /** The fields that changed after a revision, with their values at that revision and now, as far as known. */

@@ -110,7 +110,7 @@ export class RepositoryFiles {
   }
 
   get stamps(): FileStamps {
-    return { home: this.home.stamp, tree: this.#tree?.stamp };
+    return { home: withoutCreated(this.home.stamp), tree: withoutCreated(this.#tree?.stamp) };
   }
 
   /** Reads the files and returns whether any of them changed. */
@@ -150,6 +150,11 @@ export class RepositoryFiles {
     if (tree === undefined) return false;
     // If the file is missing, only a refresh can tell whether the disk is unmounted.
     return tree.status.kind === "missing" || !sameStamp(await foreignStampOf(tree.path, this.#clock), tree.stamp);
+  }
+
+  /** Whether the folder of the work tree is not there, or is not known to be the right one: nothing may be written into it. */
+  get isFolderUnknown(): boolean {
+    return this.#folderProblem !== undefined;
   }
 
   /** What was found at the last refresh, or written since. */
@@ -284,4 +289,9 @@ function readMetadata(id: string, value: JsonObject): RepositoryMetadata {
     ...(isRemote(remote) && { remote }),
     inTree: inTree === true && typeof path === "string" && isAbsolute(path),
   };
+}
+
+/** As the index keeps it for thousands of files. */
+function withoutCreated(stamp: FileStamp | undefined): FileStamp | undefined {
+  return stamp && { size: stamp.size, mtimeMs: stamp.mtimeMs, ino: stamp.ino };
 }

@@ -62,6 +62,7 @@ export class TextOperations {
     await this.#writer.write();
     return this.#context.mirror.locked(async () => {
       const document = this.#context.files.edited;
+      if (this.#context.files.isFolderUnknown) throw this.#reader.notWritable();
       if (document.text !== expected) return false;
       try {
         await this.#context.mirror.beginReplacing();
@@ -96,7 +97,7 @@ export class TextOperations {
     return this.#context.mirror.locked(async () => {
       const { stored } = this.#context.current;
       const document = this.#context.files.edited;
-      if (stored === undefined) throw this.#reader.notWritable();
+      if (stored === undefined || this.#context.files.isFolderUnknown) throw this.#reader.notWritable();
       const config = filterConfig(stored, () => true);
       const { store } = this.#context;
       const { paths, fileSystem } = store;

@@ -213,6 +213,7 @@ export class RepositoryContext {
       if (committed !== undefined) this.mirror.commit({ number: committed.number, record, edits });
     }
     if (file !== undefined) this.mirror.accept(file.config);
+    this.store.findings.settle(this.id, this.committed.target);
     this.setState(state, health);
     for (const one of revisions) this.reports.publish(one.state === state ? { ...one, state: this.current } : one);
     this.publishDifferences(before, this.current, isFirst);

@@ -94,6 +94,8 @@ export class TrustedValues {
       await onDamage(
         "trust.json is invalid: values in work trees that run as commands and are not active must be trusted again.",
       );
+      // Otherwise the next start would find the same.
+      await low.write().catch(error => onProblem("cannot write trust.json", error));
     }
     await file.makePrivate().catch(error => onProblem("cannot restrict access to trust.json", error));
     return new TrustedValues(low, onProblem);

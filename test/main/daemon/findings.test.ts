@@ -71,6 +71,24 @@ test("damage in a history is told in health and status, also after a restart, un
   expect([await shop.health(), (await statusOf(t)).findings]).toEqual([[], []]);
 });
 
+test("values before a recovery can be erased, although a damaged record is in between", async () => {
+  await using shop = await startWithHistory();
+  const { t, journal } = shop;
+  await t.daemon.close();
+  const text = await readFile(journal, "utf8");
+  await writeFile(journal, text.replace(`"after":33`, `"after":93`));
+  await writeFile(t.repositoryFile("shop"), `{ "name": "shop", "config": { "svc": { "timeout": 40 } } }`);
+  await t.restart();
+  expect((await t.owner.call("history/list", { repo: "shop" })).result[0]).toMatchObject({ source: "recovery" });
+  await shop.set({ "svc.timeout": 41 });
+  expect((await t.owner.call("history/forget", { repo: "shop", field: "svc.timeout" })).errors).toEqual([]);
+  for (const name of await readdir(join(t.homeFolder, "journal")))
+    expect(await readFile(join(t.homeFolder, "journal", name), "utf8")).not.toMatch(/:(93|40)\b/);
+  expect((await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" })).result).toEqual({
+    svc: { timeout: 41 },
+  });
+});
+
 test("a history whose end was damaged is told before the damaged end is cut off", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startWithHistory({ fileSystem });

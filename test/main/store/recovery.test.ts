@@ -199,6 +199,24 @@ test("a set in a new repository survives a kill if only its history was written,
   expect((await again.owner.call("history/list", { repo: "shop" })).result).toEqual(before.result);
 });
 
+test("sets that the log has stay if the end of a history is cut off after a kill, even if the file has one of them", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { ...noRescans, fileSystem, clock: new TestClock() });
+  const { t } = shop;
+  for (const timeout of [31, 32]) await shop.set({ "svc.timeout": timeout, flush: true });
+  fileSystem.before = call => {
+    if (call.operation === "open" && isHistoryOf("shop", call)) throw systemError("EIO");
+  };
+  await shop.set({ "svc.timeout": 33 });
+  await using killed = await freezeHome(t.homeFolder);
+  const journal = join(killed.path, "journal/shop.0-0.jsonl");
+  const text = await readFile(journal, "utf8");
+  await writeFile(journal, text.slice(0, text.lastIndexOf("\n", text.indexOf(`"after":32`)) + 1));
+  await using again = await startTestDaemon({ ...noRescans, home: killed.path });
+  await again.owner.call("file/read", { repo: "shop" });
+  expect(await timeoutOf(again, "shop")).toBe(33);
+});
+
 const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
 
 test("a start discards nothing that a repository not opened yet still needs: a kill during it loses no set", async () => {

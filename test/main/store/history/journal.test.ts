@@ -128,6 +128,8 @@ test("each damaged record at the end of a journal may have been a revision; a co
   await appendFile(join(folder.path, name), "noise\nand more\nand");
   const { journal, damage } = await openJournal(folder.path);
   expect([journal.head?.revision, journal.assigned]).toEqual([2, 4]);
+  // As long as no recovery follows.
+  expect((await openJournal(folder.path)).journal.assigned).toBe(4);
   expect(damage).not.toEqual([]);
   expect(await readFile(join(folder.path, `${name}.damaged`), "utf8")).toBe("noise\nand more\nand");
 });

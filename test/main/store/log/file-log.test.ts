@@ -40,6 +40,25 @@ describe("a log of files", () => {
     await again.log.close();
   });
 
+  test("deletes nothing until its continuation under a new id is on the disk", async () => {
+    await using folder = await temporaryFolder();
+    const { log, append } = await openLog(folder.path);
+    await append(1, 2);
+    await log.close();
+    const fileSystem = watchFileSystem();
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "rename" && path.endsWith(".new")) throw systemError("ENOSPC");
+    };
+    const known = [`${log.id}.7`];
+    const failed = await openLog(folder.path, { fileSystem, known });
+    await failed.log.release(2);
+    await expect(failed.append(3)).rejects.toThrow("ENOSPC");
+    await failed.log.close();
+    const again = await openLog(folder.path, { known });
+    expect(again.found).toEqual([1, 2]);
+    await again.log.close();
+  });
+
   test("continues under a new id if its files are copies", async () => {
     await using folder = await temporaryFolder();
     const { log, append } = await openLog(folder.path);
@@ -148,6 +167,12 @@ describe("a log after a crash", () => {
     await again.append(9);
     expect(again.committed).toEqual([[4, 9]]);
     await again.log.close();
+    const third = await openLog(folder.path);
+    expect([third.lost, third.log.id]).toEqual([1, again.log.id]);
+    await third.log.release(4);
+    await third.log.seal();
+    await third.log.close();
+    expect((await openLog(folder.path)).lost).toBe(0);
   });
 
   test("continues after the previous file if the last one was created but not used", async () => {
