@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../time/clock.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { foreignDisks } from "./foreign-disks.ts";
 import { type FileContent, type ForeignPlace, readForeignFile, readRegularFile } from "./foreign-file.ts";
-import { type Ask, findLeft, temporaryName } from "./temporary-files.ts";
+import { type Ask, findLeft, isSameInode, temporaryName } from "./temporary-files.ts";
 import { UnreadableFileError } from "./unreadable-file-error.ts";
 
 export { UnreadableFileError };
@@ -20,13 +20,6 @@ export interface FileStamp {
   readonly ino: number;
   /** When the inode was created, in milliseconds: inodes are used again. Not compared as long as there is the whole stamp. */
   readonly created?: number;
-}
-
-function isSameInode(
-  stamp: FileStamp | undefined,
-  { ino, created }: Pick<FileStamp, "ino" | "created">,
-): stamp is FileStamp {
-  return stamp?.ino === ino && (!stamp.created || !created || stamp.created === created);
 }
 
 export function sameStamp(one: FileStamp | undefined, other: FileStamp | undefined): boolean {

@@ -15,6 +15,12 @@ export function fileOfTemporary(name: string): string | undefined {
   return /^(?<file>.+)\.[0-9a-f]{12}\.tmp$/.exec(name)?.groups?.["file"];
 }
 
+interface Inode {
+  readonly ino: number;
+  /** In milliseconds; inodes are used again. */
+  readonly created?: number;
+}
+
 /** The files in these folders that have names of temporary files of this one. Unreadable ones are left out. */
 export async function findLeft(
   file: string,
@@ -30,4 +36,9 @@ export async function findLeft(
     }
   }
   return found;
+}
+
+/** Whether a file with this stamp has that inode, and no later file that got it again. */
+export function isSameInode<Stamp extends Inode>(stamp: Stamp | undefined, { ino, created }: Inode): stamp is Stamp {
+  return stamp?.ino === ino && (!stamp.created || !created || stamp.created === created);
 }

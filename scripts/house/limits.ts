@@ -18,7 +18,7 @@ export interface Limits {
  */
 export const limits: Limits = {
   // Goal: 47,000.
-  testLines: 47_400,
+  testLines: 47_420,
   promisesLines: 160,
   mutants: 248,
   filesSideBySide: 12,
@@ -36,7 +36,6 @@ export const limits: Limits = {
     "main/store/history/journal.ts": { lines: 575, reason: "one class with the state of one history's segments" },
     "main/store/log/file-log.ts": { lines: 435, reason: "one class with the state of one log's segments" },
     "main/store/mirror/mirror.ts": { lines: 500, reason: "one class with the state of one repository's mirrors" },
-    "main/store/mirror/recovery.ts": { lines: 375, reason: "one comparison of log, history and file, case by case" },
     "main/store/repository/repository.ts": { lines: 325, reason: "all that can be asked of one repository" },
     "main/store/shared/shared-scopes.ts": { lines: 325, reason: "one class with the scopes that a shared log has" },
     "main/store/shared/stream/stream-log.ts": { lines: 475, reason: "one class: the port of the log, over a stream" },

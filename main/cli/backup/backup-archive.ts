@@ -11,7 +11,8 @@ import { parseJsonText } from "../../files/json-text.ts";
 import type { Home } from "../../home/home.ts";
 import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { backedUpFolders as folders } from "../../home/restore.ts";
-import { listSegments, type Segment } from "../../store/history/journal.ts";
+import { listSegments } from "../../store/history/journal.ts";
+import type { Segment } from "../../store/history/journal-head.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { showProgress, visible } from "../output/terminal.ts";
 

@@ -1,0 +1,75 @@
+import { statSync } from "node:fs";
+import type { FileSystem } from "../../files/file-system.ts";
+import type { Position } from "../types.ts";
+import type { JournalLine, JournalRecord, TextRecord } from "./record.ts";
+import { readTail } from "./segment.ts";
+
+/** One file of a journal, `<id>.<generation>-<revision>.jsonl`: a checkpoint and the revisions after it. */
+export interface Segment {
+  readonly path: string;
+  /** Increases when the whole journal is rewritten; older generations are ignored. */
+  readonly generation: number;
+  /** The revision of its checkpoint. */
+  readonly revision: number;
+}
+
+/** The end of a journal. */
+export interface JournalHead {
+  readonly segment: Segment | undefined;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly revision: number;
+  readonly lineage: string;
+  /** The newest record of the file's text; undefined if it cannot be trusted. */
+  readonly textRecord?: TextRecord;
+  /** The position of the newest revision in the log, or a later one; undefined if unknown. */
+  readonly position?: Position;
+  /** After damage at the end, until a recovery: the greatest revision that may have been given. */
+  readonly assigned?: number;
+}
+
+export function endOf({ generation, revision }: Segment, bytes: number): string {
+  return `${generation}-${revision}:${bytes}`;
+}
+
+/**
+ * The newest position in the log that a journal names. Undefined if it has none, or ends as `known` tells (`Journal.end`). Throws the
+ * system's error.
+ */
+export async function newestPosition(
+  segments: readonly Segment[],
+  fileSystem: FileSystem,
+  known: string | undefined,
+): Promise<Position | undefined> {
+  const segment = segments.at(-1);
+  // Without an await, because all journals are asked after a crash.
+  const bytes = segment && statSync(segment.path, { throwIfNoEntry: false })?.size;
+  if (segment === undefined || bytes === undefined || endOf(segment, bytes) === known) return undefined;
+  const positionIn = ({ record }: JournalLine) =>
+    record.kind === "change" || record.kind === "text" ? record.position : undefined;
+  const { lines } = await readTail(segment.path, fileSystem, line => positionIn(line) !== undefined);
+  return lines.map(positionIn).find(position => position !== undefined);
+}
+
+/** The head after appending records. */
+export function headAfter(records: readonly JournalRecord[], before: JournalHead): JournalHead {
+  const damage = records.findLast(record => record.kind === "damage");
+  const head = damage === undefined ? before : headAfter(records.slice(0, records.indexOf(damage)), before);
+  const later = damage === undefined ? records : records.slice(records.indexOf(damage) + 1);
+  const ofValues = later.filter(record => record.kind === "change" || record.kind === "text");
+  // After damage it is not known what the file and the history had.
+  const known = damage === undefined ? head : { ...head, textRecord: undefined, position: undefined, ...damage };
+  const { textRecord: text, position: at, assigned } = known;
+  const textRecord = ofValues.findLast(record => record.kind === "text") ?? text;
+  const lineage = ofValues.findLast(record => record.lineage !== undefined)?.lineage ?? head.lineage;
+  const revision = records.at(-1)?.revision ?? head.revision;
+  const position = ofValues.findLast(record => record.position !== undefined)?.position ?? at;
+  const isRecovered = ofValues.some(record => record.kind === "change" && record.recovered !== undefined);
+  const { segment, bytes, hash } = before;
+  return {
+    ...{ segment, bytes, hash, revision, lineage },
+    ...(textRecord !== undefined && { textRecord }),
+    ...(position !== undefined && { position }),
+    ...(assigned !== undefined && !isRecovered && { assigned }),
+  };
+}
