@@ -48,12 +48,6 @@ export const mutants = [
       replace: "false",
       name: "the last event of an atomic set",
     },
-    "binding a position to one log": {
-      file: "main/daemon/config/sealed-position.ts",
-      find: "if (block.readUInt32BE(0) === 0 && isReached) return",
-      replace: "if (number >= 0n) return",
-      name: "of another log",
-    },
     "refusing a position that the log does not reach": {
       file: "main/daemon/config/sealed-position.ts",
       find: "if (block.readUInt32BE(0) === 0 && isReached) return",

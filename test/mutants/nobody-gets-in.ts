@@ -51,11 +51,6 @@ export const mutants = [
       find: "return caller.expires === undefined || Date.parse(caller.expires) > this.#clock.now();",
       replace: "return true;",
     },
-    "comparing a key's secret (its id is enough)": {
-      file: "main/daemon/keys/keys.ts",
-      find: "known === undefined || !sameHash(hash, known.hash)",
-      replace: "known === undefined",
-    },
     "comparing the owner's secret (its id is enough)": {
       file: "main/daemon/keys/keys.ts",
       find: "if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return",

@@ -8,11 +8,6 @@ export const mutants = [
       find: "    return readableConfig(config, repo, caller.grants);\n",
       replace: "    return config;\n",
     },
-    "the grants on stored values": {
-      file: "main/daemon/config/config-service.ts",
-      find: "request.stored ? readableConfig(state.stored, repo, caller.grants) : readable",
-      replace: "request.stored ? state.stored : readable",
-    },
     "the grants on past changes that a watch sends": {
       file: "main/daemon/socket/catch-up.ts",
       find: "const seen = service.viewChange(caller, repo, change);",

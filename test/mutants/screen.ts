@@ -70,12 +70,6 @@ export const mutants = [
       replace: `"draft/list": () => {`,
       name: "are only for the owner and the owner's sessions",
     },
-    "sending draft/changed to the owner only": {
-      file: "main/daemon/socket/connections.ts",
-      find: `caller => (caller.owner ? ["draft", "changed", changed] : undefined)`,
-      replace: `() => ["draft", "changed", changed]`,
-      name: "are only for the owner and the owner's sessions",
-    },
     "keeping drafts of masked values off the disk": {
       file: "main/daemon/config/drafts.ts",
       find: "isMasked ? [] : [draft]",

@@ -47,12 +47,6 @@ export const mutants = [
       replace: "    if (session.id === sequence)",
       name: "does not continue with a stream that lost",
     },
-    "checking that messages are consecutive": {
-      file: "main/store/shared/stream/stream-log.ts",
-      find: "content.first === this.newest + 1 && ",
-      replace: "content.first >= 0 && ",
-      name: "stops at a message that no daemon published",
-    },
     "the previous message's id in each message, which detects a diverged replica": {
       file: "main/store/shared/stream/stream-log.ts",
       find: " && content.previous === this.#applied.message",

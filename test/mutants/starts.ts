@@ -24,14 +24,6 @@ export const mutants = [
       name: "kept aside if it is damaged",
     },
   }),
-  ...killedBy("R19", "test/main/store/recovery.test.ts", {
-    "comparing the stamp of the text that a write replaced": {
-      file: "main/store/mirror/mirror.ts",
-      find: "return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);",
-      replace: "return record.replacedHash === this.textHash();",
-      name: "put back after a kill",
-    },
-  }),
   ...killedBy("R19", "test/main/store/absent-work-tree.test.ts", {
     "not creating a file in a work tree at a start": {
       file: "main/store/mirror/recovery.ts",
@@ -63,20 +55,8 @@ export const mutants = [
       replace: "  if (workTree === undefined) return false;\n",
       name: "keeps its values",
     },
-    "comparing the inode of the folder while the daemon runs": {
-      file: "main/git/work-tree-folder.ts",
-      find: "return one?.device === other?.device && isSameInode(one, other);",
-      replace: "return one?.device === other?.device;",
-      name: "keeps its values",
-    },
   }),
   ...killedBy("R19", "test/main/git/work-tree-folder.test.ts", {
-    "checking the folder before its file is read too": {
-      file: "main/git/work-tree-folder.ts",
-      find: "if (!isSame(before, after) || ",
-      replace: "if (",
-      name: "a folder without the file that is",
-    },
     "checking the folder right before a file is created in it": {
       file: "main/files/json-document.ts",
       find: "    if (this.text === null && !this.#mayCreate()) throw new ForeignEditError();\n",
@@ -87,20 +67,6 @@ export const mutants = [
       find: "|| one.created === other.created;",
       replace: "|| one.created !== 0;",
       name: "a folder without the file that is",
-    },
-  }),
-  ...killedBy("R19", "test/main/store/recovery.test.ts", {
-    "looking for earlier texts in restored backups only": {
-      find: "const mayBeOlder = isOfOriginal && ",
-      replace: "const mayBeOlder = ",
-      name: "somebody put back after a kill",
-      file: "main/store/mirror/recovery.ts",
-    },
-    "looking for earlier texts in a restored backup": {
-      find: "const mayBeOlder = isOfOriginal && ",
-      replace: "const mayBeOlder = log.copiedAt === -1 && ",
-      name: "that the backup has",
-      file: "main/store/mirror/recovery.ts",
     },
   }),
   ...killedBy("R19", "test/main/store/in-tree-writes.test.ts", {
@@ -126,6 +92,11 @@ export const mutants = [
     },
   }),
   ...killedBy("R19", "test/promises/r19-states.test.ts", {
+    "comparing the stamp of the text that a write replaced": {
+      file: "main/store/mirror/mirror.ts",
+      find: "return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);",
+      replace: "return record.replacedHash === this.textHash();",
+    },
     "recording that a write is complete": {
       file: "main/store/hand-edits/late-edits.ts",
       find: "        .then(() => this.#context.mirror.recordCompletion())\n",

@@ -93,12 +93,6 @@ export const mutants = [
       replace: `return { test: (text: string) => new RegExp(source, "u").test(text) };`,
       name: "a pattern prone to backtracking",
     },
-    "counting the steps of a pattern": {
-      file: "shared/schema/linear-pattern.ts",
-      find: "budget.take(stepsOfText + text.length * stepsOfCharacter);",
-      replace: "budget.take(stepsOfText);",
-      name: "a pattern prone to backtracking",
-    },
     "multiplying the size of a repeated part by its count": {
       file: "shared/schema/parse-pattern.ts",
       find: "assertFits((most ?? Math.max(least, 1)) * (part.size + 1))",

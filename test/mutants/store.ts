@@ -16,6 +16,11 @@ export const mutants = [
       find: "return isWhole && areFields ?",
       replace: "return isWhole ?",
     },
+    "the difference between what a file is to have and what is valid": {
+      file: "main/store/apply-commit.ts",
+      find: "sharing(target, applyChanges(before.valid, record.changes))",
+      replace: "sharing(target, target)",
+    },
   }),
   ...killedBy("store", "test/main/store/interleavings.test.ts", {
     "the last valid values of a scope that comes back": {
@@ -67,13 +72,6 @@ export const mutants = [
       name: "also after sets of other scopes",
     },
   }),
-  ...killedBy("store", "test/main/store/apply-commit.test.ts", {
-    "the difference between what a file is to have and what is valid": {
-      file: "main/store/apply-commit.ts",
-      find: "sharing(target, applyChanges(before.valid, record.changes))",
-      replace: "sharing(target, target)",
-    },
-  }),
   ...killedBy("store", "test/main/store/renamed-fields.test.ts", {
     "keeping values that a new schema refuses in the file on startup if only the log knows of them": {
       file: "main/store/mirror/recovery.ts",
@@ -83,12 +81,6 @@ export const mutants = [
     },
   }),
   ...killedBy("store", "test/main/daemon/renamed-fields.test.ts", {
-    "requiring trust for a command that was not one under its old name": {
-      file: "main/store/values/interpret.ts",
-      find: "const lastGood = active && trustedByNewRules(active, rules);",
-      replace: "const lastGood = active && withNewNames(active, scopes).config;",
-      name: "a command under an old name in a work tree's file",
-    },
     "revealing a field's new name only to keys that can read it": {
       file: "main/daemon/config/config-service.ts",
       find: "return name !== undefined && isThere(readable, { scope, field: name }) ?",

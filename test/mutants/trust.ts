@@ -58,13 +58,9 @@ export const mutants = [
       name: "is not trusted by undo or restore",
     },
     "distinguishing an earlier repository with the same id": {
-      edits: [
-        {
-          file: "main/store/hand-edits/hand-edit-reader.ts",
-          find: "const isUnknown = begins ||",
-          replace: "const isUnknown = point.state.revision === 0 ||",
-        },
-      ],
+      file: "main/store/hand-edits/hand-edit-reader.ts",
+      find: "const isUnknown = begins ||",
+      replace: "const isUnknown = point.state.revision === 0 ||",
       name: "of an earlier repository with the same id",
     },
     "the owner check of trust/accept": {

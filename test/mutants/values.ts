@@ -7,7 +7,7 @@ export const mutants = [
       file: "main/store/repository/repositories.ts",
       find: "repository?.isUpToDate ? this.get(id)",
       replace: "repository?.loaded ? this.get(id)",
-      name: "if $title, and the log is slow",
+      name: ", and the log is slow",
     },
   }),
   ...killedBy("values", "test/main/daemon/exact-numbers.test.ts", {
@@ -49,12 +49,6 @@ export const mutants = [
       file: "main/daemon/config/change-views.ts",
       find: "after === undefined ? unstored : after",
       replace: "after ?? unstored",
-      name: "null is told as null",
-    },
-    "a stored null as the start of an edit inside a value (it starts from the default)": {
-      file: "main/daemon/config/change-check.ts",
-      find: "own === undefined ? schema?.default : own",
-      replace: "own ?? schema?.default",
       name: "null is told as null",
     },
   }),

@@ -1,16 +1,15 @@
-import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../main/time/clock.ts";
-import { noRescans, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { type FileCall, systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { freezeHome } from "../../helpers/frozen-home.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { healthOf, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-import { startWorkTree, treeText } from "../../helpers/work-tree.ts";
 
 /*
  * The log has an edit by hand followed by a set, and the history has neither, because the daemon was killed before it was updated.
@@ -50,105 +49,6 @@ test.each([
   await set(Object.fromEntries(Object.entries(values).map(([field, value]) => [`svc.${field}`, value])));
   const svc = { refresh_day: 2, ...(domain !== undefined && { domain }), ...values };
   expect(await valuesAfterKill(shop.t.homeFolder)).toMatchObject({ svc, revision });
-});
-
-test("a set in a file that was just found survives a kill", async () => {
-  await using home = await temporaryFolder();
-  const fileSystem = watchFileSystem();
-  fileSystem.before = ({ operation, path }) => {
-    if (operation === "write" && path.includes(`${home.path}/journal`)) throw systemError("EIO");
-  };
-  await using t = await startTestDaemon({ ...noRescans, home: home.path, fileSystem });
-  await writeFile(join(home.path, "repos/shop.json"), shopText);
-  await until(async () => (await t.owner.call("repo/list", { repo: "shop" })).result.length === 1, "the repository");
-  const { errors } = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31, "svc.domain": "a.test" });
-  expect(errors).toEqual([]);
-  expect(await valuesAfterKill(home.path)).toEqual({
-    svc: { timeout: 31, refresh_day: 2, domain: "a.test" },
-    revision: 2,
-    sources: ["set", "file"],
-  });
-});
-
-/** The newest three revisions, the active timeout, and the one in the file. */
-async function stateOf(t: TestDaemon) {
-  const { result } = await t.owner.call("history/list", { repo: "shop", limit: 3 });
-  const text = await t.readRepository("shop");
-  return {
-    history: result.map(({ revision, source }) => `${revision} ${source}`),
-    timeout: await timeoutOf(t, "shop"),
-    inFile: Number(/"timeout": (\d+)/.exec(text)?.[1]),
-  };
-}
-
-/** The text after the first of three sets, and the home after all of them, as a kill leaves it. */
-async function setThrice() {
-  await using shop = await startShop();
-  await shop.set({ "svc.timeout": 31 });
-  const older = await shop.read();
-  for (const timeout of [32, 33]) {
-    await shop.set({ "svc.timeout": timeout });
-    await shop.read();
-  }
-  return { older, frozen: await freezeHome(shop.t.homeFolder) };
-}
-
-/** The state after a start on the home, and the text of its file. */
-async function started(home: string) {
-  await using t = await startTestDaemon({ ...noRescans, home });
-  return { ...(await stateOf(t)), text: await readFile(join(home, "repos/shop.json"), "utf8") };
-}
-
-const latest = { history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 };
-const edited = { history: ["5 file", "4 set", "3 set"], timeout: 31, inFile: 31 };
-
-test("an older text that the backup has is not taken for a hand edit, because the restored log has the later sets", async () => {
-  const { older, frozen } = await setThrice();
-  await using _frozen = frozen;
-  await saveByRename(join(frozen.path, "repos/shop.json"), older);
-  // As a restore leaves it.
-  await writeFile(join(frozen.path, "log/copy"), "");
-  expect(await started(frozen.path)).toMatchObject(latest);
-  // Nor is one that was only touched.
-  await utimes(join(frozen.path, "repos/shop.json"), 1, 1);
-  expect(await started(frozen.path)).toMatchObject(latest);
-});
-
-test.each(["somebody put back after a kill", "was restored by hand once everything in the log is written"])(
-  "an older text that %s is an edit like any other, although the daemon wrote it once",
-  async how => {
-    const { older, frozen } = await setThrice();
-    await using _frozen = frozen;
-    if (how.startsWith("was restored")) expect(await started(frozen.path)).toMatchObject(latest);
-    await saveByRename(join(frozen.path, "repos/shop.json"), older);
-    expect(await started(frozen.path)).toEqual({ ...edited, text: older });
-  },
-);
-
-test("the text that the last write replaced, put back after a clean stop, is an edit", async () => {
-  const { frozen } = await setThrice();
-  await using _frozen = frozen;
-  const { text } = await started(frozen.path);
-  {
-    await using t = await startTestDaemon({ ...noRescans, home: frozen.path });
-    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 34 });
-  }
-  await saveByRename(join(frozen.path, "repos/shop.json"), text);
-  const history = ["6 file", "5 set", "4 set"];
-  expect(await started(frozen.path)).toEqual({ history, timeout: 33, inFile: 33, text });
-});
-
-test("in a work tree, the text that the last write replaced is git's if it was put back after a kill, and stays", async () => {
-  await using tree = await startWorkTree();
-  expect(await tree.set({ "svc.timeout": 31 })).toEqual([]);
-  await using frozen = await freezeHome(tree.home);
-  await tree.t[Symbol.asyncDispose]();
-  await saveByRename(tree.file, treeText);
-  await using t = await startTestDaemon({ ...noRescans, home: frozen.path });
-  const { result } = await t.owner.call("config/list", { repo: "site", field: "svc.timeout" });
-  expect(result).toEqual({ svc: { timeout: 30 } });
-  await t.owner.call("file/read", { repo: "site" });
-  expect(await readFile(tree.file, "utf8")).toBe(treeText);
 });
 
 /*
