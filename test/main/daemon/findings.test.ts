@@ -110,6 +110,36 @@ test("a history whose end was damaged is told before the damaged end is cut off"
   expect(findings.map(({ message }) => message).join()).toContain("is not known");
 });
 
+test("of a damaged history, what intact records tell is returned, and what is older is refused with 1110; sets and their history continue", async () => {
+  await using shop = await startWithHistory();
+  const { call } = shop.t.owner;
+  await damage(shop.journal);
+  const isKnownFrom3To = async (newest: number) => {
+    const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop" });
+    expect([result.at(0)?.revision, result.at(-1)?.revision, result.length]).toEqual([newest, 3, newest - 2]);
+    expect(errors).toMatchObject([{ code: 1110 }]);
+  };
+  await isKnownFrom3To(4);
+  for (const revision of [2, 3, 4])
+    expect(await call("config/list", { repo: "shop", revision, field: "svc.timeout" })).toMatchObject({
+      result: { svc: { timeout: 30 + revision } },
+      errors: [],
+    });
+  for (const [name, args] of [
+    ["config/list", { revision: 1 }],
+    ["config/watch", { since: 1 }],
+    ["history/restore", { to: 1 }],
+    ["history/forget", { field: "svc.timeout" }],
+  ] as const)
+    expect((await call(name, { repo: "shop", ...args })).errors).toMatchObject([{ code: 1110 }]);
+  const watcher = await shop.t.connect();
+  expect((await watcher.call("config/watch", { repo: "shop", since: 2 })).errors).toEqual([]);
+  for (const revision of [3, 4]) expect((await watcher.nextChange()).revision).toBe(revision);
+  await shop.t.restart();
+  await shop.set({ "svc.timeout": 35 });
+  await isKnownFrom3To(5);
+});
+
 test("what was found about a repository goes with it", async () => {
   await using shop = await startWithHistory();
   const { t } = shop;

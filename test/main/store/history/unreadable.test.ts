@@ -1,22 +1,23 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { halfAFile } from "../../../helpers/broken-file.ts";
 import { noRescans, startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 
 /* A journal that could not be opened when its repository was first read was never opened again. */
 
-/** A daemon that has run: `svc.timeout` of `shop` was 10, 20 and 30 (revisions 2, 3, 4). Its journal cannot be opened. */
-async function restartWithoutJournal(code: string, between: (home: string) => Promise<void> = async () => {}) {
+/** A daemon that has run: `svc.timeout` of `shop` was set to these (revisions 2, 3, 4). Its journal cannot be opened. */
+async function restartWithoutJournal(code: string, index: "with" | "without", timeouts = [10, 20, 30]) {
   const fileSystem = watchFileSystem();
   const t = await startTestDaemon({ ...noRescans, fileSystem });
   await t.addRepository("shop");
-  for (const timeout of [10, 20, 30]) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+  for (const timeout of timeouts) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
   const { restart } = t;
   await t.daemon.close();
-  await between(t.homeFolder);
+  // Without the index, only the journal knows the revisions.
+  if (index === "without") await rm(join(t.homeFolder, "index.json"));
   fileSystem.before = ({ operation, path }) => {
     if (operation === "open" && path.includes("/journal/")) throw systemError(code);
   };
@@ -48,24 +49,13 @@ const whole = [
   [1, {}],
 ];
 
-describe.each(["EMFILE", "EACCES"])("a journal that could not be opened at first (%s)", code => {
-  test("is opened once that is possible, with correct revisions and history", async () => {
-    // Without the index, only the journal knows the revisions.
-    const between = (home: string) => rm(join(home, "index.json"));
-    await using restarted = await restartWithoutJournal(code, between);
+test.each([["EMFILE", "with"] as const, ["EACCES", "without"] as const])(
+  "a journal that could not be opened at first (%s, %s the index) refuses with 1108 whatever would erase or guess its content, serves the values, and is complete once it can be opened",
+  async (code, index) => {
+    await using restarted = await restartWithoutJournal(code, index);
     const { t, lift } = restarted;
-    const { result, errors } = await t.owner.call("config/list", { repo: "shop", stored: true });
-    expect({ result, errors }).toEqual({ result: { svc: { timeout: 30 } }, errors: [] });
-    lift();
-    expect(await t.owner.call("config/list", { repo: "shop" })).toMatchObject({ revision: 4, errors: [] });
-    expect(await pastTimeouts(t)).toEqual(whole);
-    const past = await t.owner.call("config/list", { repo: "shop", revision: 3, stored: true });
-    expect(past).toMatchObject({ result: { svc: { timeout: 20 } }, errors: [] });
-  });
-
-  test("refuses with 1108 whatever would erase or guess its content, and is complete afterwards", async () => {
-    await using restarted = await restartWithoutJournal(code);
-    const { t, lift } = restarted;
+    const list = await t.owner.call("config/list", { repo: "shop", stored: true });
+    expect(list).toMatchObject({ result: { svc: { timeout: 30 } }, errors: [] });
     const { result } = await t.owner.call("file/read", { repo: "shop" });
     for (const [name, args] of [
       ["history/forget", { field: "svc.domain" }],
@@ -78,11 +68,14 @@ describe.each(["EMFILE", "EACCES"])("a journal that could not be opened at first
       expect(codesOf(await t.owner.call(name, { repo: "shop", ...args }))).toEqual([1108]);
     expect(await t.readRepository("shop")).toBe(result.text);
     lift();
+    expect(await t.owner.call("config/list", { repo: "shop" })).toMatchObject({ revision: 4, errors: [] });
     expect(await pastTimeouts(t)).toEqual(whole);
+    const past = await t.owner.call("config/list", { repo: "shop", revision: 3, stored: true });
+    expect(past).toMatchObject({ result: { svc: { timeout: 20 } }, errors: [] });
     expect(codesOf(await t.owner.call("history/forget", { repo: "shop", field: "svc.domain" }))).toEqual([]);
     expect(await pastTimeouts(t)).toEqual([[4, {}], ...whole]);
-  });
-});
+  },
+);
 
 test("a journal with a readable end and unreadable records gets no invented revision", async () => {
   const fileSystem = watchFileSystem();
@@ -118,17 +111,11 @@ test("a journal with a readable end and unreadable records gets no invented revi
 });
 
 test("a set is refused while its history cannot be read, even if nothing is stored yet", async () => {
-  const fileSystem = watchFileSystem();
-  await using t = await startTestDaemon({ ...noRescans, fileSystem });
-  await t.addRepository("shop");
-  await t.daemon.close();
-  fileSystem.before = ({ operation, path }) => {
-    if (operation === "open" && path.includes("/journal/shop.")) throw systemError("EACCES");
-  };
-  await t.restart();
+  await using restarted = await restartWithoutJournal("EACCES", "with", []);
+  const { t, lift } = restarted;
   const set = () => t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 5 });
   expect(codesOf(await set())).toEqual([1108]);
-  fileSystem.before = () => {};
+  lift();
   expect(await set()).toMatchObject({ result: [{ revision: 2, mirrored: true }], errors: [] });
   const { result } = await t.owner.call("history/list", { repo: "shop" });
   expect(result.map(({ revision }) => revision)).toEqual([2, 1]);
