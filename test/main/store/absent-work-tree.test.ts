@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { bundle } from "../../helpers/bundled.ts";
-import type { TestClient } from "../../helpers/daemon.ts";
+import { type TestClient, until } from "../../helpers/daemon.ts";
 import { DaemonProcess } from "../../helpers/daemon-process.ts";
 import { runProcess } from "../../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
@@ -52,7 +52,11 @@ async function createTree(kind: "git" | "plain" | "package") {
     state: async () => {
       const { result } = await client.call("config/list", { repo: "site", field: "svc.timeout" });
       const entry = (await client.call("repo/list")).result[0];
-      return { ...result["svc"], revision: entry?.revision, health: entry?.health.map(({ code }) => code) };
+      return {
+        timeout: result["svc"]?.["timeout"],
+        revision: entry?.revision,
+        health: entry?.health.map(({ code }) => code),
+      };
     },
     [Symbol.asyncDispose]: async () => {
       await tree.end("kill");
@@ -125,7 +129,7 @@ test("a work tree is accepted without its file once a person has named the folde
   expect(await tree.state()).toMatchObject({ timeout: 900, health: [] });
 });
 
-test("a new clone in the place of a work tree counts if it has the file", async () => {
+test("a new clone in the place of a work tree counts if it has the file, which may then be deleted", async () => {
   await using tree = await createTree("git");
   await tree.end("kill");
   await rename(tree.file, `${tree.folder}.json`);
@@ -136,4 +140,7 @@ test("a new clone in the place of a work tree counts if it has the file", async 
   await tree.start();
   expect(await tree.state()).toMatchObject({ timeout: 30, health: [] });
   expect(await tree.set(31)).toEqual([]);
+  await rm(tree.file);
+  await until(async () => (await tree.state()).timeout === 900, "the file to be deleted");
+  expect((await tree.state()).health).toEqual([]);
 });
