@@ -52,6 +52,16 @@ function anyBytes(random: Random): Buffer {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const scopes = new Scopes();
 
+/** The text's value, if JSON allows the text: without comments and BOM. */
+function strictObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The result of reading the file; "other": JSON, but not a repository with values. Throws whatever would crash the daemon. */
 function classify(bytes: Buffer): "broken" | "other" | "read" {
   let text: string;
@@ -60,8 +70,10 @@ function classify(bytes: Buffer): "broken" | "other" | "read" {
   } catch {
     return "broken";
   }
+  const strict = strictObject(text);
   try {
     const { value, locate } = parseJsonText(text);
+    if (strict !== undefined && JSON.stringify(value) !== JSON.stringify(strict)) throw new Error("another value");
     const { config } = value;
     if (!isConfig(config)) return "other";
     const { stored } = interpretConfig(
@@ -81,6 +93,8 @@ function classify(bytes: Buffer): "broken" | "other" | "read" {
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error;
     if (error.line < 1 || error.column < 1) throw new Error(`no place: ${error.line}:${error.column}`);
+    if (strict !== undefined && !/duplicate|__proto__|too large|rounded|64 levels/.test(error.message))
+      throw new Error(`${error.message}, although it is JSON`);
     return "broken";
   }
 }

@@ -265,22 +265,6 @@ describe("for any text and any next value", () => {
       { numRuns: 1000, seed },
     );
   });
-
-  test("a text without comments is read if and only if JSON.parse reads it", () => {
-    fc.assert(
-      fc.property(objects, damages, (value, changes) => {
-        const text = changes.reduce(damage, JSON.stringify(value, undefined, 1));
-        const problem = problemOf(text);
-        const expected = strictValue(withoutBom(text));
-        if (problem === undefined && commentsOf(text).length === 0) {
-          expect(JSON.stringify(parseJsonText(text).value)).toBe(JSON.stringify(expected));
-        } else if (problem !== undefined && isJsonObject(expected)) {
-          expect(problem.message).toMatch(/duplicate|__proto__|too large|64 levels/);
-        }
-      }),
-      { numRuns: amount(1_000, 3_000), seed },
-    );
-  });
 });
 
 /** `inner` wrapped in this many objects. */
@@ -419,34 +403,4 @@ function commentsOf(text: string): string[] {
   const body = withoutBom(text);
   visit(body, { onComment: (offset, length) => comments.push(body.slice(offset, offset + length)) });
   return comments;
-}
-
-interface Damage {
-  at: number;
-  remove: number;
-  insert: string;
-}
-
-const somePieces = ["null", "/*", "*/", "//", "\u2028", '"a":', "1e999", '"__proto__":1', "\\ud800"];
-const pieces = [..."{}[],:\"'\\/*\n\r\t 019eE+-.\0<=>ué", bom, ...somePieces];
-const damages: fc.Arbitrary<Damage[]> = fc.array(
-  fc.record({
-    at: fc.nat({ max: 10_000 }),
-    remove: fc.constantFrom(0, 0, 1, 1, 5, 10_000),
-    insert: fc.oneof(fc.constant(""), fc.constantFrom(...pieces)),
-  }),
-  { maxLength: 4 },
-);
-
-function damage(text: string, { at, remove, insert }: Damage): string {
-  const offset = at % (text.length + 1);
-  return text.slice(0, offset) + insert + text.slice(offset + remove);
-}
-
-function strictValue(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
