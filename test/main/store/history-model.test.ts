@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { ChangeSource, HistoryEntry } from "../../../shared/protocol.ts";
 import { until } from "../../helpers/daemon.ts";
+import { amount, seed } from "../../helpers/promise.ts";
 import { type Shop, saveByRename, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
 /** The number of histories, each with its own daemon. */
-const runs = Number(process.env["REPOCONF_MODEL_RUNS"] ?? (process.env["REPOCONF_TORTURE"] === "1" ? 200 : 3));
-const seed = Number(process.env["REPOCONF_MODEL_SEED"] ?? 4);
+const runs = amount(3, 200);
 
 /** Values of the scope svc. */
 type Values = { readonly [field: string]: JsonValue };
