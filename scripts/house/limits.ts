@@ -18,9 +18,9 @@ export interface Limits {
  */
 export const limits: Limits = {
   // Goal: 47,000.
-  testLines: 47_420,
+  testLines: 47_000,
   promisesLines: 160,
-  mutants: 248,
+  mutants: 235,
   filesSideBySide: 12,
   setUpMembers: 8,
   listFolders: ["main/cli/commands", "main/daemon/operations"],

@@ -70,16 +70,6 @@ describe("a renamed field (x-renamedFrom)", () => {
     expect(await t.readRepository("shop")).toContain(`"workers": 30`);
   });
 
-  test("prefers its new name over an old one, which is reported as unknown and removed by the next set", async () => {
-    await using t = await startDeploy(after, deployText.replace(`"jobs"`, `"workers": 5, "threads": 6, "jobs"`));
-    expect((await deployOf(t)).values["workers"]).toBe(5);
-    const unknown = (await healthOf(t, "shop")).filter(({ code }) => code === 1011);
-    expect(unknown.map(({ field }) => field)).toEqual(["deploy.threads", "deploy.jobs"]);
-    expect(unknown[0]?.message).toContain("under its new name");
-    await t.owner.call("config/set", { ...set, "deploy.workers": 5 });
-    expect(await t.readRepository("shop")).not.toMatch(/jobs|threads/);
-  });
-
   test("is named to a client that uses the old name, if its key may access the new one", async () => {
     await using t = await startDeploy(after);
     const fields = ["deploy.region", "deploy.jobs"];
@@ -123,25 +113,6 @@ describe("a schema that renames fields while the daemon runs", () => {
     await t.owner.call("history/restore", { ...set, to: revision });
     expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
     expect(await t.readRepository("shop")).toContain(`"workers": 30`);
-  });
-
-  test("leaves a value that it rejects in the file, and serves it again once the old schema is back", async () => {
-    await using t = await startDeploy(before);
-    await replaceDeploy(t, { workers: { type: "string", default: "none", "x-renamedFrom": "jobs" } });
-    // From the second start on the log no longer has it.
-    for (const restart of [async () => {}, t.restart, t.restart]) {
-      await restart();
-      expect((await deployOf(t)).values).toEqual({ workers: "none" });
-      expect(await t.readRepository("shop")).toBe(deployText);
-    }
-    for (const restart of [async () => {}, t.restart]) {
-      await restart();
-      await t.owner.call("config/set", { ...set, "svc.timeout": 31 });
-      await t.owner.call("config/set", { ...set, "svc.timeout": 30 });
-      expect(await t.readRepository("shop")).toBe(deployText);
-    }
-    await replaceDeploy(t, before);
-    expect((await deployOf(t)).values).toEqual({ jobs: 30, zone: "north" });
   });
 });
 

@@ -110,32 +110,6 @@ describe("a scope's file", () => {
     expect(other.events).toEqual([]);
   });
 
-  test("leaves its values in the repository's file when it is removed, through further sets, and serves them again when it returns", async () => {
-    await using t = await startWithDeploy();
-    await t.owner.call("config/set", { repo, "deploy.color": "green", flush: true });
-    await rm(fileOf(t, "deploy"));
-    await untilScopes(t, "svc");
-    await untilHealth(t, repo, health => health.length === 1);
-    const [entry] = (await t.owner.call("repo/list")).result;
-    expect(entry?.health).toMatchObject([{ code: 1011, field: "deploy", line: expect.any(Number) }]);
-    expect(entry?.modified).toBe(0);
-    expect(Object.keys((await t.owner.call("config/list", { repo })).result)).toEqual(["svc"]);
-    expect(await t.owner.call("config/list", { repo, scope: "deploy" })).toMatchObject({ errors: [{ code: 1011 }] });
-    expect(await t.owner.call("config/set", { repo, "deploy.color": "red" })).toMatchObject({
-      errors: [{ code: 1007 }],
-    });
-    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
-    expect(JSON.parse(await t.readRepository(repo)).config).toEqual({
-      deploy: { color: "green" },
-      svc: { timeout: 5 },
-    });
-    await put(t, "deploy", deploy);
-    await untilScopes(t, "svc", "deploy");
-    await untilHealth(t, repo, health => health.length === 0);
-    const back = await t.owner.call("config/list", { repo, field: "deploy.color" });
-    expect(back.result).toEqual({ deploy: { color: "green" } });
-  });
-
   test("may have thousands of fields, and a field's own dialect is ignored", async () => {
     await using t = await startTestDaemon({ repositories: [repo] });
     const names = Array.from({ length: 4_000 }, (_, index) => `field_${index}`);
@@ -159,20 +133,6 @@ describe("a scope's file", () => {
     await untilHealth(t, repo, health => health[0]?.code === 1011);
     await t.owner.call("config/set", { repo, "svc.timeout": 5, flush: true });
     expect((await t.owner.call("repo/list", {})).result).toMatchObject([{ health: [{ code: 1011, field: "deploy" }] }]);
-  });
-
-  test("rechecks stored values when it changes: a new default is served, a value that it now rejects is not", async () => {
-    await using t = await startWithDeploy();
-    await t.owner.call("config/set", { repo, "deploy.color": "green" });
-    const color = { ...deploy.properties.color, enum: ["red", "blue"], default: "blue" };
-    const timeout = { type: "integer", default: 9 };
-    await put(t, "deploy", { type: "object", properties: { color, "net.timeout": timeout } });
-    await untilHealth(t, repo, health => health[0]?.code === 1103);
-    const { result } = await t.owner.call("config/list", { repo, scope: "deploy" });
-    expect(result).toEqual({ deploy: { color: "blue", "net.timeout": 9 } });
-    const [entry] = (await t.owner.call("repo/list")).result;
-    expect(entry?.health).toMatchObject([{ code: 1103, field: "deploy.color" }]);
-    expect(JSON.parse(await t.readRepository(repo)).config.deploy.color).toBe("green");
   });
 });
 

@@ -124,12 +124,3 @@ test.for([
   await replaceDeploy(tree.t, { tools: effects[one] });
   expect(await tree.tools()).toBe("./evil");
 });
-
-test("the last valid value, too, is used only if it is trusted as what the schema makes of it", async () => {
-  await using tree = await startTree({ ...text, maxLength: 20 });
-  // A value that the schema refuses: the last valid one is used.
-  await tree.pull({ tools: "x".repeat(30) });
-  expect(await tree.tools()).toBe("./evil");
-  await replaceDeploy(tree.t, { tools: { ...variable("PATH"), maxLength: 20 } });
-  expect(await tree.tools()).toBe("");
-});

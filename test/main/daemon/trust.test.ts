@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hashOfValue } from "../../../main/store/values/trusted-values.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { healthOf, saveByRename } from "../../helpers/shop.ts";
 import { startWorkTree } from "../../helpers/work-tree.ts";
@@ -190,14 +190,6 @@ describe("a command value from a work tree's file", () => {
     expect(await tree.served()).toEqual({});
     expect(await tree.waiting()).toHaveLength(1);
   });
-});
-
-test("a file in the home is the person's own: nothing in it waits", async () => {
-  await using t = await startTestDaemon({ ...noRescans, repositories: ["shop"] });
-  await t.writeRepository("shop", JSON.stringify({ name: "shop", config: { svc: { services: evil } } }));
-  await t.owner.call("file/read", { repo: "shop" });
-  expect((await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.["services"]).toEqual(evil);
-  expect((await t.owner.call("trust/list")).result).toEqual([]);
 });
 
 describe("trust/*", () => {

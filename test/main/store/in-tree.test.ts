@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { untilHealth } from "../../helpers/broken-file.ts";
@@ -43,25 +43,6 @@ describe("an in-tree repository", () => {
     expect(await tree.t.owner.nextChange()).toMatchObject({ source: "set", revision: 2 });
     expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));
   });
-
-  test.skipIf(process.platform === "win32")(
-    "serves the last valid values with 1106 when its file becomes a link, and touches neither link nor target",
-    async () => {
-      await using tree = await startWorkTree();
-      expect(await tree.value("timeout")).toBe(30);
-      const target = join(tree.folder, "secret.json");
-      const secret = treeText.replace("30", "66");
-      await writeFile(target, secret);
-      await unlink(tree.file);
-      await symlink(target, tree.file);
-      await until(async () => (await healthOf(tree.t, "site")).length > 0, "health to report it");
-      expect(await healthOf(tree.t, "site")).toEqual([{ code: 1106, message: expect.stringMatching(/link/) }]);
-      expect(await tree.value("timeout")).toBe(30);
-      expect(await tree.set({ "svc.timeout": 31 })).toMatchObject([{ code: 1106 }]);
-      expect((await lstat(tree.file)).isSymbolicLink()).toBe(true);
-      expect(await readFile(target, "utf8")).toBe(secret);
-    },
-  );
 });
 
 test.each([

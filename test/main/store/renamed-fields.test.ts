@@ -150,16 +150,4 @@ describe("a hand edit during a set", () => {
       expect((await t.readRepository("shop")).includes("jobs")).toBe(workers === 35);
     }
   });
-
-  test("that broke the file before the set was written keeps the set once it is fixed", async () => {
-    await using home = await frozenBehind([["config/set", { "deploy.workers": 40 }]]);
-    const file = join(home.path, "repos/shop.json");
-    await saveByRename(file, "{ half");
-    await using t = await startTestDaemon({ ...noRescans, home: home.path });
-    expect((await deployOf(t)).values["workers"]).toBe(40);
-    await saveByRename(file, deployText.replace("north", "south"));
-    await t.owner.call("file/read", set);
-    expect((await deployOf(t)).values).toEqual({ workers: 40, region: "south" });
-    expect(await t.readRepository("shop")).not.toContain("jobs");
-  });
 });

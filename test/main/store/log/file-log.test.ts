@@ -75,20 +75,6 @@ describe("a log of files", () => {
     await again.log.close();
   });
 
-  test("reports no commit before its sync has ended", async () => {
-    await using folder = await temporaryFolder();
-    const fileSystem = watchFileSystem();
-    const opened = await openLog(folder.path, { fileSystem });
-    const committedBefore: number[] = [];
-    fileSystem.before = ({ operation }) => {
-      if (operation === "datasync") committedBefore.push(opened.committed.length);
-    };
-    await opened.append(1);
-    await opened.append(2);
-    expect(committedBefore).toEqual([0, 1]);
-    await opened.log.close();
-  });
-
   test("does not accumulate files over many starts", async () => {
     await using folder = await temporaryFolder();
     for (let start = 1; start <= 20; start++) {
