@@ -188,6 +188,8 @@ export interface HealthProblem {
   readonly field?: string;
   readonly line?: number;
   readonly column?: number;
+  /** With 1106: the work tree's folder is missing or may be another one, so that its file cannot be restored. */
+  readonly noFolder?: true;
   /** With 1116, the id to dismiss it by. */
   readonly finding?: string;
 }

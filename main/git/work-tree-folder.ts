@@ -40,7 +40,7 @@ export class WorkTreeFolder {
 
   /** Runs `read`, which tells whether the file is there, and returns why its absence means nothing; undefined if it does. */
   async read(read: () => Promise<boolean>): Promise<string | undefined> {
-    const { id, path, fileSystem } = this.#options;
+    const { path, fileSystem } = this.#options;
     // Before and after, because a disk may be mounted or unmounted in between.
     const before = await fileSystem.identityOf(path);
     if (await read()) {
@@ -48,17 +48,28 @@ export class WorkTreeFolder {
       return undefined;
     }
     const after = await fileSystem.identityOf(path);
-    if (after === undefined)
-      return `the folder ${path} does not exist. Mount its disk, or, if it moved, run: repoconf repo move ${id} FOLDER`;
-    if (!isSame(before, after) || !(await this.#isKnown(after)))
-      return `${path} has no ${inTreeFileName} and may be another folder than the one that had it, for example because its disk is not mounted. Mount the disk, or, if this is the right folder, run: repoconf repo move ${id} ${path}`;
-    await this.#accept(after);
-    return undefined;
+    const problem = await this.#problemOf(before, after);
+    if (problem === undefined && after !== undefined) await this.#accept(after);
+    return problem;
+  }
+
+  /** Why the absence of the file means nothing in the folder that is there now; undefined if it does. Changes nothing. */
+  async findProblem(): Promise<string | undefined> {
+    const now = await this.#options.fileSystem.identityOf(this.#options.path);
+    return this.#problemOf(now, now);
   }
 
   /** Whether the known folder is still there. Synchronous, so that the answer is still true when the file is created. */
   isThere(): boolean {
     return isSame(this.#known, this.#options.fileSystem.identityNow(this.#options.path));
+  }
+
+  async #problemOf(before: FolderIdentity | undefined, after: FolderIdentity | undefined): Promise<string | undefined> {
+    const { id, path } = this.#options;
+    if (after === undefined)
+      return `the folder ${path} does not exist. Mount its disk, or, if it moved, run: repoconf repo move ${id} FOLDER`;
+    if (isSame(before, after) && (await this.#isKnown(after))) return undefined;
+    return `${path} has no ${inTreeFileName} and may be another folder than the one that had it, for example because its disk is not mounted. Mount the disk, or, if this is the right folder, run: repoconf repo move ${id} ${path}`;
   }
 
   async #isKnown(folder: FolderIdentity): Promise<boolean> {

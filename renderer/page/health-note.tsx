@@ -9,7 +9,7 @@ import { WaitingValue } from "./waiting-value.tsx";
 /** What is wrong with a repository's file, and how to fix it. */
 export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
   if (entry.health.length === 0) return undefined;
-  const broken = entry.health.some(({ code }) => code === 1106);
+  const broken = entry.health.find(({ code }) => code === 1106);
   const restore = async () => {
     try {
       const { movedTo } = await daemon().run("file/restore", { repo: entry.id });
@@ -24,8 +24,13 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
     }
   };
   return (
-    <aside className="health" aria-label="Problems with the file" data-broken={broken}>
-      {broken && <p className="health-lead">The file is invalid; its last valid values are active.</p>}
+    <aside className="health" aria-label="Problems with the file" data-broken={broken !== undefined}>
+      {broken !== undefined && (
+        <p className="health-lead">
+          {broken.noFolder ? "The folder of the work tree is missing" : "The file is invalid"}; its last valid values
+          are active.
+        </p>
+      )}
       <ul>
         {entry.health.map(problem => (
           <li key={`${problem.code} ${problem.field ?? ""} ${problem.message}`}>
@@ -45,7 +50,7 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
         <button type="button" className="button" onClick={() => show(entry.id, "json")}>
           Open the text
         </button>
-        {broken && (
+        {broken !== undefined && !broken.noFolder && (
           <button type="button" className="button" onClick={() => void restore()}>
             Restore last valid file
           </button>

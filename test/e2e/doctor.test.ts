@@ -335,6 +335,29 @@ describe.concurrent("repoconf doctor", () => {
     expect(await readFile(writing, "utf8")).toBe("{}");
   });
 
+  test("tells a work tree's folder that is another one than before and has no file, with a daemon and without", async context => {
+    context.skip(process.platform === "win32", "Windows");
+    await using home = await makeCommandHome();
+    const folder = join(home.workFolder, "site");
+    await mkdir(folder);
+    await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+    await home.succeed(["repo", "add", folder, "--id", "site", "--in-tree"]);
+    await home.succeed(["set", "svc.timeout=30", "--repo", "site"]);
+    await daemon.end("SIGKILL");
+    await rename(folder, `${folder}-elsewhere`);
+    await mkdir(folder);
+    const found = {
+      repo: "site",
+      file: repositoryFile(home, "site"),
+      message: expect.stringContaining("another folder"),
+    };
+    expectFinding(await examine(home), { result: "problem", ...found }, 1);
+    await home.succeed(["repo", "list"]);
+    expectFinding(await examine(home), { result: "problem", ...found }, 1);
+    await home.succeed(["repo", "move", "site", folder]);
+    await until(async () => (await examine(home)).code === 0, "the folder to be the right one");
+  });
+
   test("names another home that uses the same in-tree file, until one of them removes the repository", async () => {
     await using one = await makeCommandHome();
     await using other = await makeCommandHome();

@@ -77,7 +77,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     }));
   const { findings, treeFolders } = await repositoriesCheck.checkRepositories(home, {
     scopes,
-    served: served?.ids,
+    served: served?.entries,
     onProgress: (done, all) => onProgress(done, all, "repositories"),
   });
   const journals = await checkJournals(home, {

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import type { Finding as ToldFinding } from "../../../shared/protocol.ts";
+import type { RepositoryEntry, Finding as ToldFinding } from "../../../shared/protocol.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { describeHolder, waitForLockState } from "../connect/lock-holder.ts";
@@ -40,10 +40,7 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
 
 /** What the running daemon reports. */
 export interface DaemonInfo {
-  /** The ids of its repositories. */
-  readonly ids: readonly string[];
-  /** Repositories whose last hand edit was merged, each with its note. */
-  readonly merges: readonly { readonly id: string; readonly message: string }[];
+  readonly entries: readonly RepositoryEntry[];
   /** The number of requests rejected since the start, by cause. */
   readonly refusals: { readonly [cause: string]: number };
   readonly findings: readonly ToldFinding[];
@@ -55,18 +52,16 @@ export async function askDaemon(home: Home): Promise<DaemonInfo> {
   using client = await connect({ home: home.folder, keyFile: home.ownerKeyFile });
   const entries = await client.repositories();
   const { refusals = {}, findings = [] } = await client.run("daemon/status", {});
-  const merges = entries.flatMap(({ id, health }) => {
-    const found = health.find(({ code }) => code === 1104);
-    return found === undefined ? [] : [{ id, message: found.message }];
-  });
-  return { ids: entries.map(({ id }) => id), merges, refusals, findings };
+  return { entries, refusals, findings };
 }
 
 /** Notes files in which the daemon merged a hand edit with a set. They are valid, but the user may not expect the result. */
-export function checkMerges(home: Home, { merges }: DaemonInfo): Finding[] {
-  return merges.map(({ id, message }) => {
+export function checkMerges(home: Home, { entries }: DaemonInfo): Finding[] {
+  return entries.flatMap(({ id, health }) => {
+    const merge = health.find(({ code }) => code === 1104);
+    if (merge === undefined) return [];
     const action = `None needed if both values are what you want. To review them: repoconf history --repo ${id}`;
-    return note("repositories", message, action, { repo: id, file: join(home.repositories, `${id}.json`) });
+    return note("repositories", merge.message, action, { repo: id, file: join(home.repositories, `${id}.json`) });
   });
 }
 

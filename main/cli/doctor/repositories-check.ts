@@ -1,13 +1,14 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { realFileSystem, systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { privateFile } from "../../home/prepare-home.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { sameStamps } from "../../store/mirror/repository-files.ts";
-import { type IndexedRepository, RepositoryIndex } from "../../store/state/repository-index.ts";
+import { RepositoryIndex } from "../../store/state/repository-index.ts";
 import { TrustedValues } from "../../store/values/trusted-values.ts";
 import { systemClock } from "../../time/clock.ts";
 import { counted, type Finding, good, note, problem } from "./finding.ts";
@@ -20,8 +21,8 @@ const concurrency = 32;
 
 interface Options {
   readonly scopes: Scopes;
-  /** The ids that a running daemon reports, which is more current than the index; undefined without a daemon. */
-  readonly served: readonly string[] | undefined;
+  /** What a running daemon reports, which is more current than the index; undefined without a daemon. */
+  readonly served: readonly RepositoryEntry[] | undefined;
   onProgress(done: number, all: number): void;
 }
 
@@ -42,21 +43,26 @@ export async function checkRepositories(
     unknownFiles.push(note(check, message, action, { file: home.trustFile }));
   };
   const trust = await TrustedValues.open(privateFile(home, home.trustFile), noteOfTrust, noteOfTrust);
+  const { scopes, served } = options;
+  const index = await new RepositoryIndex(home.indexFile, home.temporary, realFileSystem, systemClock).read();
+  const indexed = new Map(Object.entries(index.data.repositories));
+  const byDaemon = new Map(served?.map(entry => [entry.id, entry]));
   let done = 0;
   const limit = pLimit(concurrency);
   const checked = await Promise.all(
     ids.map(id =>
       limit(async () => {
-        const result = await checkRepository(id, home, options.scopes, trust);
+        const known = { served: byDaemon.get(id), indexed: indexed.get(id) };
+        const result = await checkRepository(id, home, { scopes, trust, ...known });
         done += 1;
         options.onProgress(done, ids.length);
         return result;
       }),
     ),
   );
-  const running = options.served !== undefined;
-  const { indexed, finding } = await checkIndex(home, checked, running);
-  const missing = await findMissing(home, options.served ?? indexed.keys(), new Set(ids), running);
+  const running = served !== undefined;
+  const finding = checkIndex(home, checked, index, running);
+  const missing = await findMissing(home, running ? byDaemon.keys() : indexed.keys(), new Set(ids), running);
   const findings = [
     ...unknownFiles,
     ...checked.flatMap(one => one.findings),
@@ -97,26 +103,23 @@ function findDuplicates(home: Home, checked: readonly CheckedRepository[]): Find
 }
 
 /** Checks the index. It is a cache, so the next start fixes every problem. */
-async function checkIndex(
+function checkIndex(
   home: Home,
   checked: readonly CheckedRepository[],
+  { data, damaged }: Awaited<ReturnType<RepositoryIndex["read"]>>,
   running: boolean,
-): Promise<{ readonly indexed: ReadonlyMap<string, IndexedRepository>; readonly finding: Finding }> {
-  const action = "None needed: the daemon rebuilds it at its next start.";
+): Finding {
   const place = { file: home.indexFile };
-  const index = new RepositoryIndex(home.indexFile, join(home.temporary, "index.json"), realFileSystem, systemClock);
-  const { data, damaged } = await index.read();
-  const indexed = new Map(Object.entries(data.repositories));
-  if (damaged) return { indexed, finding: note("index", "it is damaged", action, place) };
+  if (damaged) return note("index", "it is damaged", "None needed: the daemon rebuilds it at its next start.", place);
   // A running daemon writes the index some seconds after a change.
-  if (running) return { indexed, finding: good("index", "kept by the running daemon") };
+  if (running) return good("index", "kept by the running daemon");
   const differing = checked.filter(({ id, stamps }) => {
-    const known = indexed.get(id);
+    const known = data.repositories[id];
     return known === undefined || !sameStamps(known.stamps, stamps);
   });
-  if (differing.length === 0) return { indexed, finding: good("index", "agrees with the files") };
-  const message = `${counted(differing.length, "file")} differ from the index`;
-  return { indexed, finding: note("index", message, "None needed: the daemon reads them at its next start.", place) };
+  if (differing.length === 0) return good("index", "agrees with the files");
+  const message = `${counted(differing.length, "file differs", "files differ")} from the index`;
+  return note("index", message, "None needed: the daemon reads them at its next start.", place);
 }
 
 /** Finds known repositories whose file is missing. */

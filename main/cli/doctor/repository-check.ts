@@ -1,10 +1,12 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { foreignStampOf } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
 import { foreignDisks } from "../../files/foreign-disks.ts";
 import type { JsonDocument } from "../../files/json-document.ts";
 import { findOtherPointers, inTreeFileName } from "../../git/work-tree.ts";
+import { WorkTreeFolder } from "../../git/work-tree-folder.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import {
   type FileStamps,
@@ -12,6 +14,7 @@ import {
   RepositoryFiles,
   type RepositoryMetadata,
 } from "../../store/mirror/repository-files.ts";
+import type { IndexedRepository } from "../../store/state/repository-index.ts";
 import type { StorePaths } from "../../store/types.ts";
 import { interpretConfig, type Rules } from "../../store/values/interpret.ts";
 import type { TrustedValues } from "../../store/values/trusted-values.ts";
@@ -31,13 +34,17 @@ export interface CheckedRepository {
   readonly stamps: FileStamps;
 }
 
+interface Known {
+  readonly scopes: Scopes;
+  readonly trust: TrustedValues;
+  /** What a running daemon says. */
+  readonly served: RepositoryEntry | undefined;
+  readonly indexed: IndexedRepository | undefined;
+}
+
 /** Reads a repository's files as the daemon does at its start. Changes nothing. */
-export async function checkRepository(
-  id: string,
-  paths: StorePaths,
-  scopes: Scopes,
-  trust: TrustedValues,
-): Promise<CheckedRepository> {
+export async function checkRepository(id: string, paths: StorePaths, known: Known): Promise<CheckedRepository> {
+  const { scopes, trust } = known;
   const { home, tree, content } = await readFiles(id, paths);
   const values = tree ?? home;
   const stamps = { home: home.stamp, tree: tree?.stamp };
@@ -82,7 +89,12 @@ export async function checkRepository(
     id,
     head: metadata,
     stamps,
-    findings: [...checkShape(id, home, tree), ...(await checkFolder(id, home, metadata)), ...findings],
+    findings: [
+      ...checkShape(id, home, tree),
+      ...(await checkFolder(id, home, metadata)),
+      ...(tree?.status.kind === "missing" ? await checkAbsence(id, home, metadata, known) : []),
+      ...findings,
+    ],
   };
 }
 
@@ -166,6 +178,26 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
       ? problem(check, `${message}, so its values cannot be read`, action, place)
       : note(check, message, action, place),
   ];
+}
+
+/** Where the in-tree file is missing: that there are no values if this is the very folder, else that they cannot be read. */
+async function checkAbsence(
+  id: string,
+  home: JsonDocument,
+  { path }: RepositoryMetadata,
+  { served, indexed }: Known,
+): Promise<Finding[]> {
+  const identity = path === undefined ? undefined : await realFileSystem.identityOf(path);
+  // Told as a folder that does not exist.
+  if (path === undefined || identity === undefined) return [];
+  const recorded = indexed?.path === path ? indexed.folder : undefined;
+  const options = { id, path, pointer: home.path, fileSystem: realFileSystem, recorded, isChosen: false };
+  const message =
+    served === undefined
+      ? await new WorkTreeFolder(options).findProblem()
+      : served.health.find(({ code }) => code === 1106)?.message;
+  const action = `To give it up: repoconf repo remove ${id}`;
+  return message === undefined ? [] : [problem(check, message, action, placeIn(id, home, locate(home, ["path"])))];
 }
 
 /** A clone that was added before its file came, or with --in-home: its programs may run with the defaults. */

@@ -170,7 +170,7 @@ export class RepositoryFiles {
       };
     }
     if (this.#folderProblem !== undefined)
-      return { kind: "broken", metadata, problem: { code: 1106, message: this.#folderProblem } };
+      return { kind: "broken", metadata, problem: { code: 1106, message: this.#folderProblem, noFolder: true } };
     // A branch without the in-tree file has no stored values.
     if (this.#tree?.status.kind === "missing") return { kind: "good", metadata, config: {} };
     if (this.values.status.kind !== "good") return { kind: "broken", metadata, problem: fileProblem(this.values) };
