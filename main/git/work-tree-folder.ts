@@ -68,8 +68,9 @@ export class WorkTreeFolder {
     const { id, path } = this.#options;
     if (after === undefined)
       return `the folder ${path} does not exist. Mount its disk, or, if it moved, run: repoconf repo move ${id} FOLDER`;
-    if (isSame(before, after) && (await this.#isKnown(after))) return undefined;
-    return `${path} has no ${inTreeFileName} and may be another folder than the one that had it, for example because its disk is not mounted. Mount the disk, or, if this is the right folder, run: repoconf repo move ${id} ${path}`;
+    if (!isSame(before, after) || !(await this.#isKnown(after)))
+      return `${path} has no ${inTreeFileName} and may be another folder than the one that had it, for example because its disk is not mounted. Mount the disk, or, if this is the right folder, run: repoconf repo move ${id} ${path}`;
+    return undefined;
   }
 
   async #isKnown(folder: FolderIdentity): Promise<boolean> {

@@ -27,8 +27,8 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
     <aside className="health" aria-label="Problems with the file" data-broken={broken !== undefined}>
       {broken !== undefined && (
         <p className="health-lead">
-          {broken.noFolder ? "The folder of the work tree is missing" : "The file is invalid"}; its last valid values
-          are active.
+          {broken.noFolder ? "The folder of the work tree is missing or another one" : "The file is invalid"}; its last
+          valid values are active.
         </p>
       )}
       <ul>

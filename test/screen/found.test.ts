@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeScreen, reads, startScreen } from "../helpers/screen.ts";
@@ -30,5 +30,21 @@ describeScreen("what the daemon found", () => {
     await note.getByRole("button", { name: "Dismiss" }).click();
     await note.waitFor({ state: "detached" });
     expect(await healthOf(t, "shop")).toEqual([]);
+  });
+
+  test("of a work tree whose folder is another one offers no file to restore", async () => {
+    await using screen = await startScreen({ clones: { site: { svc: { timeout: 30 } } } });
+    const { t } = screen;
+    const [{ path = "" } = {}] = (await t.owner.call("repo/list")).result;
+    await t.daemon.close();
+    await rename(path, `${path}-elsewhere`);
+    await mkdir(path);
+    await t.restart();
+    await using window = await screen.open();
+    await window.choose("site");
+    const note = window.page.getByRole("complementary", { name: "Problems with the file" });
+    await reads(note, "The folder of the work tree is missing or another one");
+    await reads(note, "repoconf repo move site");
+    expect(await note.getByRole("button", { name: "Restore last valid file" }).count()).toBe(0);
   });
 });
