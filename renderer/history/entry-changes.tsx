@@ -14,6 +14,12 @@ export function EntryChanges({ entry }: { readonly entry: HistoryEntry }) {
   const changes = useMemo(() => changesOf(entry, scopes), [entry, scopes]);
   if (entry.source === "forget")
     return <p className="hint">The older values of {entry.field} were made to be forgotten.</p>;
+  if (entry.source === "recovery")
+    return (
+      <p className="hint">
+        The values were those of the file. Earlier changes are unknown, so older revisions cannot be restored.
+      </p>
+    );
   if (changes.length === 0) return <p className="hint">No value was stored yet.</p>;
   return <DiffTable changes={changes} most={maxLines} />;
 }

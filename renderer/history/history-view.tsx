@@ -50,6 +50,8 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision is a new entry.
   useEffect(() => void load(), [load, revision]);
+  // What a start changed after records were lost is not known, so the values before it are not either.
+  const oldestKnown = entries?.find(({ source }) => source === "recovery")?.revision ?? 0;
   const choose = (one: number) => {
     if (chosen === undefined) return setChosen(one);
     setChosen(undefined);
@@ -107,7 +109,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
                     Revert…<span className="visually-hidden"> revision {entry.revision}</span>
                   </button>
                 )}
-                {entry.revision !== revision && (
+                {entry.revision !== revision && entry.revision >= oldestKnown && (
                   <button
                     type="button"
                     className="button button-quiet"

@@ -1,7 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { addRepositories, type CommandHome, makeShop } from "../helpers/command-home.ts";
+import { addRepositories, addShop, type CommandHome, makeCommandHome, makeShop } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { connect } from "../helpers/patient-client.ts";
 
@@ -215,6 +215,29 @@ describe.concurrent("undo and restore on the command line", () => {
     await home.succeed(["set", "svc.timeout=900"]);
     await home.succeed(["unset", "svc.timeout"]);
     expect(await home.succeed(["restore", "7"])).toBe("Restored svc.timeout = 900\n");
+  });
+
+  test("after records were lost, history, undo and restore say what is not known", async () => {
+    await using home = await makeCommandHome();
+    await addShop(home, ["svc.timeout=30"], ["svc.timeout=31"]);
+    await home.succeed(["stop"]);
+    await appendFile(join(home.homeFolder, "journal/shop.0-0.jsonl"), "damaged\nlines\n");
+    const lines = withoutTimes(await home.succeed(["history", "--limit", "1"]));
+    const [, revision = ""] = /revision (\d+)/.exec(lines[0] ?? "") ?? [];
+    expect(lines).toEqual([
+      `TIME  revision ${revision}  by a start after records were lost: what changed is not known`,
+      "  values as in the file; earlier changes unknown",
+    ]);
+    await home.refuse(
+      3,
+      ["undo"],
+      `Nothing to undo in shop: what revision ${revision} changed is not known, as records`,
+    );
+    await home.refuse(
+      3,
+      ["restore", "2"],
+      "The values of revision 2 are not known: records after it are lost or damaged.",
+    );
   });
 
   test("--if-revision changes only at that revision: a conflict reports the current one, with exit code 3; the first cannot be undone", async () => {

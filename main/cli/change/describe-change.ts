@@ -22,7 +22,8 @@ export function describeChange(change: HistoryEntry, options: DescribeOptions, n
   const lines = Object.entries(changes).flatMap(([scope, values]) =>
     Object.entries(values).map(([one, fieldChange]) => describeField(joinConfigPath(scope, one), fieldChange, options)),
   );
-  return [head, ...(lines.length > 0 ? lines : ["  nothing was stored"])];
+  if (lines.length > 0) return [head, ...lines];
+  return [head, source === "recovery" ? "  values as in the file; earlier changes unknown" : "  nothing was stored"];
 }
 
 /** Who made a change and how. */

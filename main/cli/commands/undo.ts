@@ -111,6 +111,8 @@ async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEn
   if (changes.length === 1 && damage === undefined && last.source === "file") {
     throw nothingToUndo(name, `its history starts at revision ${last.revision}`);
   }
+  if (last.source === "recovery")
+    throw nothingToUndo(name, `what revision ${last.revision} changed is not known, as records before it were lost`);
   if (fieldsOf(last).length === 0) throw nothingToUndo(name, `revision ${last.revision} changed no field`);
   return last;
 }

@@ -119,12 +119,16 @@ export async function configAt(
     if (reached === revision) break;
   }
   // Otherwise the revision was lost with the journal's end, or compacted during this read.
-  if (reached !== revision) throw lostRevision(repository, revision);
-  return { config, forgotten };
+  if (reached === revision) return { config, forgotten };
+  const message = `The values of revision ${revision} are not known: records after it are lost or damaged.`;
+  throw lostRevision(repository, revision, message);
 }
 
-function lostRevision({ id, oldest, state }: RecordedRepository, revision: number): RepoconfError {
-  const message = `The journal no longer contains revision ${revision}. Read the values again and continue from there.`;
+function lostRevision(
+  { id, oldest, state }: RecordedRepository,
+  revision: number,
+  message = `The journal no longer contains revision ${revision}. Read the values again and continue from there.`,
+): RepoconfError {
   const details = { current: state.revision, oldest };
   return new RepoconfError(1110, message, { repo: id, details });
 }
