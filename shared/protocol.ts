@@ -205,6 +205,8 @@ export interface Finding {
   readonly message: string;
   /** The path of the file that is kept. */
   readonly kept?: string;
+  /** Nothing is wrong, and nothing needs to be done. */
+  readonly isNote?: true;
 }
 
 export interface RepositoryEntry {

@@ -152,6 +152,7 @@ describe.concurrent("repoconf doctor", () => {
     client.close();
     // Only the daemon knows of it now.
     await writeFile(file, text);
+    await home.succeed(["repo", "rename", "shop", "our shop"]);
     const foundIn = ({ findings }: Awaited<ReturnType<typeof examine>>) =>
       findings.filter(one => one.check === "found");
     const running = await examine(home);
@@ -160,11 +161,12 @@ describe.concurrent("repoconf doctor", () => {
       [{ result: "problem", repo: "shop", message: expect.stringContaining(file) }],
     ]);
     const id = /--dismiss ([0-9a-f]{6})$/.exec(foundIn(running)[0]?.action ?? "")?.[1] ?? "";
-    expect(await home.succeed(["status"])).toMatch(new RegExp(`^found +${id}: in shop: .*${file}`, "m"));
+    expect(await home.succeed(["status"])).toMatch(new RegExp(`^found +${id}: in our shop: .*${file}`, "m"));
+    expect(foundIn(running)[0]?.message).toMatch(/^in our shop \(\/.*\/shop\): /);
     await home.succeed(["stop"]);
     expect(foundIn(await examine(home))).toEqual(foundIn(running));
 
-    expect((await home.run(["doctor", "--dismiss", "0"])).code).not.toBe(0);
+    await home.refuse(3, ["doctor", "--dismiss", "0"], "To list all: repoconf status");
     expect(foundIn(await examine(home))).toHaveLength(1);
     expect(await home.succeed(["doctor", "--dismiss", id])).toBe("Dismissed 1 finding.\n");
     expect(await home.succeed(["doctor", "--dismiss", "all"])).toBe("Dismissed 0 findings.\n");
@@ -227,6 +229,30 @@ describe.concurrent("repoconf doctor", () => {
     expectFinding(await examine(home), { check: "daemon", result: "problem", action }, 1);
     await daemon.end("SIGKILL");
     expectFinding(await examine(home), { check: "daemon", result: "note" }, 0);
+    await home.refuse(4, ["status"], "the last one was killed, or crashed. Acknowledged changes are on disk. Start");
+  });
+
+  test("that a home was copied is a note; without a daemon, a list of findings that cannot be read is a problem", async () => {
+    await using home = await makeCommandHome();
+    await cp(template.homeFolder, home.homeFolder, { recursive: true, preserveTimestamps: true });
+    await home.succeed(["repo", "list"]);
+    const note = { check: "found", result: "note", message: expect.stringMatching(/^This home was copied: /) };
+    expectFinding(await examine(home), note, 0);
+    await home.succeed(["stop"]);
+    expectFinding(await examine(home), note, 0);
+    await home.put("findings.json", "{");
+    await writeFile(repositoryFile(home), `{ "name": "shop" }`);
+    const found = await examine(home);
+    expectFinding(found, { check: "found", result: "problem", file: join(home.homeFolder, "findings.json") }, 1);
+    expectFinding(found, { check: "index", message: "1 file differs from the index" });
+  });
+
+  test("after records were lost, history, undo and restore say what is not known", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(join(home.homeFolder, "journal/shop.0-0.jsonl"), "damaged\nlines\n", { flag: "a" });
+    expect(await home.succeed(["history", "--repo", "shop"])).toContain("\n  values as in the file; earlier");
+    await home.refuse(3, ["undo", "--repo", "shop"], /in shop: what revision \d+ changed is not known, as/);
+    await home.refuse(3, ["restore", "1", "--repo", "shop"], "The values of revision 1 are not known: rec");
   });
 
   test("a preferred port that another program uses is only a note", async () => {
@@ -311,13 +337,14 @@ describe.concurrent("repoconf doctor", () => {
     ]);
   });
 
-  test("tells an in-tree file that is a link and one whose folder is gone, and tidies nothing up there", async context => {
+  test("tells an in-tree file that is a link and folders that are gone or others, and tidies nothing up there", async context => {
     context.skip(process.platform === "win32", "Windows");
     await using home = await makeCommandHome();
-    for (const id of ["linked", "moved"]) {
+    for (const id of ["linked", "moved", "other"]) {
       await mkdir(join(home.workFolder, id));
       await home.succeed(["repo", "add", id, "--id", id, "--in-tree"]);
     }
+    await home.succeed(["set", "svc.timeout=30", "--repo", "other"]);
     await home.succeed(["stop"]);
     // The temporary file of a daemon that is writing.
     const writing = join(home.workFolder, "linked", ".repoconf.json.0123456789ab.tmp");
@@ -326,13 +353,19 @@ describe.concurrent("repoconf doctor", () => {
     const moved = repositoryFile(home, "moved");
     await symlink(moved, tree);
     await rm(join(home.workFolder, "moved"), { recursive: true });
+    await rename(join(home.workFolder, "other"), join(home.workFolder, "elsewhere"));
+    await mkdir(join(home.workFolder, "other"));
+    const other = { result: "problem", repo: "other", message: expect.stringContaining("another folder") };
     const { findings } = await examine(home);
     const problems = findings.filter(({ result }) => result === "problem");
     expect(problems).toMatchObject([
       { repo: "linked", file: tree, message: expect.stringContaining("link") },
       { repo: "moved", file: moved, message: expect.stringContaining("does not exist, so its values") },
+      other,
     ]);
     expect(await readFile(writing, "utf8")).toBe("{}");
+    await home.succeed(["repo", "list"]);
+    expectFinding(await examine(home), other, 1);
   });
 
   test("tells a work tree's folder that is another one than before and has no file, with a daemon and without", async context => {

@@ -1,7 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
 import { healthOf } from "../helpers/shop.ts";
 
 describeScreen("what the daemon found", () => {
@@ -32,19 +32,26 @@ describeScreen("what the daemon found", () => {
     expect(await healthOf(t, "shop")).toEqual([]);
   });
 
-  test("of a work tree whose folder is another one offers no file to restore", async () => {
-    await using screen = await startScreen({ clones: { site: { svc: { timeout: 30 } } } });
+  test("offers to restore no revision before lost records, and no file of a folder that is another one", async () => {
+    const clones = { site: { svc: { timeout: 30 } } };
+    await using screen = await startScreen({ repositories: { shop: [{ "svc.timeout": 30 }, {}] }, clones });
     const { t } = screen;
-    const [{ path = "" } = {}] = (await t.owner.call("repo/list")).result;
+    const path = join(t.homeFolder, "../site");
     await t.daemon.close();
+    await appendFile(join(t.homeFolder, "journal/shop.0-0.jsonl"), "damaged\nlines\n");
     await rename(path, `${path}-elsewhere`);
     await mkdir(path);
     await t.restart();
     await using window = await screen.open();
+    const { page } = window;
     await window.choose("site");
-    const note = window.page.getByRole("complementary", { name: "Problems with the file" });
+    const note = page.getByRole("complementary", { name: "Problems with the file" });
     await reads(note, "The folder of the work tree is missing or another one");
-    await reads(note, "repoconf repo move site");
     expect(await note.getByRole("button", { name: "Restore last valid file" }).count()).toBe(0);
+    await screen.set("shop", { "svc.timeout": 32 });
+    await window.choose("shop");
+    await window.view("History");
+    await reads(window.history.getByRole("listitem").nth(1), "Earlier changes are unknown");
+    await poll(() => page.getByRole("button", { name: /^Restore…/ }).count()).toBe(1);
   });
 });

@@ -75,7 +75,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
       if (!keys.some(({ result }) => result === "problem")) keys.push(...homeCheck.describeRefusedKey(home, error));
       return undefined;
     }));
-  const { findings, treeFolders } = await repositoriesCheck.checkRepositories(home, {
+  const { findings, heads, treeFolders } = await repositoriesCheck.checkRepositories(home, {
     scopes,
     served: served?.entries,
     onProgress: (done, all) => onProgress(done, all, "repositories"),
@@ -86,7 +86,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   });
   showProgress("");
   const watching = await checkWatching(home, treeFolders);
-  const told = await daemonCheck.checkFindings(home, served);
+  const told = await daemonCheck.checkFindings(home, served, heads);
   const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
   const merges = served === undefined ? [] : daemonCheck.checkMerges(home, served);
   const own = [finding, ...rights, ...keys, daemon.finding, port, ...socket, ...refusals, settings.finding];

@@ -35,7 +35,9 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
     // The problems are not known until all files have been read.
     const isKnown = indexing === undefined;
     const broken = isKnown ? await client.run("config/search", { query: "@broken", limit: maximumNamed + 1 }) : [];
-    const named = broken.map(({ repo }) => repo);
+    const isNamed = broken.length > 0 || findings.some(({ repo }) => repo !== undefined);
+    const names = new Map(isNamed ? (await client.repositories()).map(({ id, name }) => [id, name]) : []);
+    const named = broken.map(({ repo }) => names.get(repo) ?? repo);
     if (named.length > maximumNamed) named.splice(maximumNamed, 1, "others");
     const refused = describeRefusals(refusals);
     const lines: readonly (readonly [string, unknown])[] = [
@@ -55,7 +57,7 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
     const told = new Set(findings.map(({ message }) => message));
     for (const problem of problems) if (!told.has(problem)) print(`problem       ${problem}`);
     for (const { id, repo, message } of findings)
-      print(`found         ${id}: ${repo === undefined ? "" : `in ${repo}: `}${message}`);
+      print(`found         ${id}: ${repo === undefined ? "" : `in ${names.get(repo) ?? repo}: `}${message}`);
     if (findings.length > 0) print("              Once you have read it: repoconf doctor --dismiss ID, or all");
     if (named.length > 0)
       print(`problem       in the configuration of ${named.join(", ")}; for details and fixes: repoconf doctor`);

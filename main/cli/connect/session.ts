@@ -6,7 +6,7 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { IndexingProgress } from "../../../shared/protocol.ts";
 import { findDaemon, locateDaemon } from "../../client/locate.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
-import type { Endpoint } from "../../home/endpoint-file.ts";
+import { type Endpoint, readEndpoint } from "../../home/endpoint-file.ts";
 import { type Home, homeAt, homeFolder } from "../../home/home.ts";
 import { isOlder } from "../../version.ts";
 import type { SessionOptions } from "../command-options.ts";
@@ -94,7 +94,11 @@ async function recoverConnection(error: unknown, home: Home, options: SessionOpt
   }
   if (!isNoDaemonRunning(error)) throw error;
   const { held, endpoint } = await waitForLockState(home);
-  if (endpoint === undefined) throw held ? await unreachable(home) : error;
+  if (endpoint !== undefined) return;
+  if (held) throw await unreachable(home);
+  if ((await readEndpoint(home)) === undefined) throw error;
+  const message = `No daemon is running on the home ${home.folder}: the last one was killed, or crashed. Acknowledged changes are on disk. Start one: repoconf daemon`;
+  throw new RepoconfError(1200, message);
 }
 
 function isNoDaemonRunning(error: unknown): boolean {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { RepositoryEntry, Finding as ToldFinding } from "../../../shared/protocol.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
+import type { RepositoryMetadata } from "../../store/mirror/repository-files.ts";
 import { describeHolder, waitForLockState } from "../connect/lock-holder.ts";
 import { describeRefusals } from "../output/messages.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
@@ -65,17 +66,32 @@ export function checkMerges(home: Home, { entries }: DaemonInfo): Finding[] {
   });
 }
 
-/** Reports what the daemon found and nobody has dismissed yet. `served`: what a running one says, which is more current than the file. */
-export async function checkFindings(home: Home, served: DaemonInfo | undefined): Promise<Finding[]> {
+/**
+ * Reports what the daemon found and nobody has dismissed yet. `served`: what a running one says, which is more current than the file.
+ * `heads`: name and path of repositories by id.
+ */
+export async function checkFindings(
+  home: Home,
+  served: DaemonInfo | undefined,
+  heads: ReadonlyMap<string, RepositoryMetadata>,
+): Promise<Finding[]> {
   const { readFindings } = await import("../../store/findings.ts");
   const { privateFile } = await import("../../home/prepare-home.ts");
-  // A damaged list is told by the next start.
-  const told = served?.findings ?? (await readFindings(privateFile(home, home.findingsFile)).catch(() => []));
-  return told.map(({ id, repo, message }) =>
-    problem("found", message, `Once you have read it: repoconf doctor --dismiss ${id}`, {
-      ...(repo !== undefined && { repo }),
-    }),
-  );
+  const check = "found";
+  try {
+    const told = served?.findings ?? (await readFindings(privateFile(home, home.findingsFile)));
+    return told.map(({ id, repo, message, isNote }) => {
+      const action = `Once you have read it: repoconf doctor --dismiss ${id}`;
+      const make = isNote ? note : problem;
+      if (repo === undefined) return make(check, message, action);
+      const { name = repo, path } = heads.get(repo) ?? {};
+      return make(check, `in ${name}${path === undefined ? "" : ` (${path})`}: ${message}`, action, { repo });
+    });
+  } catch (error) {
+    const message = `the list of what was found cannot be read (${messageOf(error)})`;
+    const action = `None needed: the next start keeps the file in ${home.removed} and begins a new list. What it told is also in ${home.logFile}.`;
+    return [problem(check, message, action, { file: home.findingsFile })];
+  }
 }
 
 /** Notes rejected requests, because they may come from the user's own pages and tools. No finding if there were none. */

@@ -7,7 +7,7 @@ import { realFileSystem, systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { privateFile } from "../../home/prepare-home.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import { sameStamps } from "../../store/mirror/repository-files.ts";
+import { type RepositoryMetadata, sameStamps } from "../../store/mirror/repository-files.ts";
 import { RepositoryIndex } from "../../store/state/repository-index.ts";
 import { TrustedValues } from "../../store/values/trusted-values.ts";
 import { systemClock } from "../../time/clock.ts";
@@ -26,11 +26,15 @@ interface Options {
   onProgress(done: number, all: number): void;
 }
 
+interface CheckedRepositories {
+  readonly findings: Finding[];
+  /** By id; without those whose file in the home cannot be read. */
+  readonly heads: ReadonlyMap<string, RepositoryMetadata>;
+  readonly treeFolders: number;
+}
+
 /** Checks each repository, duplicates and missing files, and the index. */
-export async function checkRepositories(
-  home: Home,
-  options: Options,
-): Promise<{ readonly findings: Finding[]; readonly treeFolders: number }> {
+export async function checkRepositories(home: Home, options: Options): Promise<CheckedRepositories> {
   const names = (await namesIn(home.repositories)).filter(name => name.endsWith(ending));
   const [ids, unknownFiles] = [[] as string[], [] as Finding[]];
   for (const name of names) {
@@ -72,6 +76,7 @@ export async function checkRepositories(
   const allValid = good(check, `${counted(ids.length, "file")}, all valid`);
   return {
     findings: [...(findings.length === 0 ? [allValid] : findings), finding],
+    heads: new Map(checked.flatMap(({ id, head }) => (head === undefined ? [] : [[id, head]]))),
     treeFolders: new Set(checked.filter(({ head }) => head?.inTree).map(({ head }) => head?.path)).size,
   };
 }

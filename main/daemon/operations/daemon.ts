@@ -31,7 +31,7 @@ export function daemonOperations(
       const { indexing } = store;
       const { settings, scopeFiles } = files;
       const findings = store.findings.all;
-      const ofHome = findings.filter(({ repo }) => repo === undefined).map(({ message }) => message);
+      const ofHome = findings.filter(({ repo, isNote }) => repo === undefined && !isNote).map(({ message }) => message);
       const problems = [settings.problem, ...scopeFiles.problems, ...store.problems, ...ofHome];
       return {
         result: {

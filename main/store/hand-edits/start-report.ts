@@ -7,7 +7,7 @@ import type { RepositoryContext } from "../state/repository-context.ts";
 
 /** Looks after what the end of another daemon left, and tells what a person should know. */
 export async function tellStart(
-  { id, store, files, mirror }: RepositoryContext,
+  { id, store, files, mirror, current }: RepositoryContext,
   { pending, isCopy, onDisk, state }: StartingPoint,
 ): Promise<void> {
   const { findings } = store;
@@ -19,10 +19,12 @@ export async function tellStart(
         repo: id,
         message: `${path} has a name like a temporary file of Repoconf, but this home did not write it, or was killed while it did. It is kept. Delete it if it is not yours.`,
       });
+  // A name may be any text, which a shell would read otherwise.
+  const named = /^\w[\w.-]*$/.test(current.name) ? current.name : id;
   for (const [{ revision, time, actor }, edits] of Map.groupBy(pending, ({ by }) => by)) {
     const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field)).join(", ");
     const who = actor.kind === "key" ? ` by ${actor.name}` : "";
-    const message = `Revision ${revision}, set at ${time}${who}, is not in this file (${fields}): the daemon ended before it was written, or another branch has been checked out. The file counts as it is. Set the values again, or restore that revision.`;
+    const message = `Revision ${revision} (set at ${time}${who}) is not in this file: ${files.values.path} (${fields}). The daemon ended before it was written, or another branch has been checked out. The file's values are used. To get it back: repoconf restore ${revision} --repo ${named}`;
     await findings.add({
       repo: id,
       message,

@@ -113,6 +113,8 @@ export class FileLog implements CommitLog {
       end: ends.get(path) ?? newest,
     }));
     const log = new FileLog(options, recovered, segments);
+    if (lost.length > 0)
+      options.onProblem("entries of the log cannot be read", { log: recovered.id, entries: lost.length });
     const known = (await options.witnesses?.(await takeStop(folder, fileSystem))) ?? [];
     const isRestored = await isMarkedCopied(folder);
     const isCopy = isRestored || recovered.isCopy;
@@ -120,7 +122,7 @@ export class FileLog implements CommitLog {
     const isRenewal = isBehind || lost.length > 0 || isCopy;
     // Who restored a backup knows that.
     if (isRenewal && (isBehind || lost.length > 0 || !isRestored))
-      await onDamage({ message: describeRenewal(folder, recovered, isBehind), isIncident: true });
+      await onDamage({ ...describeRenewal(folder, recovered, isBehind), isIncident: true });
     log.#hasDamaged = isBehind || lost.length > 0;
     if (isRenewal) log.#renew(known, entries, { lost, ...(isCopy && { copiedAt: newest }) });
     await syncFolder(dirname(folder), fileSystem, clock);

@@ -1,6 +1,7 @@
 import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
+import type { NewFinding } from "../types.ts";
 import type { FoundSegment, Recovered } from "./recover.ts";
 
 const segmentName = /^(?<sequence>\d{10})\.log$/;
@@ -61,12 +62,19 @@ export async function readLog(folder: string): Promise<FoundSegment[]> {
 }
 
 /** Why a log goes on under a new id, and what a person should do. */
-export function describeRenewal(folder: string, { id, newest, lost }: Recovered, isBehind: boolean): string {
+export function describeRenewal(folder: string, { newest, lost }: Recovered, isBehind: boolean): NewFinding {
   if (isBehind)
-    return `The log in ${folder} ends at entry ${newest}, before changes that histories have: it was cut off, deleted, or replaced by an older copy. Changes that only the log had are lost. Programs that watch read the values again.`;
+    return {
+      message: `The log in ${folder} ends at entry ${newest}, before changes that histories have: it was cut off, deleted, or replaced by an older copy. Changes that only the log had are lost. Check your last changes; programs that watch must read all values again.`,
+    };
   if (lost.length > 0)
-    return `The log in ${folder} is damaged: changes that were acknowledged cannot be read. Their repositories are unknown (log ${id}, ${lost.length} of its entries, the first is number ${lost[0]}), so the revisions of all continue after a gap. The damaged files stay there with the ending .damaged. Compare the values of your repositories with those that you expect; a backup may have what is lost.`;
-  return `The log in ${folder} is a copy, made at entry ${newest}. Programs that watch the original home read the values again if they change to this one.`;
+    return {
+      message: `The log in ${folder} is damaged at entry ${lost[0]}: changes that were acknowledged cannot be read. Their repositories are unknown, so the revisions of all continue after a gap. The damaged files stay there with the ending .damaged. Compare the values of your repositories with those that you expect; a backup may have what is lost.`,
+    };
+  return {
+    message: `This home was copied: its log in ${folder} is a copy, made at entry ${newest}. Nothing needs to be done; programs that watched the original read their values again.`,
+    isNote: true,
+  };
 }
 
 export function ignoreMissing(error: unknown): undefined {
