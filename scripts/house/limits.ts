@@ -34,7 +34,7 @@ export const limits: Limits = {
     "main/scopes/scopes.ts": { lines: 450, reason: "compiles a scope; what its fields have in common could move out" },
     "main/store/hand-edits/hand-edit-reader.ts": { lines: 410, reason: "one class with the state of one file" },
     "main/store/history/journal.ts": { lines: 575, reason: "one class with the state of one history's segments" },
-    "main/store/log/file-log.ts": { lines: 435, reason: "one class with the state of one log's segments" },
+    "main/store/log/file-log.ts": { lines: 440, reason: "one class with the state of one log's segments" },
     "main/store/mirror/mirror.ts": { lines: 500, reason: "one class with the state of one repository's mirrors" },
     "main/store/repository/repository.ts": { lines: 325, reason: "all that can be asked of one repository" },
     "main/store/shared/shared-scopes.ts": { lines: 325, reason: "one class with the scopes that a shared log has" },
