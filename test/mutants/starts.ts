@@ -86,7 +86,7 @@ export const mutants = [
     },
     "knowing that a log was copied": {
       file: "main/store/log/recover.ts",
-      find: "isCopy = isOther(content.file, file);",
+      find: "isCopy = content.file !== undefined && isOther(content.file, file);",
       replace: "isCopy = false;",
       name: "if its files are copies",
     },

@@ -79,12 +79,16 @@ async function startOn({ home, file, position }: RecordedLife) {
   const list = await call("config/list", { repo: "site", stored: true });
   const [newest] = (await call("history/list", { repo: "site", limit: 1 })).result;
   const health = (await call("repo/list", { repo: "site" })).result[0]?.health ?? [];
-  const { problems = [] } = (await call("daemon/status")).result;
+  const { problems = [], findings = [] } = (await call("daemon/status")).result;
   const watch = await call("config/watch", { position });
   const text = await textOf();
   // Revisions that merge an edit with sets are edits too.
   const source = newest?.source === "merge" ? "file" : (newest?.source ?? "none");
-  const told = [...health.map(({ code, message }) => `${code} ${message}`), ...problems];
+  const told = [
+    ...health.map(({ code, message }) => `${code} ${message}`),
+    ...problems,
+    ...findings.map(({ message }) => message),
+  ];
   return {
     values: fieldsOf(list.result["svc"]),
     revision: list.revision ?? 0,

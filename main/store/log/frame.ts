@@ -12,8 +12,9 @@ import type { Committed, LogEntry } from "./commit-log.ts";
 interface SegmentHeader {
   readonly kind: "segment";
   readonly after: LogNumber;
-  readonly file: SegmentFile;
-  readonly origin: LogOrigin;
+  /** Both are absent in logs of early checkouts. */
+  readonly file?: SegmentFile;
+  readonly origin?: LogOrigin;
 }
 
 /** What tells a segment from a copy of it. */

@@ -58,8 +58,8 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
       durable = Math.max(durable, content.kind === "segment" ? content.after : frame.durable);
       if (content.kind === "checkpoint") released = Math.max(released, content.through);
       if (content.kind !== "segment") continue;
-      origin = content.origin;
-      isCopy = isOther(content.file, file);
+      origin = content.origin ?? origin;
+      isCopy = content.file !== undefined && isOther(content.file, file);
     }
   const entries: Committed[] = [];
   const ends = new Map<string, LogNumber>();
