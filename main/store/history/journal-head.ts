@@ -54,22 +54,21 @@ export async function newestPosition(
 /** The head after appending records. */
 export function headAfter(records: readonly JournalRecord[], before: JournalHead): JournalHead {
   const damage = records.findLast(record => record.kind === "damage");
-  const head = damage === undefined ? before : headAfter(records.slice(0, records.indexOf(damage)), before);
   const later = damage === undefined ? records : records.slice(records.indexOf(damage) + 1);
   const ofValues = later.filter(record => record.kind === "change" || record.kind === "text");
   // After damage it is not known what the file and the history had.
-  const known = damage === undefined ? head : { ...head, textRecord: undefined, position: undefined, ...damage };
-  const { textRecord: text, position: at, assigned } = known;
-  const textRecord = ofValues.findLast(record => record.kind === "text") ?? text;
-  const lineage = ofValues.findLast(record => record.lineage !== undefined)?.lineage ?? head.lineage;
-  const revision = records.at(-1)?.revision ?? head.revision;
-  const position = ofValues.findLast(record => record.position !== undefined)?.position ?? at;
-  const isRecovered = ofValues.some(record => record.kind === "change" && record.recovered !== undefined);
+  const known: Partial<JournalHead> & Pick<JournalHead, "lineage"> =
+    damage === undefined ? before : { lineage: damage.lineage, assigned: damage.assigned };
   const { segment, bytes, hash } = before;
+  const textRecord = ofValues.findLast(record => record.kind === "text") ?? known.textRecord;
+  const position = ofValues.findLast(record => record.position !== undefined)?.position ?? known.position;
+  const isRecovered = ofValues.some(record => record.kind === "change" && record.recovered !== undefined);
   return {
-    ...{ segment, bytes, hash, revision, lineage },
+    ...{ segment, bytes, hash },
+    revision: records.at(-1)?.revision ?? before.revision,
+    lineage: ofValues.findLast(record => record.lineage !== undefined)?.lineage ?? known.lineage,
     ...(textRecord !== undefined && { textRecord }),
     ...(position !== undefined && { position }),
-    ...(assigned !== undefined && !isRecovered && { assigned }),
+    ...(known.assigned !== undefined && !isRecovered && { assigned: known.assigned }),
   };
 }

@@ -3,7 +3,7 @@ import { appendFile, readdir, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { syncFolder } from "../../files/durable-text-file.ts";
-import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
+import { type FileSystem, ignoreMissing, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import type { NewFinding } from "../types.ts";
@@ -140,18 +140,12 @@ export class Journal {
 
   /** Replaces a damaged end by a record of it, durably: otherwise the next start would not know. Returns the head after it. */
   async #recordDamage(segment: Segment, head: JournalHead, assigned: number): Promise<JournalHead> {
-    const record: DamageRecord = { kind: "damage", revision: head.revision, assigned };
+    const { revision, lineage } = head;
+    const record: DamageRecord = { kind: "damage", lineage, revision, assigned };
     const { text, hash } = formatLines([record], head.hash);
-    const bytes = head.bytes + Buffer.byteLength(text);
-    const handle = await this.#options.fileSystem.open(segment.path, "r+");
-    try {
-      await writeAll(handle, Buffer.from(text), head.bytes);
-      await handle.truncate(bytes);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-    return headAfter([record], { ...head, bytes, hash });
+    const content = Buffer.from(text);
+    await this.#truncate(segment.path, head.bytes, content);
+    return headAfter([record], { ...head, bytes: head.bytes + content.length, hash });
   }
 
   /** Its end as text, which is another one after each append; undefined without a segment. */
@@ -416,9 +410,7 @@ export class Journal {
     if (head.textRecord !== undefined) begin.push({ ...head.textRecord, revision });
     const { text, hash } = formatLines([...begin, ...records], head.hash);
     const content = Buffer.from(text);
-    await fileSystem.unlink(segment.path).catch(error => {
-      if (systemErrorCode(error) !== "ENOENT") throw error;
-    });
+    await fileSystem.unlink(segment.path).catch(ignoreMissing);
     try {
       const handle = await fileSystem.open(segment.path, "wx", 0o600);
       try {
@@ -506,10 +498,12 @@ export class Journal {
     return aside;
   }
 
-  async #truncate(path: string, bytes: number): Promise<void> {
+  /** Cuts a segment off, durably, and writes what is to follow instead. */
+  async #truncate(path: string, bytes: number, content = Buffer.alloc(0)): Promise<void> {
     const handle = await this.#options.fileSystem.open(path, "r+");
     try {
-      await handle.truncate(bytes);
+      if (content.length > 0) await writeAll(handle, content, bytes);
+      await handle.truncate(bytes + content.length);
       await handle.datasync();
     } finally {
       await handle.close();

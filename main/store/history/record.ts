@@ -56,6 +56,7 @@ export interface CheckpointRecord {
 /** Records after this one were damaged, and are cut off. They may have been revisions up to `assigned`. */
 export interface DamageRecord {
   readonly kind: "damage";
+  readonly lineage: string;
   /** The revision of the previous record. */
   readonly revision: number;
   readonly assigned: number;

@@ -124,12 +124,14 @@ test("a segment that is too old to be kept is deleted, but kept aside if it is d
 
 test("each damaged record at the end of a journal may have been a revision; a copy of them is kept", async () => {
   await using folder = await temporaryFolder();
-  await appendUpTo((await openJournal(folder.path)).journal, 1, 2);
+  const writer = (await openJournal(folder.path)).journal;
+  for (const revision of [1, 2]) await writer.append([{ ...changeTo(revision), lineage: "of this one" }], {});
   await appendFile(join(folder.path, name), "noise\nand more\nand");
   const { journal, damage } = await openJournal(folder.path);
   expect([journal.head?.revision, journal.assigned]).toEqual([2, 4]);
-  // As long as no recovery follows.
-  expect((await openJournal(folder.path)).journal.assigned).toBe(4);
+  // As long as no recovery follows. Without its lineage, the log's entries would be those of another repository.
+  const again = (await openJournal(folder.path)).journal;
+  expect([again.assigned, again.head?.lineage]).toEqual([4, "of this one"]);
   expect(damage).not.toEqual([]);
   expect(await readFile(join(folder.path, `${name}.damaged`), "utf8")).toBe("noise\nand more\nand");
 });
