@@ -137,6 +137,11 @@ export async function syncFile(path: string, fileSystem: FileSystem): Promise<vo
   }
 }
 
+/** For `catch`: undefined if there is no such file. Throws any other error. */
+export function ignoreMissing(error: unknown): undefined {
+  if (systemErrorCode(error) !== "ENOENT") throw error;
+}
+
 /** The error code of a failed system call, such as "ENOENT"; undefined for any other error. */
 export function systemErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;

@@ -67,8 +67,8 @@ const maxMarks = 100;
 const pointerBytes = 1024 * 1024;
 
 /**
- * Writes a mark to the .git folder that `pointer`, a repository's file in a home, points here. By it a later start recognizes the folder, and `repoconf doctor` reports two homes with
- * the same file.
+ * Writes a mark to the .git folder that `pointer`, a repository's file in a home, points here. By it a later start recognizes the folder,
+ * and `repoconf doctor` reports two homes with the same file.
  */
 export async function moveIn(folder: string, pointer: string): Promise<void> {
   const gitFolder = await gitFolderBeside(folder);

@@ -37,7 +37,12 @@ function jsonFile(file: DurableTextFile): JsonFile<FindingsData> {
 /** What a home's file says was found and not dismissed, for commands without a daemon. Throws what `JsonFile` throws. */
 export async function readFindings(file: DurableTextFile): Promise<readonly Finding[]> {
   const { findings = [] } = (await jsonFile(file).read()) ?? {};
-  return findings.filter(({ dismissed }) => !dismissed);
+  return toldOf(findings);
+}
+
+/** Those that are not dismissed, as callers get them. */
+function toldOf(findings: readonly RecordedFinding[]): readonly Finding[] {
+  return findings.filter(({ dismissed }) => !dismissed).map(({ until: _, ...told }) => told);
 }
 
 /**
@@ -83,14 +88,14 @@ export class Findings {
 
   /** Those that are not dismissed, oldest first. */
   get all(): readonly Finding[] {
-    return this.#entries.filter(({ dismissed }) => !dismissed).map(({ until: _, ...told }) => told);
+    return toldOf(this.#entries);
   }
 
   /** Those about a repository, as a part of its `health`. */
   healthOf(repo: string): readonly HealthProblem[] {
     if (this.#entries.length === 0) return [];
-    const found = this.all.filter(one => one.repo === repo);
-    return found.map(({ id, message }) => ({ code: 1116, message, finding: id }));
+    const found = this.#entries.filter(one => one.repo === repo);
+    return toldOf(found).map(({ id, message }) => ({ code: 1116, message, finding: id }));
   }
 
   /**
@@ -129,7 +134,7 @@ export class Findings {
 
   /** Dismisses one, durably. Returns whether there was one. Throws the system's error; then it is still told. */
   async dismiss(id: string): Promise<boolean> {
-    const found = this.all.find(one => one.id === id);
+    const found = this.#entries.find(one => one.id === id && !one.dismissed);
     if (found === undefined) return false;
     const { message, repo } = found;
     // What was merged may be more the next time.

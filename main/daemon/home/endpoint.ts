@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { stat, unlink } from "node:fs/promises";
 import { protocolVersion } from "../../../shared/protocol.ts";
 import { UnreadableFileError } from "../../files/durable-text-file.ts";
-import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
+import { type FileSystem, ignoreMissing, systemErrorCode } from "../../files/file-system.ts";
 import { readUntil } from "../../files/read-until.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
@@ -112,11 +112,7 @@ async function keepEndpoint(home: Home, endpoint: Endpoint, clock: Clock, fileSy
 }
 
 async function removeEndpoint(home: Home): Promise<void> {
-  try {
-    await unlink(home.endpointFile);
-  } catch (error) {
-    if (systemErrorCode(error) !== "ENOENT") throw error;
-  }
+  await unlink(home.endpointFile).catch(ignoreMissing);
 }
 
 function textOf(endpoint: Endpoint): string {

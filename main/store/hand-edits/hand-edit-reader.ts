@@ -154,6 +154,7 @@ export class HandEditReader {
     try {
       const unmirrored = [...this.#unmirrored];
       await journal.open();
+      const others = await files.values.adoptLeft(journal.head?.textRecord ?? {});
       const point = await startingPoint(this.#context.mirror, {
         repo: this.#context.id,
         unmirrored,
@@ -173,7 +174,7 @@ export class HandEditReader {
       this.#context.mirror.begin(point);
       this.unrecorded = undefined;
       const { revision, position, valid } = point.state;
-      await tellStart(this.#context, point);
+      await tellStart(this.#context, point, others);
       if (files.values.replacedPath !== undefined) this.lateEdits.endLater();
       const isUnknown = begins || (point.isLost && files.content.kind === "broken");
       const stored = isUnknown ? undefined : this.#context.known(valid);

@@ -1,16 +1,13 @@
 import { readdir } from "node:fs/promises";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
-import { systemErrorCode } from "../../files/file-system.ts";
+import { ignoreMissing } from "../../files/file-system.ts";
 
 /** Files read in parallel: enough to keep the disk busy, too few to run out of file handles. */
 export const readWidth = 32;
 
 /** Ids of the repositories with a file in the folder; none if the folder is missing. */
 export async function listRepositoryFiles(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(error => {
-    if (systemErrorCode(error) !== "ENOENT") throw error;
-    return [];
-  });
+  const names = (await readdir(folder).catch(ignoreMissing)) ?? [];
   return names.map(repositoryOfFile).filter(id => id !== undefined);
 }
 

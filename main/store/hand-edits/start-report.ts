@@ -5,13 +5,13 @@ import type { StartingPoint } from "../mirror/starting-point.ts";
 import { keepAside } from "../removed-files.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 
-/** Looks after what the end of another daemon left, and tells what a person should know. */
+/** Tells what a person should know of a start. `others`: unknown files with names of temporary ones, which are deleted in the home. */
 export async function tellStart(
-  { id, store, files, mirror, current }: RepositoryContext,
+  { id, store, files, current }: RepositoryContext,
   { pending, isCopy, onDisk, state }: StartingPoint,
+  others: readonly string[],
 ): Promise<void> {
   const { findings } = store;
-  const others = await files.values.adoptLeft(mirror.journal.head?.textRecord ?? {});
   for (const path of others)
     if (files.tree === undefined) await store.fileSystem.unlink(path).catch(() => {});
     else

@@ -3,12 +3,12 @@ import { mkdir, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import pLimit from "p-limit";
 import { syncFolder } from "../../files/durable-text-file.ts";
-import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
+import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/file-system.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { LogNumber, NewFinding, Position } from "../types.ts";
 import { AppendError, type AppendRequest, type CommitLog, type Committed, type OpenedLog } from "./commit-log.ts";
 import { type Frame, formatFrame, formatHeader, type LogOrigin } from "./frame.ts";
-import { copyMarkerIn, describeRenewal, ignoreMissing, isMarkedCopied, readLog, takeStop } from "./log-folder.ts";
+import { copyMarkerIn, describeRenewal, isMarkedCopied, readLog, takeStop } from "./log-folder.ts";
 import { LogIdentity } from "./log-identity.ts";
 import { type Recovered, recover } from "./recover.ts";
 
@@ -119,12 +119,11 @@ export class FileLog implements CommitLog {
     const isRestored = await isMarkedCopied(folder);
     const isCopy = isRestored || recovered.isCopy;
     const isBehind = known.some(position => log.#identity.isBeyond(position, newest));
-    const isRenewal = isBehind || lost.length > 0 || isCopy;
-    // Who restored a backup knows that.
-    if (isRenewal && (isBehind || lost.length > 0 || !isRestored))
-      await onDamage({ ...describeRenewal(folder, recovered, isBehind), isIncident: true });
     log.#hasDamaged = isBehind || lost.length > 0;
-    if (isRenewal) log.#renew(known, entries, { lost, ...(isCopy && { copiedAt: newest }) });
+    // Who restored a backup knows that.
+    if (log.#hasDamaged || (isCopy && !isRestored))
+      await onDamage({ ...describeRenewal(folder, recovered, isBehind), isIncident: true });
+    if (log.#hasDamaged || isCopy) log.#renew(known, entries, { lost, ...(isCopy && { copiedAt: newest }) });
     await syncFolder(dirname(folder), fileSystem, clock);
     // A killed process may have left entries that are not synced. A power loss must not lose them once a new header counts them.
     const last = segments.at(-1);
@@ -180,12 +179,8 @@ export class FileLog implements CommitLog {
     const { fileSystem, folder, clock } = this.#options;
     for (let remaining = done === -1 ? this.#closed.length : done; remaining > 0; remaining--) {
       const path = this.#closed[0]?.path ?? "";
-      try {
-        if (this.#hasDamaged) await fileSystem.rename(path, `${path}.damaged`);
-        else await fileSystem.unlink(path);
-      } catch (error) {
-        if (systemErrorCode(error) !== "ENOENT") throw error;
-      }
+      const removed = this.#hasDamaged ? fileSystem.rename(path, `${path}.damaged`) : fileSystem.unlink(path);
+      await removed.catch(ignoreMissing);
       // One by one, oldest first: the header of a later segment says which lines of the earlier ones are valid.
       await syncFolder(folder, fileSystem, clock);
       this.#closed.shift();

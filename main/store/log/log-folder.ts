@@ -1,6 +1,6 @@
 import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
+import { type FileSystem, ignoreMissing } from "../../files/file-system.ts";
 import type { NewFinding } from "../types.ts";
 import type { FoundSegment, Recovered } from "./recover.ts";
 
@@ -75,8 +75,4 @@ export function describeRenewal(folder: string, { newest, lost }: Recovered, isB
     message: `This home was copied: its log in ${folder} is a copy, made at entry ${newest}. Nothing needs to be done; programs that watched the original read their values again.`,
     isNote: true,
   };
-}
-
-export function ignoreMissing(error: unknown): undefined {
-  if (systemErrorCode(error) !== "ENOENT") throw error;
 }

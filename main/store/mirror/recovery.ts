@@ -51,7 +51,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const mayBeOlder = isOfOriginal && !isInTree && !isNewest && !isReplaced;
   const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
   const inHistory = await valuesInHistory(mirror, options, earlier);
-  const replayed = await replay(journal, inHistory.config, options);
+  const replayed = replay(journal, inHistory.config, options);
   const { tail, records, lineage } = replayed;
   // What the history has through its newest text is not lost.
   const lostHere = lost.filter(number => number > log.numberOf(text?.position)).length;
@@ -94,8 +94,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
   );
   const before = { onDisk: onDiskThen, target: applyConfigEdits(recorded, unrecorded) };
-  const isComplete = text === undefined || text.textHash === text.replacedHash;
-  const replaced = isComplete ? undefined : stateBefore(await lackingAfter(text.replacedRevision));
+  const hasReplaced = files.values.replacedPath !== undefined && text !== undefined;
+  const replaced = hasReplaced ? stateBefore(await lackingAfter(text.replacedRevision)) : undefined;
   const isCopy = earlier !== undefined;
   const isRecovery = isLost && log.shared === undefined;
   const known = { written, tail, unrecorded, before, replaced, isLost, isRecovery, isCopy, pending: [] };
@@ -132,9 +132,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   // The edit by hand may have been made in another machine's file.
   if (!isOurs && log.shared !== undefined) possible.push(stateBefore(lacking));
   // Values that commits gave to fields which the history lacks: it may also lack that the file had got them.
-  const committed = Map.groupBy(
-    records.flatMap(({ changes }) => changes),
-    ({ scope, field }) => joinConfigPath(scope, scopes.newName(scope, field) ?? field),
+  const committed = Map.groupBy(isKnown ? [] : records.flatMap(({ changes }) => changes), ({ scope, field }) =>
+    joinConfigPath(scope, scopes.newName(scope, field) ?? field),
   );
   const wasCommitted = ({ scope, field }: ConfigPath, value: JsonValue | undefined) =>
     committed.get(joinConfigPath(scope, field))?.some(({ after }) => after !== undefined && sameJson(after, value));

@@ -41,11 +41,7 @@ export interface Replayed {
  * Replays a lineage on the values that the history has. An entry that the history has is skipped. After a gap, the values of later
  * entries still count, but they are no revisions of the history: what was lost changed other fields.
  */
-export async function replay(
-  journal: Journal,
-  written: Config,
-  { repo, unmirrored, log }: ReplayOptions,
-): Promise<Replayed> {
+export function replay(journal: Journal, written: Config, { repo, unmirrored, log }: ReplayOptions): Replayed {
   const { head } = journal;
   const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
   const unrecordedSince = new UnrecordedEdits();

@@ -27,7 +27,7 @@ export interface StartingPoint {
   readonly fileRevision: number;
   /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
   readonly merged: boolean;
-  /** The values of the text that the newest recorded write replaced; undefined if that write is complete. */
+  /** The values of the text that the newest recorded write replaced, if the replaced file is still there. */
   readonly replaced: Config | undefined;
   /** Changes that a file in a work tree lacks, which counts as it is. */
   readonly pending: readonly PendingChange[];
