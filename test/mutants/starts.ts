@@ -99,7 +99,7 @@ export const mutants = [
     },
     "recording that a write is complete": {
       file: "main/store/hand-edits/late-edits.ts",
-      find: "        .then(() => this.#context.mirror.recordCompletion())\n",
+      find: "    await mirror.locked(() => mirror.recordCompletion().catch(() => {}));\n",
     },
     "believing that a write is complete only after it": {
       file: "main/store/mirror/mirror.ts",

@@ -1,4 +1,5 @@
 import type { Config } from "../../../shared/config.ts";
+import { staleEditAge } from "../mirror/merge-edit.ts";
 import { keepAside } from "../removed-files.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import type { LogNumber } from "../types.ts";
@@ -54,25 +55,36 @@ export class LateEdits {
   }
 
   endLater(): void {
+    const { clock } = this.#context.store;
     this.#cancelEnd?.();
-    this.#cancelEnd = this.#context.store.clock.schedule(replacedTime, () => void this.end());
+    this.#cancelEnd = clock.schedule(replacedTime, () => {
+      // Until then an edit may be based on the replaced text, which a start after a kill must know, too.
+      this.#cancelEnd = clock.schedule(staleEditAge - replacedTime, () => void this.end());
+      void this.#dropReplaced();
+    });
   }
 
-  /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
+  /** Call a moment after the last write, when nobody is writing to the replaced file any more: the write is complete. */
   async end(): Promise<void> {
     this.#cancelEnd?.();
-    if (!this.#reader.loaded || this.#reader.isRemoved) return;
-    if ((await this.#context.mirror.lateEdit(this.#context.store.scopes)) !== undefined) {
+    if (!(await this.#dropReplaced())) return;
+    const { mirror } = this.#context;
+    await mirror.locked(() => mirror.recordCompletion().catch(() => {}));
+  }
+
+  /** Reads the replaced file once more, and deletes it. Returns whether it is gone. */
+  async #dropReplaced(): Promise<boolean> {
+    if (!this.#reader.loaded || this.#reader.isRemoved) return false;
+    const { mirror, files, store } = this.#context;
+    if ((await mirror.lateEdit(store.scopes)) !== undefined) {
       this.#isEnding = true;
       await this.#reader.requestRefresh();
       this.#isEnding = false;
     }
-    await this.#context.mirror.locked(async () => {
-      if (this.#context.files.content.kind !== "good" || this.#reader.unrecorded !== undefined) return;
-      await this.#context.mirror
-        .dropReplaced()
-        .then(() => this.#context.mirror.recordCompletion())
-        .catch(() => {});
+    return mirror.locked(async () => {
+      if (files.content.kind !== "good" || this.#reader.unrecorded !== undefined) return false;
+      await mirror.dropReplaced().catch(() => {});
+      return files.values.replacedPath === undefined;
     });
   }
 }

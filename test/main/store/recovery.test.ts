@@ -117,6 +117,22 @@ test("sets that the log has stay if the end of a history is cut off after a kill
   expect(await timeoutOf(again, "shop")).toBe(33);
 });
 
+test("an edit of the text before the last write, saved a moment after it, keeps the set, also if the daemon is killed first", async () => {
+  const clock = new TestClock();
+  await using shop = await startShop(undefined, { ...noRescans, clock });
+  await shop.set({ "svc.timeout": 31, flush: true });
+  const known = await shop.read();
+  await shop.set({ "svc.timeout": 32, flush: true });
+  clock.advance(1_500);
+  await shop.t.owner.call("file/read", { repo: "shop" });
+  await using killed = await freezeHome(shop.t.homeFolder);
+  await saveByRename(join(killed.path, "repos/shop.json"), known.replace(`"refresh_day": 2`, `"refresh_day": 5`));
+  await using again = await startTestDaemon({ ...noRescans, home: killed.path });
+  await again.owner.call("file/read", { repo: "shop" });
+  const { result } = await again.owner.call("config/list", { repo: "shop" });
+  expect(result).toMatchObject({ svc: { timeout: 32, refresh_day: 5 } });
+});
+
 const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
 
 test("a start discards nothing that a repository not opened yet still needs: a kill during it loses no set", async () => {
