@@ -28,10 +28,10 @@ function printHouse({ sources, tests, circles, storeFiles, storeRooms, setUpObje
   print("Files side by side", largestFirst(sideBySide(sources.keys())));
   print("The longest files", largestFirst(sources).slice(0, 10));
   print("Files that import each other in a circle, types counted", circleRows(circles));
-  print("Floors of main/store, by imports (a circle is one floor)", [
-    ["files", storeFiles.floors],
-    ["rooms", storeRooms.floors],
-  ]);
+  for (const [what, { longestChain }] of Object.entries({ files: storeFiles, rooms: storeRooms }))
+    print(`Floors of main/store, its longest chain of ${what} (a circle is one floor)`, [
+      [longestChain.join(" < ").replaceAll("main/store/", ""), longestChain.length],
+    ]);
   print("Rooms of main/store that import each other in a circle", circleRows(storeRooms.circles));
   print("The set-up objects with the most members", largestFirst(setUpObjects).slice(0, 10));
   print("Lines and files of tests", rows(byFolder(tests)));

@@ -1,4 +1,4 @@
-import { type Config, configValue } from "./config.ts";
+import { type Config, type ConfigEdit, configValue } from "./config.ts";
 import { type ConfigPath, joinConfigPath } from "./config-path.ts";
 import { type JsonValue, sameJson } from "./json.ts";
 import { runToEnd } from "./run-to-end.ts";
@@ -91,4 +91,14 @@ function differenceOf(
   after: JsonValue | undefined,
 ): StoredDifference {
   return { scope, field, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+}
+
+/** The values after differences, as edits. */
+export function editsOf(differences: readonly StoredDifference[]): ConfigEdit[] {
+  return differences.map(({ scope, field, after }) => ({ scope, field, value: after }));
+}
+
+/** The values before differences, as edits. */
+export function editsBefore(differences: readonly StoredDifference[]): ConfigEdit[] {
+  return differences.map(({ scope, field, before }) => ({ scope, field, value: before }));
 }

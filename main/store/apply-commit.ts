@@ -2,25 +2,9 @@ import { applyConfigEdits, type Config, type ConfigEdit, configValue, filterConf
 import { sameConfig } from "../../shared/config-diff.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import { applyChanges, type ChangeRecord } from "./history/record.ts";
-import type { Commit, Committed, DocumentCommit } from "./log/commit-log.ts";
+import type { Commit, Committed } from "./log/commit-log.ts";
 import { activeEditsOf, expandSnapshot } from "./log/document-commits.ts";
-import type { Position } from "./types.ts";
-
-/**
- * What the log says of a repository. Which values are active, and what `health` says, is derived from it, the scopes' rules, and what a
- * person trusts. Immutable: a commit makes a new one.
- */
-export interface CommittedState {
-  /** Distinguishes this repository from earlier ones with the same id. */
-  readonly lineage: string;
-  readonly revision: number;
-  /** The position of the newest revision; undefined if it is not known. */
-  readonly position: Position | undefined;
-  /** The values that the file is to have. They need not be valid. */
-  readonly target: Config;
-  /** The last valid values, also of scopes that are missing now. The same object as `target` if both are equal. */
-  readonly valid: Config;
-}
+import type { CommittedState, DocumentCommit, Position } from "./types.ts";
 
 export interface AppliedCommit {
   readonly state: CommittedState;

@@ -24,7 +24,7 @@ interface Shortener {
 /** Erases values from every history and from the log (`history/forget`). */
 export class Erasures {
   readonly #context: StoreContext;
-  readonly #repositories: Repositories;
+  readonly #repositories: Repositories<Repository>;
   readonly #kept: KeptEntries;
   readonly #shortener: () => Shortener | undefined;
   /** Entries that request it and are not carried out yet. */
@@ -33,7 +33,7 @@ export class Erasures {
   /** `shortener`: undefined unless the log is shared. */
   constructor(
     context: StoreContext,
-    repositories: Repositories,
+    repositories: Repositories<Repository>,
     kept: KeptEntries,
     shortener: () => Shortener | undefined,
   ) {

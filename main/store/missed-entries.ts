@@ -1,15 +1,17 @@
+import { statSync } from "node:fs";
 import type { IndexingProgress } from "../../shared/protocol.ts";
 import type { FileSystem } from "../files/file-system.ts";
 import { forEachConcurrently } from "../time/for-each-concurrently.ts";
 import type { StoreContext } from "./context.ts";
-import type { Erasures } from "./erasures.ts";
 import { readWidth } from "./hand-edits/repository-folder.ts";
-import { newestPosition, type Segment } from "./history/journal-head.ts";
-import type { Commit, Committed, OpenedLog } from "./log/commit-log.ts";
-import type { KeptEntries } from "./repository/kept-entries.ts";
-import type { Repositories } from "./repository/repositories.ts";
+import { endOf, type Segment } from "./history/journal-head.ts";
+import type { JournalLine } from "./history/record.ts";
+import { readTail } from "./history/segment.ts";
+import type { Commit, Committed, Forgetting, OpenedLog } from "./log/commit-log.ts";
+import type { KeptEntries, KeptRepository } from "./repository/kept-entries.ts";
+import type { OpenRepository, Repositories } from "./repository/repositories.ts";
 import type { IndexData } from "./state/repository-index.ts";
-import type { Position } from "./types.ts";
+import type { LogNumber, Position } from "./types.ts";
 
 /** What a start finds in the log that histories and files may lack. */
 export interface MissedEntries extends Omit<OpenedLog, "log"> {
@@ -51,6 +53,25 @@ export async function knownPositions(
   return positions;
 }
 
+/**
+ * The newest position in the log that a journal names. Undefined if it has none, or ends as `known` tells (`Journal.end`). Throws the
+ * system's error.
+ */
+async function newestPosition(
+  segments: readonly Segment[],
+  fileSystem: FileSystem,
+  known: string | undefined,
+): Promise<Position | undefined> {
+  const segment = segments.at(-1);
+  // Without an await, because all journals are asked after a crash.
+  const bytes = segment && statSync(segment.path, { throwIfNoEntry: false })?.size;
+  if (segment === undefined || bytes === undefined || endOf(segment, bytes) === known) return undefined;
+  const positionIn = ({ record }: JournalLine) =>
+    record.kind === "change" || record.kind === "text" ? record.position : undefined;
+  const { lines } = await readTail(segment.path, fileSystem, line => positionIn(line) !== undefined);
+  return lines.map(positionIn).find(position => position !== undefined);
+}
+
 /** Ids of repositories whose last entry is their removal. */
 export function removedIds(entries: readonly Committed[]): ReadonlySet<string> {
   const removed = new Set<string>();
@@ -61,12 +82,21 @@ export function removedIds(entries: readonly Committed[]): ReadonlySet<string> {
   return removed;
 }
 
+interface MissingRepository extends OpenRepository, KeptRepository {
+  refresh(): Promise<void>;
+}
+
+interface PendingErasures {
+  add(number: LogNumber, entry: Forgetting): void;
+  carryOut(): Promise<void>;
+}
+
 /** Copies commits that a crash left only in the log to the histories, so that answers about repositories are correct. */
 export async function recoverHistories(
   { onProblem }: StoreContext,
-  repositories: Repositories,
+  repositories: Repositories<MissingRepository>,
   kept: KeptEntries,
-  erasures: Erasures,
+  erasures: PendingErasures,
   { entries, commits, lost }: MissedEntries,
   onProgress: (progress: IndexingProgress) => void,
 ): Promise<void> {

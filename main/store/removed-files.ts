@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { keepFile, moveFile } from "../files/durable-text-file.ts";
 import type { FileSystem } from "../files/file-system.ts";
 import type { Clock } from "../time/clock.ts";
-import { storageFailure } from "./storage-failure.ts";
 
 /*
  * The home's folder `removed/` has files that were removed or replaced, so that a person can restore them.
@@ -38,16 +37,12 @@ export async function keepAside(
   return (await keepFile(path, kept, fileSystem, clock)) ? kept : undefined;
 }
 
-/** Moves a repository's file into the folder. Returns its new path; undefined if it was already deleted by hand. Throws RepoconfError 1108. */
+/** Moves a repository's file into the folder. Returns its new path; undefined if it was already deleted by hand. Throws the system's error. */
 export async function moveAside(
   { paths, fileSystem, clock }: RemovedFilesContext,
   id: string,
   path: string,
 ): Promise<string | undefined> {
   const movedTo = await unusedPath(paths.removed, id, clock);
-  try {
-    return (await moveFile(path, movedTo, fileSystem, clock)) ? movedTo : undefined;
-  } catch (error) {
-    throw storageFailure(id, error);
-  }
+  return (await moveFile(path, movedTo, fileSystem, clock)) ? movedTo : undefined;
 }

@@ -15,14 +15,20 @@ import { homeFileOf, RepositoryFiles } from "./mirror/repository-files.ts";
 import { moveAside } from "./removed-files.ts";
 import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
-import type { SharedStore } from "./shared/shared-store.ts";
 import { storageFailure } from "./storage-failure.ts";
 import type { NewRepository, Recognition, RepositorySummary } from "./types.ts";
 
+/** See `SharedStore`. */
+interface SharedRepositories {
+  cloneOf(remote: string): string | undefined;
+  isLeaving(id: string): boolean;
+  shareName(repository: Repository, name: string | undefined): Promise<void>;
+}
+
 export interface RosterOptions {
-  readonly repositories: Repositories;
+  readonly repositories: Repositories<Repository>;
   /** Only with a shared log. */
-  readonly shared: SharedStore | undefined;
+  readonly shared: SharedRepositories | undefined;
   /** Resolves when changes from before the start have been read. */
   reconciled(): Promise<void>;
   readonly events: StoreEvents;
@@ -143,16 +149,17 @@ export class Roster {
   async #removeLocked(repository: Repository): Promise<string | undefined> {
     const { id } = repository;
     const { log, clock } = this.#context;
+    let movedTo: string | undefined;
     try {
       await repository.mirror.dropReplaced();
       // No commit may be in the log only: entries before the removal are never written to files again.
       if (repository.loaded) await repository.mirror.recordText();
       const removal: Removal = { kind: "remove", time: timeText(clock), repo: id };
       await appendHeld(log, repository, () => removal);
+      movedTo = await moveAside(this.#context, id, repository.files.home.path);
     } catch (error) {
       throw storageFailure(id, error);
     }
-    const movedTo = await moveAside(this.#context, id, repository.files.home.path);
     const { repositories, events } = this.#options;
     repositories.drop(repository);
     // Otherwise the next start after a crash would assume that its file was deleted by hand.

@@ -40,7 +40,7 @@ export class Store {
   readonly log: CommitLog;
   readonly trust: TrustedValues;
   readonly events: StoreEvents;
-  readonly repositories: Repositories;
+  readonly repositories: Repositories<Repository>;
   readonly roster: Roster;
   readonly lastChanges = new LastChanges();
   readonly erasures: Erasures;

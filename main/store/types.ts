@@ -133,6 +133,43 @@ export interface Attribution {
   readonly machine?: string;
 }
 
+/** The changes of a commit to one document. Contains only new values; the previous ones result from earlier commits. */
+export interface DocumentCommit {
+  readonly repo: string;
+  /** Identifies the document among all that ever had this id: each add creates a new lineage. */
+  readonly lineage: string;
+  /** The first commit of its lineage. Its revision need not follow the last one in the history. */
+  readonly begins?: true;
+  /** With `begins`, or in a recovery: the edits contain all values. With `begins`, no earlier values are recorded anywhere. */
+  readonly isWhole?: true;
+  /** With `begins`, only in a shared log: the display name of the repository. */
+  readonly name?: string;
+  /** With `begins`: the git remote that it is a clone of, as HOST/PATH, without scheme and user. */
+  readonly remote?: string;
+  /** The revision after the commit. Unchanged if the commit changes only the file and no active value. */
+  readonly revision: number;
+  /** The changes to the file. An edit without a value removes the field. */
+  readonly edits: readonly ConfigEdit[];
+  /** The changes of active values, if they differ from `edits`. */
+  readonly activeEdits?: readonly ConfigEdit[];
+}
+
+/**
+ * What the log says of a repository. Which values are active, and what `health` says, is derived from it, the scopes' rules, and what a
+ * person trusts. Immutable: a commit makes a new one.
+ */
+export interface CommittedState {
+  /** Distinguishes this repository from earlier ones with the same id. */
+  readonly lineage: string;
+  readonly revision: number;
+  /** The position of the newest revision; undefined if it is not known. */
+  readonly position: Position | undefined;
+  /** The values that the file is to have. They need not be valid. */
+  readonly target: Config;
+  /** The last valid values, also of scopes that are missing now. The same object as `target` if both are equal. */
+  readonly valid: Config;
+}
+
 /** A revision and its changes of stored values. */
 export interface RecordedChange extends Attribution {
   readonly revision: number;

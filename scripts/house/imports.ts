@@ -32,30 +32,31 @@ export function importsOfRooms(imports: Imports, folder: string): Imports {
 export interface Tower {
   /** Those that import each other, directly or through others. */
   readonly circles: readonly (readonly string[])[];
-  /** How many stand on one another by imports, at most; a circle counts as one. */
-  readonly floors: number;
+  /** The most that stand on one another by imports, from the lowest one up; a circle counts as one. */
+  readonly longestChain: readonly string[];
 }
 
 export function towerOf(imports: Imports): Tower {
   const below = new Map([...imports.keys()].map(name => [name, reachedFrom(name, imports)]));
   const isBelow = (name: string, other: string) => below.get(other)?.has(name) === true;
   const circles = new Map<string, readonly string[]>();
-  const floors = new Map<string, number>();
-  const floorOf = (name: string): number => {
-    let floor = floors.get(name);
-    if (floor === undefined) {
+  const chains = new Map<string, readonly string[]>();
+  const longest = (some: readonly (readonly string[])[]) =>
+    some.reduce((one, other) => (other.length > one.length ? other : one), []);
+  const chainTo = (name: string): readonly string[] => {
+    let chain = chains.get(name);
+    if (chain === undefined) {
       const lower = [...(below.get(name) ?? [])].filter(other => !isBelow(name, other));
-      floor = 1 + Math.max(0, ...lower.map(floorOf));
-      floors.set(name, floor);
+      chain = [...longest(lower.map(chainTo)), name];
+      chains.set(name, chain);
     }
-    return floor;
+    return chain;
   };
   for (const [name, lower] of below) {
-    floorOf(name);
     const circle = [...lower].filter(other => isBelow(name, other)).sort();
     if (circle[0] !== undefined) circles.set(circle[0], circle);
   }
-  return { circles: [...circles.values()], floors: Math.max(0, ...floors.values()) };
+  return { circles: [...circles.values()], longestChain: longest([...below.keys()].map(chainTo)) };
 }
 
 function reachedFrom(name: string, imports: Imports): ReadonlySet<string> {

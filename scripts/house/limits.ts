@@ -5,6 +5,8 @@ export interface Limits {
   readonly promisesLines: number;
   readonly mutants: number;
   readonly filesSideBySide: number;
+  /** The files in the longest chain of imports in main/store. */
+  readonly storeFloors: number;
   readonly setUpMembers: number;
   /** Folders of main/store, main/daemon and main/cli with one file for each thing of a kind, however many there are. */
   readonly listFolders: readonly string[];
@@ -22,6 +24,7 @@ export const limits: Limits = {
   promisesLines: 160,
   mutants: 235,
   filesSideBySide: 12,
+  storeFloors: 9,
   setUpMembers: 8,
   listFolders: ["main/cli/commands", "main/daemon/operations"],
   fileLines: 300,
@@ -70,6 +73,8 @@ export function problemsOf(house: House, limits: Limits): string[] {
     if (now === 0 || (lines > limits.fileLines && now <= limits.fileLines))
       found.push(`${file} needs no limit of its own any more: delete its line in scripts/house/limits.ts.`);
   }
+  const { longestChain } = house.storeFiles;
+  atMost(limits.storeFloors, longestChain.length, `main/store is too high, ${longestChain.join(" < ")}`);
   atMost(limits.testLines, sum(house.tests.values()), "The tests have too many lines");
   atMost(limits.promisesLines, house.promises, "docs/promises.md has too many lines");
   atMost(limits.mutants, house.mutants, "There are too many mutants");

@@ -37,7 +37,7 @@ export const mutants = [
     },
     "the refusal of a set if the history cannot be read": {
       file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "else if (this.#context.mirror.journal.head !== undefined) this.unrecorded = undefined;",
+      find: "else if (this.#context.journal.head !== undefined) this.unrecorded = undefined;",
       replace: "else this.unrecorded = undefined;",
       name: "a set is refused while",
     },

@@ -42,8 +42,13 @@ test("the floors of the store are its longest chain of imports, in which a circl
     "main/store/log/frame.ts": "",
     "main/files/not-of-the-store.ts": "",
   });
-  expect(house.storeFiles.floors).toBe(4);
-  expect(house.storeRooms).toEqual({ circles: [], floors: 3 });
+  const chain = ["main/store/log/frame.ts", "main/store/log/log.ts", "main/store/values/a.ts", "main/store/store.ts"];
+  expect(house.storeFiles.longestChain).toEqual(chain);
+  const rooms = ["main/store/log", "main/store/values", "main/store/store.ts"];
+  expect(house.storeRooms).toEqual({ circles: [], longestChain: rooms });
+  expect(problemsOf(house, { ...noFiles, storeFloors: 3 })).toContain(
+    `main/store is too high, ${chain.join(" < ")}: 4, at most 3.`,
+  );
 });
 
 test("the check names rooms of the store that import each other in a circle; a file beside them is a room of its own", async () => {

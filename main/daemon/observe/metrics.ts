@@ -1,5 +1,4 @@
 import type { ChangeSource } from "../../../shared/protocol.ts";
-import type { Repositories } from "../../store/repository/repositories.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { Connections } from "../socket/connections.ts";
 import type { Refusals } from "./refusals.ts";
@@ -9,7 +8,7 @@ export interface MetricsOptions {
   readonly version: string;
   readonly startedAt: Date;
   readonly connections: Pick<Connections, "count">;
-  readonly store: { readonly repositories: Pick<Repositories, "ids"> };
+  readonly store: { readonly repositories: { ids(): Iterable<string> } };
   readonly refusals: Pick<Refusals, "counts">;
   readonly yielding: Pick<Yielding, "yields">;
 }

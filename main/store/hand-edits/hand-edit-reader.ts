@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs, editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
@@ -9,13 +9,13 @@ import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
 import { type AppliedCommit, applyCommit } from "../apply-commit.ts";
 import { applyChanges, type ChangeRecord } from "../history/record.ts";
-import { type Commit, type Committed, ConflictError, type DocumentCommit } from "../log/commit-log.ts";
-import { documentCommit, editsOf } from "../log/document-commits.ts";
+import { type Commit, type Committed, ConflictError } from "../log/commit-log.ts";
+import { documentCommit } from "../log/document-commits.ts";
 import { startingPoint } from "../mirror/recovery.ts";
 import type { StartingPoint } from "../mirror/starting-point.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
-import type { LogNumber } from "../types.ts";
+import type { DocumentCommit, LogNumber } from "../types.ts";
 import { LateEdits } from "./late-edits.ts";
 import { tellRecovery, tellStart } from "./start-report.ts";
 
@@ -150,12 +150,12 @@ export class HandEditReader {
    * file had last is read from the journal.
    */
   async #load(): Promise<void> {
-    const { journal, files } = this.#context.mirror;
+    const { journal, files } = this.#context;
     try {
       const unmirrored = [...this.#unmirrored];
       await journal.open();
       const others = await files.values.adoptLeft(journal.head?.textRecord ?? {});
-      const point = await startingPoint(this.#context.mirror, {
+      const point = await startingPoint(this.#context.mirror, journal, {
         repo: this.#context.id,
         unmirrored,
         log: this.#context.store.log,
@@ -260,7 +260,7 @@ export class HandEditReader {
     if (before.stored !== undefined && source !== "recovery") this.#context.trustBuiltIn(before.stored);
     const { stored, health, changes, by } = await this.#context.interpret(target);
     await this.#context.turn();
-    const begins = this.#context.mirror.journal.head?.segment === undefined && this.#context.current.revision === 0;
+    const begins = this.#context.journal.head?.segment === undefined && this.#context.current.revision === 0;
     const edited = await runInParts(diffingConfigs(this.#context.committed.target, target));
     await this.#context.turn();
     const edits = [...editsOf(edited), ...activatedEdits(changes, edited, target)];
@@ -291,7 +291,7 @@ export class HandEditReader {
       const isRecorded = await this.#record(proposed, after, accept);
       // An edit without a revision becomes active only if no other values are known.
       if (isRecorded || !first || before.stored !== undefined) return by;
-    } else if (this.#context.mirror.journal.head !== undefined) this.unrecorded = undefined;
+    } else if (this.#context.journal.head !== undefined) this.unrecorded = undefined;
     accept(this.#proposed(kind, edits));
     return by;
   }
@@ -317,8 +317,8 @@ export class HandEditReader {
   /** Commits an edit by hand. If that fails, it is retried at the next refresh, and the edit is inactive until then. */
   async #record(entry: Commit, after: LogNumber, accept: (entry: Commit, number: LogNumber) => void): Promise<boolean> {
     try {
-      const { store, mirror } = this.#context;
-      if (mirror.journal.head === undefined) throw this.unrecorded;
+      const { store, journal } = this.#context;
+      if (journal.head === undefined) throw this.unrecorded;
       const committed = (number: LogNumber) => {
         this.unrecorded = undefined;
         accept(entry, number);

@@ -1,8 +1,13 @@
 import type { Config } from "../../../shared/config.ts";
 import { staleEditAge } from "../mirror/merge-edit.ts";
+import type { Mirror } from "../mirror/mirror.ts";
 import { keepAside } from "../removed-files.ts";
-import type { RepositoryContext } from "../state/repository-context.ts";
 import type { LogNumber } from "../types.ts";
+import type { ReadRepository } from "./start-report.ts";
+
+interface EditedRepository extends ReadRepository {
+  readonly mirror: Mirror;
+}
 
 /** How late edits become changes: as those that are read from the present file. */
 interface EditReader {
@@ -18,14 +23,14 @@ const replacedTime = 1_000;
 
 /** Hand edits made at the moment of a write, or later into the file that the write replaced. */
 export class LateEdits {
-  readonly #context: RepositoryContext;
+  readonly #context: EditedRepository;
   readonly #reader: EditReader;
   /** Whether the wait for edits of the replaced file is over. */
   #isEnding = false;
   /** Cancels the end of that wait. */
   #cancelEnd: (() => void) | undefined;
 
-  constructor(context: RepositoryContext, reader: EditReader) {
+  constructor(context: EditedRepository, reader: EditReader) {
     this.#context = context;
     this.#reader = reader;
   }

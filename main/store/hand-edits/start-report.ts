@@ -1,13 +1,23 @@
 import type { Config } from "../../../shared/config.ts";
 import { sameConfig } from "../../../shared/config-diff.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
+import type { StoreContext } from "../context.ts";
+import type { RepositoryFiles } from "../mirror/repository-files.ts";
 import type { StartingPoint } from "../mirror/starting-point.ts";
 import { keepAside } from "../removed-files.ts";
-import type { RepositoryContext } from "../state/repository-context.ts";
+import type { RepositoryState } from "../types.ts";
+
+/** A repository whose files are read. */
+export interface ReadRepository {
+  readonly id: string;
+  readonly store: StoreContext;
+  readonly files: RepositoryFiles;
+  readonly current: RepositoryState;
+}
 
 /** Tells what a person should know of a start. `others`: unknown files with names of temporary ones, which are deleted in the home. */
 export async function tellStart(
-  { id, store, files, current }: RepositoryContext,
+  { id, store, files, current }: ReadRepository,
   { pending, isCopy, onDisk, state }: StartingPoint,
   others: readonly string[],
 ): Promise<void> {
@@ -39,7 +49,7 @@ export async function tellStart(
 }
 
 /** Tells that a recovery follows, and keeps the file as it is, if that is going to be changed. */
-export async function tellRecovery({ id, store, current, files }: RepositoryContext, target: Config): Promise<void> {
+export async function tellRecovery({ id, store, current, files }: ReadRepository, target: Config): Promise<void> {
   const { content, values } = files;
   const isToChange = content.kind === "good" && !sameConfig(content.config, target);
   const kept = isToChange

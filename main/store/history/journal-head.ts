@@ -1,8 +1,5 @@
-import { statSync } from "node:fs";
-import type { FileSystem } from "../../files/file-system.ts";
 import type { Position } from "../types.ts";
-import type { JournalLine, JournalRecord, TextRecord } from "./record.ts";
-import { readTail } from "./segment.ts";
+import type { JournalRecord, TextRecord } from "./record.ts";
 
 /** One file of a journal, `<id>.<generation>-<revision>.jsonl`: a checkpoint and the revisions after it. */
 export interface Segment {
@@ -30,25 +27,6 @@ export interface JournalHead {
 
 export function endOf({ generation, revision }: Segment, bytes: number): string {
   return `${generation}-${revision}:${bytes}`;
-}
-
-/**
- * The newest position in the log that a journal names. Undefined if it has none, or ends as `known` tells (`Journal.end`). Throws the
- * system's error.
- */
-export async function newestPosition(
-  segments: readonly Segment[],
-  fileSystem: FileSystem,
-  known: string | undefined,
-): Promise<Position | undefined> {
-  const segment = segments.at(-1);
-  // Without an await, because all journals are asked after a crash.
-  const bytes = segment && statSync(segment.path, { throwIfNoEntry: false })?.size;
-  if (segment === undefined || bytes === undefined || endOf(segment, bytes) === known) return undefined;
-  const positionIn = ({ record }: JournalLine) =>
-    record.kind === "change" || record.kind === "text" ? record.position : undefined;
-  const { lines } = await readTail(segment.path, fileSystem, line => positionIn(line) !== undefined);
-  return lines.map(positionIn).find(position => position !== undefined);
 }
 
 /** The head after appending records. */

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
-import type { StoredDifference } from "../../../shared/config-diff.ts";
+import { editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
 import type { FileStamp } from "../../files/durable-text-file.ts";
-import { editsOf } from "../log/document-commits.ts";
 import type { HistoryRecord, Position, RecordedChange, RecordedDifference } from "../types.ts";
 
 /*

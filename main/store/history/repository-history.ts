@@ -1,10 +1,10 @@
 import { applyConfigEdits, type Config } from "../../../shared/config.ts";
+import { editsBefore } from "../../../shared/config-diff.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { numberIn } from "../log/commit-log.ts";
-import { editsBefore } from "../log/document-commits.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type { HistoryRecord, PastConfig, Position, RecordedChange, RepositoryState } from "../types.ts";
 import type { Journal } from "./journal.ts";

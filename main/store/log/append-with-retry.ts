@@ -1,7 +1,7 @@
 import { type CommitLog, type Committed, ConflictError, type LogEntry } from "./commit-log.ts";
 
 /** A repository as the appender of an entry about it needs it. */
-interface HeldRepository {
+export interface HeldRepository {
   /** Throws RepoconfError 1102 if another machine removed it. */
   assertPresent(): void;
   conflictApplied(conflict: ConflictError): Promise<void>;

@@ -1,6 +1,5 @@
-import type { ConfigEdit } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
-import type { Actor, Attribution, LogNumber, Position } from "../types.ts";
+import type { Actor, Attribution, DocumentCommit, LogNumber, Position } from "../types.ts";
 
 /*
  * The interface of the log. One log of commits is the source of truth for all repositories; files and histories mirror it. An
@@ -30,27 +29,6 @@ export interface Commit extends Attribution {
   /** Only in a snapshot: the number of the original entry. */
   readonly number?: LogNumber;
   readonly documents: readonly DocumentCommit[];
-}
-
-/** The changes of a commit to one document. Contains only new values; the previous ones result from earlier commits. */
-export interface DocumentCommit {
-  readonly repo: string;
-  /** Identifies the document among all that ever had this id: each add creates a new lineage. */
-  readonly lineage: string;
-  /** The first commit of its lineage. Its revision need not follow the last one in the history. */
-  readonly begins?: true;
-  /** With `begins`, or in a recovery: the edits contain all values. With `begins`, no earlier values are recorded anywhere. */
-  readonly isWhole?: true;
-  /** With `begins`, only in a shared log: the display name of the repository. */
-  readonly name?: string;
-  /** With `begins`: the git remote that it is a clone of, as HOST/PATH, without scheme and user. */
-  readonly remote?: string;
-  /** The revision after the commit. Unchanged if the commit changes only the file and no active value. */
-  readonly revision: number;
-  /** The changes to the file. An edit without a value removes the field. */
-  readonly edits: readonly ConfigEdit[];
-  /** The changes of active values, if they differ from `edits`. */
-  readonly activeEdits?: readonly ConfigEdit[];
 }
 
 /** A request to erase all earlier values of a field from the history and the log. */

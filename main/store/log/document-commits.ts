@@ -1,8 +1,7 @@
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
-import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { diffConfigs, editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
 import { sameJson } from "../../../shared/json.ts";
-import type { Attribution } from "../types.ts";
-import type { DocumentCommit } from "./commit-log.ts";
+import type { Attribution, DocumentCommit } from "../types.ts";
 
 /** A document's part of a commit. The changes of active values are included only if they differ from the edits. */
 export function documentCommit(
@@ -24,16 +23,6 @@ export function expandSnapshot(document: DocumentCommit, config: Config): Docume
   if (!document.isWhole) return document;
   const { isWhole: _, ...rest } = document;
   return { ...rest, edits: editsOf(diffConfigs(config, applyConfigEdits({}, document.edits))) };
-}
-
-/** The values after differences, as edits. */
-export function editsOf(changes: readonly StoredDifference[]): ConfigEdit[] {
-  return changes.map(({ scope, field, after }) => ({ scope, field, value: after }));
-}
-
-/** The values before differences, as edits. */
-export function editsBefore(changes: readonly StoredDifference[]): ConfigEdit[] {
-  return changes.map(({ scope, field, before }) => ({ scope, field, value: before }));
 }
 
 function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): boolean {

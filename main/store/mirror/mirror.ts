@@ -9,11 +9,10 @@ import { ForeignEditError } from "../../files/json-document.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Clock } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import type { CommittedState } from "../apply-commit.ts";
-import type { Journal } from "../history/journal.ts";
-import { hashText, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
+import type { JournalHead } from "../history/journal-head.ts";
+import { hashText, type JournalRecord, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
-import type { LogNumber, Position } from "../types.ts";
+import type { CommittedState, LogNumber, Position } from "../types.ts";
 import { editsAsIn, movedNames, valueByAnyName } from "../values/renamed-fields.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
 import { isConfig, type RepositoryFiles } from "./repository-files.ts";
@@ -30,6 +29,13 @@ interface CommitSnapshot {
 /** What a text record says of the file, without its place in the journal and in the log. */
 type TextOfFile = Omit<TextRecord, "kind" | "revision" | "lineage" | "unrecorded" | "position">;
 
+/** A history, to append to. */
+interface AppendedHistory {
+  readonly head: JournalHead | undefined;
+  append(records: readonly JournalRecord[], config: Config, isDurable: boolean): Promise<void>;
+  sync(): Promise<void>;
+}
+
 const noText = { text: "", hash: hashText("") };
 
 /**
@@ -38,7 +44,7 @@ const noText = { text: "", hash: hashText("") };
  */
 export class Mirror {
   readonly files: RepositoryFiles;
-  readonly journal: Journal;
+  readonly #journal: AppendedHistory;
   readonly #log: CommitLog;
   readonly #clock: Clock;
   /** What is committed. */
@@ -70,9 +76,15 @@ export class Mirror {
   /** The values of the file that the last write replaced. */
   #replaced: Config = {};
 
-  constructor(files: RepositoryFiles, journal: Journal, log: CommitLog, clock: Clock, committed: () => CommittedState) {
+  constructor(
+    files: RepositoryFiles,
+    journal: AppendedHistory,
+    log: CommitLog,
+    clock: Clock,
+    committed: () => CommittedState,
+  ) {
     this.files = files;
-    this.journal = journal;
+    this.#journal = journal;
     this.#log = log;
     this.#clock = clock;
     this.#committed = committed;
@@ -113,7 +125,7 @@ export class Mirror {
 
   /** Called after a start. */
   begin(point: StartingPoint): void {
-    const { head } = this.journal;
+    const { head } = this.#journal;
     this.#inHistory = point.written;
     this.#onDisk = point.onDisk;
     this.#replaced = point.replaced ?? point.onDisk;
@@ -160,7 +172,7 @@ export class Mirror {
     this.#dropRecordedEdits();
     this.#isTextUnrecorded ||= !this.isTextRecorded;
     // A revision that only a schema caused does not change the text, so the text lacks nothing of it.
-    this.#isTextUnrecorded ||= hasAll && this.journal.head?.textRecord?.fileRevision !== this.#newestRevision;
+    this.#isTextUnrecorded ||= hasAll && this.#journal.head?.textRecord?.fileRevision !== this.#newestRevision;
   }
 
   /**
@@ -242,13 +254,13 @@ export class Mirror {
 
   /** Whether the newest record of a text is of the present file, and not only of one with the same text. */
   get isTextRecorded(): boolean {
-    const record = this.journal.head?.textRecord;
+    const record = this.#journal.head?.textRecord;
     return record?.textHash === this.textHash() && sameStamp(record.stamp, this.files.values.stamp);
   }
 
   /** Whether the present file is the one that the newest recorded write was about to replace, and may still be. */
   get isReplacedText(): boolean {
-    const record = this.journal.head?.textRecord;
+    const record = this.#journal.head?.textRecord;
     if (record === undefined || record.textHash === record.replacedHash) return false;
     return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);
   }
@@ -268,7 +280,7 @@ export class Mirror {
   /** Whether the history lacks something about the file's present text. */
   get #hasTextToRecord(): boolean {
     const unrecorded = this.#unrecorded.list;
-    if (unrecorded.length > 0 && !sameJson(unrecorded, this.journal.head?.textRecord?.unrecorded ?? [])) return true;
+    if (unrecorded.length > 0 && !sameJson(unrecorded, this.#journal.head?.textRecord?.unrecorded ?? [])) return true;
     return this.#isTextUnrecorded && this.files.content.kind === "good" && !this.isFileOutdated;
   }
 
@@ -339,7 +351,7 @@ export class Mirror {
    * a power loss may take back the write, too. Throws the system's error.
    */
   async recordCompletion(): Promise<void> {
-    const record = this.journal.head?.textRecord;
+    const record = this.#journal.head?.textRecord;
     if (record === undefined || record.textHash === record.replacedHash || !this.isTextRecorded) return;
     const { textHash, fileRevision, isFullyActive } = record;
     await this.#appendTail(true, this.#moment(), { ...this.#presentText(textHash, fileRevision), isFullyActive });
@@ -368,20 +380,21 @@ export class Mirror {
     return this.#historyLock(async () => {
       const end = this.#tail.findLastIndex(({ number }) => number <= last) + 1;
       const records = this.#tail.slice(this.#appended, end).flatMap(({ record }) => record ?? []);
-      const revision = records.at(-1)?.revision ?? this.journal.head?.revision ?? 0;
+      const revision = records.at(-1)?.revision ?? this.#journal.head?.revision ?? 0;
       const position = last > 0 ? formatPosition(this.#log.id, last) : this.#position;
       const textRecord = text && this.#textRecord({ kind: "text", revision, ...text }, unrecorded, position);
-      const isRecordedAlready = records.length === 0 && sameJson(textRecord ?? {}, this.journal.head?.textRecord ?? {});
+      const isRecordedAlready =
+        records.length === 0 && sameJson(textRecord ?? {}, this.#journal.head?.textRecord ?? {});
       const texts = textRecord === undefined || isRecordedAlready ? [] : [textRecord];
       // If no text was recorded yet: without one, a start would take the file for an edit.
-      const isUnknown = this.journal.head?.textRecord === undefined && texts.length === 0;
+      const isUnknown = this.#journal.head?.textRecord === undefined && texts.length === 0;
       const first = isUnknown && this.#firstText !== undefined ? [this.#firstText] : [];
       try {
         if (records.length + texts.length > 0)
-          await this.journal.append([...first, ...records, ...texts], this.#afterAppended(this.#appended), !isLazy);
+          await this.#journal.append([...first, ...records, ...texts], this.#afterAppended(this.#appended), !isLazy);
         this.#appended = Math.max(this.#appended, end);
         if (isLazy) return;
-        await this.journal.sync();
+        await this.#journal.sync();
       } catch (error) {
         // The journal has dropped the records that are not synced.
         this.#appended = 0;
@@ -423,7 +436,7 @@ export class Mirror {
 
   get #newestRevision(): number {
     const newest = this.#tail.findLast(({ record }) => record !== undefined)?.record;
-    return newest?.revision ?? this.journal.head?.revision ?? 0;
+    return newest?.revision ?? this.#journal.head?.revision ?? 0;
   }
 
   /** Drops edits that the file has by now or is no longer to have. */

@@ -35,8 +35,12 @@ export interface RecoveryOptions {
  * work tree, any other file counts as a whole and is not written. In the home, it was edited by hand: the commits since its earlier
  * text stay, except for fields that the edit changed. The journal must be open. Throws the system's error.
  */
-export async function startingPoint(mirror: Mirror, options: RecoveryOptions): Promise<StartingPoint> {
-  const { journal, files } = mirror;
+export async function startingPoint(
+  mirror: Mirror,
+  journal: Journal,
+  options: RecoveryOptions,
+): Promise<StartingPoint> {
+  const { files } = mirror;
   const { content } = files;
   const hash = mirror.textHash();
   const { indexed, isNew, lost, log } = options;
@@ -50,8 +54,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isOfOriginal = log.copiedAt !== undefined && numberIn(log.id, text?.position) === 0;
   const mayBeOlder = isOfOriginal && !isInTree && !isNewest && !isReplaced;
   const earlier = mayBeOlder ? await earlierText(journal, hash, options) : undefined;
-  const inHistory = await valuesInHistory(mirror, options, earlier);
-  const replayed = replay(journal, inHistory.config, options);
+  const inHistory = await valuesInHistory(mirror, journal, options, earlier);
+  const replayed = replay(head, inHistory.config, options);
   const { tail, records, lineage } = replayed;
   // What the history has through its newest text is not lost.
   const lostHere = lost.filter(number => number > log.numberOf(text?.position)).length;
@@ -251,11 +255,11 @@ async function changesSince(
  */
 async function valuesInHistory(
   mirror: Mirror,
+  journal: Journal,
   { rules }: RecoveryOptions,
   earlier: TextRecord | undefined,
 ): Promise<{ readonly config: Config; readonly isWhole: boolean }> {
-  const { files, journal } = mirror;
-  const { content } = files;
+  const { content } = mirror.files;
   const { head } = journal;
   const text = earlier ?? head?.textRecord;
   const hash = mirror.textHash();

@@ -1,11 +1,12 @@
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import { diffConfigs } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
-import { applyCommit, type CommittedState } from "../apply-commit.ts";
-import type { Journal } from "../history/journal.ts";
+import { applyCommit } from "../apply-commit.ts";
+import type { JournalHead } from "../history/journal-head.ts";
 import { type ChangeRecord, recordedBy } from "../history/record.ts";
 import { type Commit, type CommitLog, type Committed, positionOf } from "../log/commit-log.ts";
 import { activeEditsOf } from "../log/document-commits.ts";
+import type { CommittedState } from "../types.ts";
 import type { MirroredCommit } from "./starting-point.ts";
 import { UnrecordedEdits } from "./unrecorded-edits.ts";
 
@@ -41,8 +42,11 @@ export interface Replayed {
  * Replays a lineage on the values that the history has. An entry that the history has is skipped. After a gap, the values of later
  * entries still count, but they are no revisions of the history: what was lost changed other fields.
  */
-export function replay(journal: Journal, written: Config, { repo, unmirrored, log }: ReplayOptions): Replayed {
-  const { head } = journal;
+export function replay(
+  head: JournalHead | undefined,
+  written: Config,
+  { repo, unmirrored, log }: ReplayOptions,
+): Replayed {
   const unrecorded = new UnrecordedEdits(head?.textRecord?.unrecorded);
   const unrecordedSince = new UnrecordedEdits();
   const both = [unrecorded, unrecordedSince];

@@ -1,7 +1,6 @@
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
-import type { CommittedState } from "../apply-commit.ts";
 import type { ChangeRecord } from "../history/record.ts";
-import type { LogNumber } from "../types.ts";
+import type { CommittedState, LogNumber } from "../types.ts";
 
 /** A commit of this repository, as far as its history and file need it. */
 export interface MirroredCommit {

@@ -1,6 +1,6 @@
-import { type Commit, type CommitLog, ConflictError, type DocumentCommit } from "../log/commit-log.ts";
+import { type Commit, type CommitLog, ConflictError } from "../log/commit-log.ts";
 import { storageFailure } from "../storage-failure.ts";
-import type { Applied, ChangeRequest } from "../types.ts";
+import type { Applied, ChangeRequest, DocumentCommit } from "../types.ts";
 import type { Repositories } from "./repositories.ts";
 import type { Repository } from "./repository.ts";
 import { isOutcomeUnknown, type PreparedChanges } from "./repository-changes.ts";
@@ -10,7 +10,7 @@ import { isOutcomeUnknown, type PreparedChanges } from "./repository-changes.ts"
  * refuses, nothing is changed, and the answers say why. Throws RepoconfError 1102, 1106, 1107 or 1108.
  */
 export async function changeTogether<Answer>(
-  all: Repositories,
+  all: Pick<Repositories<Repository>, "require">,
   log: CommitLog,
   requests: ReadonlyMap<string, ChangeRequest<Answer>>,
 ): Promise<Map<string, Applied<Answer>>> {

@@ -1,6 +1,16 @@
 import type { StoreContext } from "../context.ts";
+import type { Mirror } from "../mirror/mirror.ts";
 import type { LogNumber } from "../types.ts";
-import type { Repository } from "./repository.ts";
+
+/** A repository whose history or file may lack entries. */
+export interface KeptRepository {
+  readonly id: string;
+  /** Whether its history can be written. */
+  readonly loaded: boolean;
+  /** The first entry that the log must keep for it; undefined if none. */
+  readonly keptFrom: LogNumber | undefined;
+  readonly mirror: Pick<Mirror, "writeHistory">;
+}
 
 /** Milliseconds from a write of history and file to the release of its log entries. */
 const releaseDelay = 100;
@@ -8,7 +18,7 @@ const releaseDelay = 100;
 /** Keeps the entries of the log that a history or a file lacks, and releases the others. */
 export class KeptEntries {
   /** Repositories for which the log must keep entries. */
-  readonly repositories = new Set<Repository>();
+  readonly repositories = new Set<KeptRepository>();
   readonly #context: Pick<StoreContext, "log" | "clock" | "onProblem">;
   readonly #others: () => Iterable<LogNumber>;
   readonly #onRelease: () => void;

@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import type { Clock } from "../../time/clock.ts";
 import type { KeptEntries } from "./kept-entries.ts";
-import { retryPause } from "./mirror-writer.ts";
+import { retryPause } from "./parts.ts";
 import type { Repository } from "./repository.ts";
 
 /** The minimum of milliseconds between two writes of one repository, and the pause after a write as a multiple of its duration. */

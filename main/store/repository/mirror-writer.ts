@@ -1,27 +1,23 @@
 import { describeProblem } from "../../../shared/health.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
-import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { ConflictError } from "../log/commit-log.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { Mirrored } from "../types.ts";
 import { isServed } from "../values/interpret.ts";
+import { type FileReader, foreignEditTime, retryPause } from "./parts.ts";
 
-/** Milliseconds for which a change waits while another program keeps changing the file. */
-export const foreignEditTime = 7_500;
-/** Milliseconds before a failed write of history and file is retried. */
-export const retryPause = 1_000;
 /** Why a file cannot be written now: a refresh comes first. */
 const beingChanged = "another program keeps changing the file";
 
 /** Writes commits to a repository's history and file, and reports failures in `health`. */
 export class MirrorWriter {
   readonly #context: RepositoryContext;
-  readonly #reader: HandEditReader;
+  readonly #reader: FileReader;
   /** The cause of the last failure, and when the next scheduled try may follow, by the clock's `monotonic()`. */
   #failed = { cause: "", until: Number.NEGATIVE_INFINITY };
 
-  constructor(context: RepositoryContext, reader: HandEditReader) {
+  constructor(context: RepositoryContext, reader: FileReader) {
     this.#context = context;
     this.#reader = reader;
   }

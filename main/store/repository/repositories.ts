@@ -2,19 +2,36 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { StoreContext } from "../context.ts";
 import { type Commit, type Committed, formatPosition } from "../log/commit-log.ts";
 import type { RepositoryFiles } from "../mirror/repository-files.ts";
-import type { KnownRepository } from "../state/repository-context.ts";
 import type { IndexData, IndexedRepository, RepositoryIndex } from "../state/repository-index.ts";
-import type { Position, RepositoryState, RepositorySummary } from "../types.ts";
-import type { Repository } from "./repository.ts";
+import type { Actor, Position, RepositoryState, RepositorySummary } from "../types.ts";
+
+/** A repository's object. */
+export interface OpenRepository {
+  readonly id: string;
+  readonly state: RepositoryState;
+  readonly summary: RepositorySummary;
+  readonly indexEntry: IndexedRepository;
+  readonly loaded: boolean;
+  readonly isUpToDate: boolean;
+  /** Whether it can be evicted. */
+  readonly isAtRest: boolean;
+  load(): Promise<void>;
+  read(): Promise<RepositoryState>;
+  markRemoved(): void;
+}
 
 /** What is known of a repository that is opened. */
-export type OpenedRepository = Partial<Pick<KnownRepository, "indexed" | "addedBy">> & {
+export interface OpenedRepository {
+  /** Its entry in the index. */
+  readonly indexed?: IndexedRepository | undefined;
+  /** Who adds it just now. */
+  readonly addedBy?: Actor;
   readonly files?: RepositoryFiles;
   /** Commits of the log that its history lacks. */
   readonly commits?: readonly Committed<Commit>[];
-};
+}
 
-export interface RepositoriesOptions {
+export interface RepositoriesOptions<Repository> {
   /** The maximum of open repositories; busy ones may exceed it. */
   readonly mostOpen: number | undefined;
   /** Creates a repository's object. */
@@ -36,8 +53,8 @@ const triesForRoom = 8;
  * All repositories. Most are never requested and have only their index entry. The others are open; those that were not used for long
  * are evicted, which leaves only their index entry.
  */
-export class Repositories {
-  readonly #options: RepositoriesOptions;
+export class Repositories<Repository extends OpenRepository> {
+  readonly #options: RepositoriesOptions<Repository>;
   /** By id: the index entries of repositories that are not open; undefined if only the file's name is known. */
   readonly #known = new Map<string, IndexedRepository | undefined>();
   /** The most recently used one comes last. */
@@ -51,7 +68,7 @@ export class Repositories {
   #cancelIndexWrite: (() => void) | undefined;
   #closed = false;
 
-  constructor(context: StoreContext, index: RepositoryIndex, options: RepositoriesOptions) {
+  constructor(context: StoreContext, index: RepositoryIndex, options: RepositoriesOptions<Repository>) {
     this.#context = context;
     this.#index = index;
     this.#options = options;

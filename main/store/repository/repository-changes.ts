@@ -3,7 +3,6 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { AppendError, type Commit, ConflictError } from "../log/commit-log.ts";
 import { whyOf } from "../log/document-commits.ts";
 import { type Decided, decidingBatch, type WaitingChange } from "../state/decide-batch.ts";
@@ -12,7 +11,7 @@ import { storageFailure } from "../storage-failure.ts";
 import type { Applied, ChangeRequest, LogNumber } from "../types.ts";
 import { placedAs } from "../values/interpret.ts";
 import type { TrustedValue } from "../values/trusted-values.ts";
-import { foreignEditTime, type MirrorWriter } from "./mirror-writer.ts";
+import { type FileReader, type FileWriter, foreignEditTime } from "./parts.ts";
 
 /** Decided changes, ready to be committed. */
 export interface PreparedChanges {
@@ -42,10 +41,10 @@ export interface PreparedChanges {
 /** Decides requested changes on the newest state and appends the result to the log. */
 export class RepositoryChanges {
   readonly #context: RepositoryContext;
-  readonly #reader: HandEditReader;
-  readonly #writer: MirrorWriter;
+  readonly #reader: FileReader;
+  readonly #writer: FileWriter;
 
-  constructor(context: RepositoryContext, reader: HandEditReader, writer: MirrorWriter) {
+  constructor(context: RepositoryContext, reader: FileReader, writer: FileWriter) {
     this.#context = context;
     this.#reader = reader;
     this.#writer = writer;

@@ -6,7 +6,7 @@ import { applyCommit } from "../apply-commit.ts";
 import type { StoreContext } from "../context.ts";
 import { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import type { Journal } from "../history/journal.ts";
-import { type Commit, type Committed, type ConflictError, type DocumentCommit, numberIn } from "../log/commit-log.ts";
+import { type Commit, type Committed, type ConflictError, numberIn } from "../log/commit-log.ts";
 import type { Mirror } from "../mirror/mirror.ts";
 import type { FileStamps, RepositoryFiles } from "../mirror/repository-files.ts";
 import { type KnownRepository, RepositoryContext, type RepositoryReports } from "../state/repository-context.ts";
@@ -15,6 +15,7 @@ import { unreadableJournal } from "../storage-failure.ts";
 import type {
   Applied,
   ChangeRequest,
+  DocumentCommit,
   LogNumber,
   RepositoryState,
   RepositorySummary,
@@ -84,7 +85,7 @@ export class Repository {
   }
 
   get journal(): Journal {
-    return this.mirror.journal;
+    return this.#context.journal;
   }
 
   /** The newest durable state; until `loaded`, the one in the index. */

@@ -2,20 +2,19 @@ import { filterConfig } from "../../../shared/config.ts";
 import type { FileText } from "../../../shared/protocol.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
-import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import { homeFileOf } from "../mirror/repository-files.ts";
 import { keepAside } from "../removed-files.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
-import { foreignEditTime, type MirrorWriter } from "./mirror-writer.ts";
+import { type FileReader, type FileWriter, foreignEditTime } from "./parts.ts";
 
 /** Operations on the text of a repository's file. Call each inside the queue's `exclusive`. */
 export class TextOperations {
   readonly #context: RepositoryContext;
-  readonly #reader: HandEditReader;
-  readonly #writer: MirrorWriter;
+  readonly #reader: FileReader;
+  readonly #writer: FileWriter;
 
-  constructor(context: RepositoryContext, reader: HandEditReader, writer: MirrorWriter) {
+  constructor(context: RepositoryContext, reader: FileReader, writer: FileWriter) {
     this.#context = context;
     this.#reader = reader;
     this.#writer = writer;

@@ -2,12 +2,12 @@ import { configEntries, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
-import type { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { WaitingValue } from "../types.ts";
 import { valueByAnyName, withNewNames } from "../values/renamed-fields.ts";
 import { trustHash } from "../values/trusted-values.ts";
+import type { FileReader } from "./parts.ts";
 
 /** The values of a work tree's file, as last read, that are not trusted yet. */
 export function waitingValues(context: RepositoryContext): readonly WaitingValue[] {
@@ -31,7 +31,7 @@ export function waitingValues(context: RepositoryContext): readonly WaitingValue
  */
 export async function acceptValue(
   context: RepositoryContext,
-  reader: HandEditReader,
+  reader: FileReader,
   path: ConfigPath,
   hash: string,
 ): Promise<number> {

@@ -5,11 +5,31 @@ import {
   configEntries,
   countConfigFields,
 } from "../../../shared/config.ts";
+import { editsBefore, editsOf } from "../../../shared/config-diff.ts";
 import { readRemote } from "../../git/git-remote.ts";
+import type { RecordedRepository } from "../history/repository-history.ts";
 import { JournalDamageError } from "../history/segment.ts";
-import { type Commit, type Forgetting, numberIn } from "../log/commit-log.ts";
-import { editsBefore, editsOf, whoOf } from "../log/document-commits.ts";
-import type { Repository } from "../repository/repository.ts";
+import type { HeldRepository } from "../log/append-with-retry.ts";
+import { type Commit, type Committed, type Forgetting, numberIn } from "../log/commit-log.ts";
+import { whoOf } from "../log/document-commits.ts";
+import type { Mirror } from "../mirror/mirror.ts";
+import type { RepositoryFiles } from "../mirror/repository-files.ts";
+import type { KeptRepository } from "../repository/kept-entries.ts";
+import type { OpenRepository } from "../repository/repositories.ts";
+import type { DocumentCommit, RepositoryState } from "../types.ts";
+
+/** A repository that several machines share. */
+export interface SharedRepository extends OpenRepository, KeptRepository, RecordedRepository, HeldRepository {
+  readonly state: RepositoryState;
+  readonly isRead: boolean;
+  readonly lineage: string;
+  readonly files: RepositoryFiles;
+  readonly mirror: Mirror;
+  readonly text: { changeMetadata(changes: { readonly name: string }): Promise<void> };
+  refresh(): Promise<void>;
+  exclusive<Result>(task: () => Promise<Result>): Promise<Result>;
+  applyRemote(committed: Committed<Commit>, document: DocumentCommit, isPart: boolean): void;
+}
 
 /** The maximum of bytes of values in one commit, except for a single larger value. */
 const pieceBytes = 64 * 1024;
@@ -27,7 +47,7 @@ export interface Beginning {
 }
 
 /** The beginning, as far back as revisions are without gaps. The repository must be loaded. Throws the system's error. */
-export async function beginningOf(repository: Repository): Promise<Beginning> {
+export async function beginningOf(repository: SharedRepository): Promise<Beginning> {
   const { id, journal, state, recorded, oldest } = repository;
   await repository.writeHistory();
   let { revision } = state;
@@ -66,7 +86,7 @@ export async function beginningOf(repository: Repository): Promise<Beginning> {
  * of the beginning. Throws the system's error, JournalDamageError or SegmentMissingError.
  */
 export async function* commitsSince(
-  repository: Repository,
+  repository: SharedRepository,
   beginning: Beginning,
   after: number | undefined,
   logId: string,

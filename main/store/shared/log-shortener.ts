@@ -4,15 +4,13 @@ import pLimit from "p-limit";
 import { timeText } from "../../time/clock.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
 import type { StoreContext } from "../context.ts";
-import type { Erasures } from "../erasures.ts";
 import { readWidth } from "../hand-edits/repository-folder.ts";
 import { SegmentMissingError } from "../history/segment.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { type Commit, ConflictError, type SnapshotEnd, type SnapshotPart, type Snapshots } from "../log/commit-log.ts";
 import type { Repositories } from "../repository/repositories.ts";
-import type { Repository } from "../repository/repository.ts";
 import type { LogNumber } from "../types.ts";
-import { beginningOf, commitsSince } from "./kept-history.ts";
+import { beginningOf, commitsSince, type SharedRepository } from "./kept-history.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 
 /** Milliseconds without progress after which another machine's snapshot counts as abandoned. */
@@ -22,8 +20,8 @@ const pollInterval = 250;
 
 /** What a snapshot consists of. */
 interface SnapshotParts {
-  readonly repositories: Repositories;
-  readonly erasures: Erasures;
+  readonly repositories: Repositories<SharedRepository>;
+  readonly erasures: { carryOut(): Promise<void> };
   readonly scopes: SharedScopes;
 }
 
@@ -151,7 +149,7 @@ export class LogShortener {
     await this.#append({ kind: "end", snapshot });
   }
 
-  async #writeRepository(repository: Repository, snapshot: LogNumber): Promise<void> {
+  async #writeRepository(repository: SharedRepository, snapshot: LogNumber): Promise<void> {
     try {
       await repository.load();
     } catch (error) {
@@ -170,7 +168,7 @@ export class LogShortener {
     }
   }
 
-  async #writeHistory(repository: Repository, snapshot: LogNumber): Promise<void> {
+  async #writeHistory(repository: SharedRepository, snapshot: LogNumber): Promise<void> {
     const { log } = this.#context;
     const { id } = repository;
     const beginning = await beginningOf(repository);

@@ -1,14 +1,13 @@
 import { applyConfigEdits } from "../../../shared/config.ts";
 import { isRemote } from "../../git/git-remote.ts";
 import type { StoreContext } from "../context.ts";
-import type { Erasures } from "../erasures.ts";
 import type { StoreEvents } from "../events.ts";
 import type { Journals } from "../history/journals.ts";
 import {
   type Commit,
   type Committed,
-  type DocumentCommit,
   type FollowedEntry,
+  type Forgetting,
   type KeptHistory,
   numberIn,
 } from "../log/commit-log.ts";
@@ -16,16 +15,20 @@ import { homeFileOf, RepositoryFiles } from "../mirror/repository-files.ts";
 import { moveAside } from "../removed-files.ts";
 import type { KeptEntries } from "../repository/kept-entries.ts";
 import type { Repositories } from "../repository/repositories.ts";
-import type { Repository } from "../repository/repository.ts";
-import type { LogNumber } from "../types.ts";
+import { storageFailure } from "../storage-failure.ts";
+import type { DocumentCommit, LogNumber } from "../types.ts";
+import type { SharedRepository } from "./kept-history.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 
 /** The parts of a store that other machines' entries change. */
 export interface ForeignChangesParts {
-  readonly repositories: Repositories;
+  readonly repositories: Repositories<SharedRepository>;
   readonly journals: Journals;
   readonly kept: KeptEntries;
-  readonly erasures: Erasures;
+  readonly erasures: {
+    applyRemote(number: LogNumber, entry: Forgetting): Promise<void>;
+    carryOut(): Promise<void>;
+  };
   readonly scopes: SharedScopes;
   readonly events: StoreEvents;
 }
@@ -160,7 +163,7 @@ export class RemoteChanges {
   }
 
   /** Adds a repository that another machine added: with a file of its values, but without a folder. */
-  async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<Repository | undefined> {
+  async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<SharedRepository | undefined> {
     const { repo: id, begins, name = id, remote, edits } = document;
     const { paths, onProblem, trust } = this.#context;
     const { repositories } = this.#parts;
@@ -209,7 +212,9 @@ export class RemoteChanges {
     const putAside = async () => {
       await repository.mirror.dropReplaced();
       if (repository.loaded) await repository.mirror.recordText();
-      await moveAside(this.#context, id, repository.files.home.path);
+      await moveAside(this.#context, id, repository.files.home.path).catch(error => {
+        throw storageFailure(id, error);
+      });
     };
     const left = repository
       .exclusive(() => repository.mirror.locked(putAside))

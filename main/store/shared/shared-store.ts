@@ -3,9 +3,9 @@ import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
 import { appendHeld } from "../log/append-with-retry.ts";
 import type { Renaming } from "../log/commit-log.ts";
-import type { Repository } from "../repository/repository.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
+import type { SharedRepository } from "./kept-history.ts";
 import { LogShortener } from "./log-shortener.ts";
 import { type ForeignChangesParts, RemoteChanges } from "./remote-changes.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
@@ -64,7 +64,7 @@ export class SharedStore {
   }
 
   /** Tells the other machines a repository's new name. Call it inside `exclusive`. Throws RepoconfError 1108. */
-  async shareName(repository: Repository, name: string | undefined): Promise<void> {
+  async shareName(repository: SharedRepository, name: string | undefined): Promise<void> {
     const { id, state } = repository;
     if (name === undefined || name === state.name) return;
     const { log, clock } = this.#context;

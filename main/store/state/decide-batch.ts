@@ -3,10 +3,10 @@ import { differencesAt, diffingConfigs, type StoredDifference } from "../../../s
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
-import { type AppliedCommit, activeAfter, applyCommit, type CommitHead, type CommittedState } from "../apply-commit.ts";
+import { type AppliedCommit, activeAfter, applyCommit, type CommitHead } from "../apply-commit.ts";
 import type { Commit } from "../log/commit-log.ts";
 import { documentCommit } from "../log/document-commits.ts";
-import type { Applied, ChangeRequest, RepositoryState } from "../types.ts";
+import type { Applied, ChangeRequest, CommittedState, RepositoryState } from "../types.ts";
 import { areServed, type Interpretation, interpretingConfig, type Rules } from "../values/interpret.ts";
 import { writingNewNames } from "../values/renamed-fields.ts";
 

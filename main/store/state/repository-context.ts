@@ -5,13 +5,13 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { nextTurn, runInParts } from "../../time/turns.ts";
-import { activeAfter, activeValues, type CommittedState, type NewCommit, positioned } from "../apply-commit.ts";
+import { activeAfter, activeValues, type NewCommit, positioned } from "../apply-commit.ts";
 import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
-import { type Commit, type Committed, type DocumentCommit, type OpenedLog, positionOf } from "../log/commit-log.ts";
+import { type Commit, type Committed, type OpenedLog, positionOf } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
 import type { FileStamps, RepositoryContent, RepositoryFiles } from "../mirror/repository-files.ts";
-import type { Actor, RepositoryState, StoreEvent } from "../types.ts";
+import type { Actor, CommittedState, DocumentCommit, RepositoryState, StoreEvent } from "../types.ts";
 import {
   type Interpretation,
   interpretingConfig,
@@ -78,6 +78,7 @@ export class RepositoryContext {
   checkedBy: Config | undefined;
   /** The machine that commits are made on, if the log is shared. */
   readonly origin: { readonly machine?: string };
+  #journal: Journal | undefined;
   #mirror: Mirror | undefined;
   /** `visible`, made from the state `of` by the scopes with the defaults `by`. */
   #visible: { readonly of: RepositoryState; readonly by: Config; readonly state: RepositoryState } | undefined;
@@ -98,10 +99,15 @@ export class RepositoryContext {
     this.committed = { lineage: "", revision, position, target: {}, valid: {} };
   }
 
-  /** Created on first use. */
+  /** Created on first use, like the mirror. */
+  get journal(): Journal {
+    this.#journal ??= this.given.journal();
+    return this.#journal;
+  }
+
   get mirror(): Mirror {
     const { log, clock } = this.store;
-    this.#mirror ??= new Mirror(this.given.files(), this.given.journal(), log, clock, () => this.committed);
+    this.#mirror ??= new Mirror(this.given.files(), this.journal, log, clock, () => this.committed);
     return this.#mirror;
   }
 
@@ -196,11 +202,8 @@ export class RepositoryContext {
     const revisions: Extract<StoreEvent, { readonly kind: "changed" }>[] = [];
     let state = before;
     for (const { committed, applied } of commits) {
-      const {
-        state: next,
-        record,
-        edits,
-      } = committed === undefined ? applied : positioned(applied, positionOf(committed, log.id));
+      const inLog = committed === undefined ? applied : positioned(applied, positionOf(committed, log.id));
+      const { state: next, record, edits } = inLog;
       const stored =
         file === undefined
           ? activeAfter(state.stored, this.committed, applied, scopes)
@@ -254,11 +257,8 @@ export class RepositoryContext {
     if (known?.message === problem?.message) return;
     const before = this.current;
     this.#mirrorProblem = problem;
-    if (before.broken !== undefined) return;
-    this.show(
-      before,
-      before.health.filter(one => one !== known),
-    );
+    const others = before.health.filter(one => one !== known);
+    if (before.broken === undefined) this.show(before, others);
   }
 
   get isCheckedByOldRules(): boolean {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Scopes } from "../../../main/scopes/scopes.ts";
-import { activeAfter, activeValues, applyCommit, type CommittedState } from "../../../main/store/apply-commit.ts";
+import { activeAfter, activeValues, applyCommit } from "../../../main/store/apply-commit.ts";
+import type { CommittedState } from "../../../main/store/types.ts";
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
 
 const anyEdits = fc.uniqueArray(

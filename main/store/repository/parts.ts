@@ -1,0 +1,36 @@
+import type { Config } from "../../../shared/config.ts";
+import type { RepoconfError } from "../../../shared/errors.ts";
+import type { ConflictError } from "../log/commit-log.ts";
+import type { Mirrored } from "../types.ts";
+
+/*
+ * What the parts of a repository need of each other.
+ */
+
+/** Milliseconds for which a change waits while another program keeps changing the file. */
+export const foreignEditTime = 7_500;
+/** Milliseconds before a failed write of history and file is retried. */
+export const retryPause = 1_000;
+
+/** See `HandEditReader`. */
+export interface FileReader {
+  readonly loaded: boolean;
+  readonly isRemoved: boolean;
+  readonly unrecorded: unknown;
+  readonly refusal: RepoconfError | undefined;
+  readonly lateEdits: { endLater(): void };
+  readonly requestRefresh: () => Promise<void>;
+  bringUpToDate(): Promise<void>;
+  refresh(): Promise<boolean>;
+  refreshLocked(): Promise<boolean>;
+  applyExternalEdit(): Promise<void>;
+  reconcile(target: Config, kind: "file"): Promise<void>;
+  conflictApplied(conflict: ConflictError): Promise<void>;
+  notWritable(): RepoconfError;
+}
+
+/** See `MirrorWriter`. */
+export interface FileWriter {
+  write(): Promise<Mirrored>;
+  writeInTree(): Promise<void>;
+}
