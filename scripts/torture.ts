@@ -4,7 +4,7 @@
  * `REPOCONF_SEED=N npm run torture -- R1`.
  */
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { cpus, release, tmpdir, totalmem, type } from "node:os";
 import { dirname, join } from "node:path";
@@ -16,23 +16,30 @@ const [begin, end] = ["<!-- table begins -->", "<!-- table ends -->"];
 const rows = process.argv.slice(2);
 const seed = process.env["REPOCONF_SEED"] ?? String(Date.now() % 1_000_000_000);
 
+const tests = (await readdir(join(project, "test/promises"))).filter(name => name.endsWith(".test.ts"));
+/** The test files of some rows, which their names begin with. */
+const filesOf = (wanted: readonly string[]) =>
+  tests.filter(name => name.split("-").some(part => wanted.includes(part.toUpperCase())));
+/** They measure time, so nothing else may run at the same time. */
+const timed = filesOf(["R10", "S15", "S16"]);
+const unknown = rows.filter(row => filesOf([row]).length === 0);
+if (unknown.length > 0) {
+  process.stderr.write(`There is no row ${unknown.join(", ")}. docs/promises.md lists all rows, such as R1 and S2.\n`);
+  process.exit(1);
+}
+
 const folder = await mkdtemp(join(tmpdir(), "repoconf-torture-"));
 const report = join(folder, "report.jsonl");
 await writeFile(report, "");
 const started = Date.now();
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
-/** Rows that measure time, so nothing else may run at the same time. */
-const timed = ["R10", "S15", "S16"];
-const alone = "--no-file-parallelism";
-const others = ["--testNamePattern", `^(?!.*\\b(${timed.join("|")})\\b)`];
 process.stdout.write(`Seed ${seed}. All rows together take up to an hour on two cores.\n`);
+const alone = "--no-file-parallelism";
 let code = 0;
-if (rows.length > 0) code = await run(alone, ...only(rows));
-else for (const some of [others, [alone, ...only(timed)]]) code = Math.max(code, await run(...some));
-
-function only(wanted: readonly string[]): string[] {
-  return ["--testNamePattern", `\\b(${wanted.join("|")})\\b`];
-}
+if (rows.length > 0) code = await run(alone, ...filesOf(rows));
+else
+  for (const some of [tests.filter(name => !timed.includes(name)), [alone, ...timed]])
+    code = Math.max(code, await run(...some));
 
 function run(...options: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, [vitest, "run", "--project", "promises", "--reporter", "verbose", ...options], {

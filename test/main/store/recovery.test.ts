@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../main/time/clock.ts";
+import { halfAFile, untilHealth } from "../../helpers/broken-file.ts";
 import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { type FileCall, systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { freezeHome } from "../../helpers/frozen-home.ts";
@@ -132,6 +133,33 @@ test("an edit of the text before the last write, saved a moment after it, keeps 
   const { result } = await again.owner.call("config/list", { repo: "shop" });
   expect(result).toMatchObject({ svc: { timeout: 32, refresh_day: 5 } });
 });
+
+test.each([
+  ["", false],
+  [", which brings back an earlier set that the broken file lacks,", true],
+])(
+  "a set right after `file/restore`%s survives a kill, and the start invents no edit by hand",
+  async (_what, isBroken) => {
+    let isArmed = isBroken;
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    fileSystem.before = async ({ operation, path }) => {
+      if (!isArmed || operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
+      isArmed = false;
+      await writeFile(shop.file, halfAFile);
+    };
+    await shop.set({ "svc.timeout": 31 });
+    if (!isBroken) await writeFile(shop.file, halfAFile);
+    await untilHealth(shop.t, "shop", health => health.length > 0);
+    expect((await shop.t.owner.call("file/restore", { repo: "shop" })).errors).toEqual([]);
+    const { errors } = await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 32 });
+    expect(errors).toEqual([]);
+    const { svc, revision, sources } = await valuesAfterKill(shop.t.homeFolder);
+    expect(svc).toEqual({ timeout: 32, refresh_day: 2 });
+    expect(revision).toBe(3);
+    expect(sources).toEqual(["set", "set", "file"]);
+  },
+);
 
 const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
 
