@@ -90,6 +90,38 @@ export const mutants = [
       replace: "isCopy = false;",
       name: "if its files are copies",
     },
+    "remembering until which entry a log is a copy": {
+      file: "main/store/log/log-identity.ts",
+      find: "...(copiedAt !== undefined && { copiedAt })",
+      replace: "",
+      name: "if its files are copies",
+    },
+    "remembering which entries were lost": {
+      file: "main/store/log/log-identity.ts",
+      find: "lost: [...this.origin.lost, ...lost]",
+      replace: "lost: []",
+      name: "reports an acknowledged line",
+    },
+    "deleting nothing before the entries of a log are in the next one": {
+      file: "main/store/log/file-log.ts",
+      find: "    if (this.#carried !== undefined) return;\n",
+      name: "deletes nothing until",
+    },
+  }),
+  ...killedBy("R19", "test/main/store/recovery.test.ts", {
+    "knowing a value that a commit gave, where the history lacks that the file got it": {
+      file: "main/store/mirror/recovery.ts",
+      find: "      wasCommitted(path, present) ||\n",
+      name: "if the end of a history is cut off",
+    },
+  }),
+  ...killedBy("R19", "test/main/files/durable-text-file.test.ts", {
+    "comparing when a file was created (a later file may get its inode)": {
+      file: "main/files/temporary-files.ts",
+      find: " && (!stamp.created || !created || stamp.created === created);",
+      replace: ";",
+      name: "a later file with the inode",
+    },
   }),
   ...killedBy("R19", "test/promises/r19-states.test.ts", {
     "comparing the stamp of the text that a write replaced": {

@@ -1,8 +1,9 @@
-import { readdir, readFile, unlink } from "node:fs/promises";
+import { lstat, readdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DurableTextFile } from "../../../main/files/durable-text-file.ts";
 import type { FileSystem } from "../../../main/files/file-system.ts";
+import { temporaryName } from "../../../main/files/temporary-files.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -43,4 +44,17 @@ test("a file whose folder cannot be synced keeps its old text: a write that is r
   expect(await readdir(folder.path)).toEqual(["keys.json"]);
   await file.write("after\n");
   expect(await readFile(path, "utf8")).toBe("after\n");
+});
+
+test("a later file with the inode of one that a killed process left is not taken for it", async () => {
+  await using folder = await temporaryFolder();
+  const { file, path } = fileIn(folder.path, watchFileSystem());
+  const left = join(folder.path, temporaryName(path));
+  await writeFile(left, "somebody's\n");
+  const { size, mtimeMs, ino, birthtimeMs: created } = await lstat(left);
+  const stamp = { size, mtimeMs, ino, created };
+  expect(await file.adoptLeft({ stamp: { ...stamp, created: created - 1_000 } })).toEqual([left]);
+  expect(await readdir(folder.path)).toHaveLength(1);
+  expect(await file.adoptLeft({ stamp })).toEqual([]);
+  expect(await readdir(folder.path)).toEqual([]);
 });

@@ -72,6 +72,7 @@ describe("a log of files", () => {
     await copied.log.close();
     const again = await openLog(copy.path);
     expect([again.found, again.problems, again.log.id]).toEqual([[1], [], copied.log.id]);
+    expect(again.log.copiedAt).toBe(1);
     await again.log.close();
   });
 
