@@ -1,8 +1,24 @@
 import { figureOf, interleave, ratiosOf } from "./figures.ts";
-import { makeHome } from "./homes.ts";
+import { makeHome, repositoryId } from "./homes.ts";
+import type { Machine } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
+import { ask } from "./sockets.ts";
 
 const sizes = [10, 10_000];
+
+/** Kills a daemon right after sets in this many repositories, and returns how long the next start takes. */
+async function startAfterKill(machine: Machine, home: string, changed: number): Promise<number> {
+  const killed = await machine.daemon(home);
+  const socket = await killed.connect();
+  const value = Math.floor(Math.random() * 86_400);
+  const repositories = Array.from({ length: changed }, (_, index) => repositoryId(index));
+  await Promise.all(repositories.map(repo => ask(socket, "config/set", { repo, "svc.timeout": value })));
+  socket.close();
+  await killed.stop("SIGKILL");
+  const daemon = await machine.daemon(home);
+  await daemon.stop();
+  return daemon.startTime;
+}
 
 /** The time from the start of the process to the line that says it is ready. */
 export const start: Section = {
@@ -18,9 +34,11 @@ export const start: Section = {
     };
     const node = "node -e 0";
     const floor = "an empty Socket.IO server";
+    const afterKill = "10,000 repositories, after kill -9 right after sets in 100 of them";
     const values = await interleave(
       [
         ...sizes.map(size => ({ name: String(size), run: () => startOnce(size) })),
+        { name: afterKill, run: () => startAfterKill(machine, homes.get(10_000) ?? "", 100) },
         {
           name: floor,
           run: async () => {
@@ -54,6 +72,14 @@ export const start: Section = {
     });
     const thousands = (10_000 - 10) / 1_000;
     const growth = figureOf(of(10_000).map((time, round) => (time - (of(10)[round] ?? 0)) / thousands));
+    rows.push({
+      what: afterKill,
+      unit: "ms",
+      ours: figureOf(of(afterKill)),
+      against: "after a clean stop",
+      theirs: figureOf(of(10_000)),
+      ratio: figureOf(ratiosOf(of(afterKill), of(10_000))),
+    });
     rows.push({
       what: "each additional 1,000 repositories",
       unit: "ms",
