@@ -8,7 +8,6 @@ import { forgetValues } from "./history/rewrite.ts";
 import { JournalDamageError } from "./history/segment.ts";
 import { appendHeld } from "./log/append-with-retry.ts";
 import type { Committed, Forgetting } from "./log/commit-log.ts";
-import type { KeptEntries } from "./repository/kept-entries.ts";
 import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { causeOf, storageFailure } from "./storage-failure.ts";
@@ -25,7 +24,6 @@ interface Shortener {
 export class Erasures {
   readonly #context: StoreContext;
   readonly #repositories: Repositories<Repository>;
-  readonly #kept: KeptEntries;
   readonly #shortener: () => Shortener | undefined;
   /** Entries that request it and are not carried out yet. */
   readonly #pending = new Map<LogNumber, Forgetting>();
@@ -34,12 +32,10 @@ export class Erasures {
   constructor(
     context: StoreContext,
     repositories: Repositories<Repository>,
-    kept: KeptEntries,
     shortener: () => Shortener | undefined,
   ) {
     this.#context = context;
     this.#repositories = repositories;
-    this.#kept = kept;
     this.#shortener = shortener;
   }
 
@@ -103,7 +99,8 @@ export class Erasures {
         // With a log of its own, the caller gets the error and retries.
         if (this.#shortener() !== undefined) this.#pending.set(appended.number, appended.entry);
         this.#shortener()?.watchForgetting();
-        for (const kept of this.#kept.repositories) {
+        for (const kept of this.#repositories.allOpened()) {
+          if (kept.keptFrom === undefined) continue;
           // Not awaited: its holder may be waiting for this repository.
           if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
           await kept.mirror.writeHistory(false);

@@ -8,7 +8,6 @@ import { endOf, type Segment } from "./history/journal-head.ts";
 import type { JournalLine } from "./history/record.ts";
 import { readTail } from "./history/segment.ts";
 import type { Commit, Committed, Forgetting, OpenedLog } from "./log/commit-log.ts";
-import type { KeptEntries, KeptRepository } from "./repository/kept-entries.ts";
 import type { OpenRepository, Repositories } from "./repository/repositories.ts";
 import type { IndexData } from "./state/repository-index.ts";
 import type { LogNumber, Position } from "./types.ts";
@@ -82,7 +81,7 @@ export function removedIds(entries: readonly Committed[]): ReadonlySet<string> {
   return removed;
 }
 
-interface MissingRepository extends OpenRepository, KeptRepository {
+interface MissingRepository extends OpenRepository {
   refresh(): Promise<void>;
 }
 
@@ -95,17 +94,15 @@ interface PendingErasures {
 export async function recoverHistories(
   { onProblem }: StoreContext,
   repositories: Repositories<MissingRepository>,
-  kept: KeptEntries,
   erasures: PendingErasures,
   { entries, commits, lost }: MissedEntries,
   onProgress: (progress: IndexingProgress) => void,
 ): Promise<void> {
   for (const id of commits.keys()) if (!repositories.has(id)) repositories.add(id);
+  // All are open before any is read, because the log meanwhile releases entries that no open repository needs.
   const touched = [...(lost.length > 0 ? repositories.ids() : commits.keys())].flatMap(
     id => repositories.get(id) ?? [],
   );
-  // Before any is read, because the log meanwhile releases entries that no kept repository needs.
-  for (const repository of touched) kept.repositories.add(repository);
   for (const { number, entry } of entries) if (entry.kind === "forget") erasures.add(number, entry);
   let done = 0;
   await forEachConcurrently(touched, readWidth, async repository => {
@@ -116,5 +113,4 @@ export async function recoverHistories(
   await erasures
     .carryOut()
     .catch(error => onProblem("some values could not be erased; the next start retries", { error: String(error) }));
-  await kept.release();
 }

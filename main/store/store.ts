@@ -13,7 +13,6 @@ import { markStopped } from "./log/log-folder.ts";
 import { RepositoryFiles } from "./mirror/repository-files.ts";
 import { type MissedEntries, recoverHistories, removedIds } from "./missed-entries.ts";
 import { type OpenedStore, type OpenOptions, openStore } from "./open-store.ts";
-import { KeptEntries } from "./repository/kept-entries.ts";
 import { MirrorSchedule } from "./repository/mirror-schedule.ts";
 import { type OpenedRepository, Repositories } from "./repository/repositories.ts";
 import { Repository } from "./repository/repository.ts";
@@ -48,7 +47,6 @@ export class Store {
   readonly #options: StoreOptions;
   readonly #journals: Journals;
   readonly #mirrors: MirrorSchedule;
-  readonly #kept: KeptEntries;
   readonly #handEdits: HandEditWatcher;
   readonly #shared: SharedStore | undefined;
   /** Until the start is complete: what repositories that are opened meanwhile may lack. */
@@ -81,15 +79,14 @@ export class Store {
       const state = repositories.summary(repo);
       if (state !== undefined) events.publish({ kind: "found", state });
     };
-    this.#kept = new KeptEntries(
-      context,
-      () => [...this.erasures.numbers, ...(this.#shared?.numbers ?? [])],
-      () => void this.#shared?.shortener.shortenIfLong(),
-    );
-    this.#mirrors = new MirrorSchedule(context.clock, this.#kept);
-    this.erasures = new Erasures(context, repositories, this.#kept, () => this.#shared?.shortener);
+    this.#mirrors = new MirrorSchedule(context, {
+      repositories: () => repositories.allOpened(),
+      others: () => [...this.erasures.numbers, ...(this.#shared?.numbers ?? [])],
+      onRelease: () => void this.#shared?.shortener.shortenIfLong(),
+    });
+    this.erasures = new Erasures(context, repositories, () => this.#shared?.shortener);
     const { scopes, leastBytes } = options.shared ?? {};
-    const parts = { repositories, journals, kept: this.#kept, erasures: this.erasures, events };
+    const parts = { repositories, journals, erasures: this.erasures, events };
     this.#shared = scopes && new SharedStore(context, { ...parts, scopes }, leastBytes);
     scopes?.begin(context.log, () => this.reinterpret());
     const reconciled = () => this.#handEdits.reconciled;
@@ -115,9 +112,8 @@ export class Store {
     const there = await listRepositoryFiles(context.paths.repositories);
     const known = repositories.begin(there, indexed, removedIds(missed.entries));
     for (const entry of known) this.#handEdits.watchFolder(entry);
-    await recoverHistories(context, repositories, this.#kept, erasures, missed, progress =>
-      this.#options.onRecovering?.(progress),
-    );
+    await recoverHistories(context, repositories, erasures, missed, progress => this.#options.onRecovering?.(progress));
+    await this.#mirrors.release();
     this.#missed = undefined;
     await this.#shared?.subscribe(() => {
       for (const repository of repositories.allOpened()) repository.retry();
@@ -174,18 +170,17 @@ export class Store {
     const { repositories, log, trust } = this;
     this.roster.close();
     repositories.close();
-    this.#kept.close();
+    this.#mirrors.close();
     this.#shared?.close();
     await this.#handEdits.close();
     for (const repository of repositories.allOpened()) await repository.idle();
     await this.#mirrors.drain();
     for (const repository of repositories.allOpened()) await repository.endReplaced();
-    this.#mirrors.close();
     // First apply the edits that were found meanwhile.
     for (const repository of repositories.allOpened()) await repository.idle();
     try {
       await log.seal();
-      await this.#kept.release();
+      await this.#mirrors.release();
     } catch (error) {
       const message = "the log could not be cleaned up; the next start takes longer";
       this.#context.onProblem(message, { error: String(error) });
@@ -218,10 +213,7 @@ export class Store {
         this.repositories.touch(repository);
         this.#mirrors.want(repository);
       },
-      onUpToDate: () => {
-        this.#mirrors.drop(repository);
-        if (repository.keptFrom === undefined) this.#kept.repositories.delete(repository);
-      },
+      onUpToDate: () => this.#mirrors.drop(repository),
     });
     return repository;
   }
@@ -234,6 +226,5 @@ export class Store {
     this.#journals.keep(id, journal);
     this.#handEdits.watchFolder(state, true);
     this.#mirrors.drop(repository);
-    this.#kept.repositories.delete(repository);
   }
 }

@@ -18,9 +18,9 @@ export const mutants = [
         "        prepared.commit([1]);\n        await this.#writer.write();\n        await this.#context.store.log.append({\n          entries,",
     },
     "keeping log entries that a history does not have yet": {
-      file: "main/store/repository/kept-entries.ts",
-      find: "else through = Math.min(through, keptFrom - 1);",
-      replace: "else this.repositories.delete(repository);",
+      file: "main/store/repository/mirror-schedule.ts",
+      find: "({ keptFrom }) => keptFrom ?? [])",
+      replace: "() => [])",
       name: "a commit that one history could not store",
     },
   }),

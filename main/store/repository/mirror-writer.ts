@@ -5,7 +5,7 @@ import type { RepositoryContext } from "../state/repository-context.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { Mirrored } from "../types.ts";
 import { isServed } from "../values/interpret.ts";
-import { type FileReader, foreignEditTime, retryPause } from "./parts.ts";
+import { type FileReader, foreignEditTime } from "./parts.ts";
 
 /** Why a file cannot be written now: a refresh comes first. */
 const beingChanged = "another program keeps changing the file";
@@ -14,8 +14,6 @@ const beingChanged = "another program keeps changing the file";
 export class MirrorWriter {
   readonly #context: RepositoryContext;
   readonly #reader: FileReader;
-  /** The cause of the last failure, and when the next scheduled try may follow, by the clock's `monotonic()`. */
-  #failed = { cause: "", until: Number.NEGATIVE_INFINITY };
 
   constructor(context: RepositoryContext, reader: FileReader) {
     this.#context = context;
@@ -24,14 +22,12 @@ export class MirrorWriter {
 
   /**
    * Updates history and file to what is committed. Does not throw: if that fails, it returns the reason, `health` reports it, and it
-   * is retried. `isScheduled`: no caller is waiting, so after a failure there is a pause first.
+   * is retried.
    */
-  async write({ isScheduled = false }: { readonly isScheduled?: boolean } = {}): Promise<Mirrored> {
+  async write(): Promise<Mirrored> {
     if (!this.#reader.loaded || this.#reader.isRemoved) return true;
     return this.#context.mirror.locked(async () => {
       if (this.#reader.isRemoved) return true;
-      const { cause: lastCause, until } = this.#failed;
-      if (isScheduled && this.#context.store.clock.monotonic() < until) return lastCause;
       // The file has an edit that is not in the log yet, so it must not be replaced.
       if (this.#reader.unrecorded instanceof ConflictError) return beingChanged;
       if (this.#reader.unrecorded !== undefined) {
@@ -62,7 +58,6 @@ export class MirrorWriter {
           return beingChanged;
         }
         const cause = causeOf(error);
-        this.#failed = { cause, until: this.#context.store.clock.monotonic() + retryPause };
         this.#context.reportMirrorProblem({
           code: 1108,
           message: `The file cannot be written (${cause}). The values are active and safe in the log; Repoconf keeps retrying.`,

@@ -9,8 +9,6 @@ import type { Mirrored } from "../types.ts";
 
 /** Milliseconds for which a change waits while another program keeps changing the file. */
 export const foreignEditTime = 7_500;
-/** Milliseconds before a failed write of history and file is retried. */
-export const retryPause = 1_000;
 
 /** See `HandEditReader`. */
 export interface FileReader {

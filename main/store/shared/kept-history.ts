@@ -14,12 +14,11 @@ import { type Commit, type Committed, type Forgetting, numberIn } from "../log/c
 import { whoOf } from "../log/document-commits.ts";
 import type { Mirror } from "../mirror/mirror.ts";
 import type { RepositoryFiles } from "../mirror/repository-files.ts";
-import type { KeptRepository } from "../repository/kept-entries.ts";
 import type { OpenRepository } from "../repository/repositories.ts";
 import type { DocumentCommit, RepositoryState } from "../types.ts";
 
 /** A repository that several machines share. */
-export interface SharedRepository extends OpenRepository, KeptRepository, RecordedRepository, HeldRepository {
+export interface SharedRepository extends OpenRepository, RecordedRepository, HeldRepository {
   readonly state: RepositoryState;
   readonly isRead: boolean;
   readonly lineage: string;

@@ -13,7 +13,6 @@ import {
 } from "../log/commit-log.ts";
 import { homeFileOf, RepositoryFiles } from "../mirror/repository-files.ts";
 import { moveAside } from "../removed-files.ts";
-import type { KeptEntries } from "../repository/kept-entries.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { DocumentCommit, LogNumber } from "../types.ts";
@@ -24,7 +23,6 @@ import type { SharedScopes } from "./shared-scopes.ts";
 export interface ForeignChangesParts {
   readonly repositories: Repositories<SharedRepository>;
   readonly journals: Journals;
-  readonly kept: KeptEntries;
   readonly erasures: {
     applyRemote(number: LogNumber, entry: Forgetting): Promise<void>;
     carryOut(): Promise<void>;
@@ -121,7 +119,6 @@ export class RemoteChanges {
     const repository = this.#parts.repositories.require(id);
     return () => {
       if (added !== undefined) this.#parts.events.publish({ kind: "added", state: added.state });
-      this.#parts.kept.repositories.add(repository);
       for (const { committed, document } of kept) repository.applyRemote(committed, document, false);
       this.#rename(number, id, first.document.name ?? id);
     };
@@ -157,7 +154,6 @@ export class RemoteChanges {
     // The event needs the values before the change.
     if (!repository.isRead) await repository.refresh();
     return isPart => {
-      this.#parts.kept.repositories.add(repository);
       repository.applyRemote(committed, document, isPart);
     };
   }
@@ -180,7 +176,6 @@ export class RemoteChanges {
     await this.#clearHistory(id, document.revision);
     // Known before its file exists, so that the file does not count as a new repository.
     const added = repositories.open(id, { commits: [committed] });
-    this.#parts.kept.repositories.add(added);
     const metadata = { name, inTree: false, ...(isRemote(remote) && { remote }) };
     const write = async () => {
       if (home.status.kind === "missing") await home.write(homeFileOf(metadata, applyConfigEdits({}, edits), paths));
