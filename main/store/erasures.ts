@@ -29,11 +29,7 @@ export class Erasures {
   readonly #pending = new Map<LogNumber, Forgetting>();
 
   /** `shortener`: undefined unless the log is shared. */
-  constructor(
-    context: StoreContext,
-    repositories: Repositories<Repository>,
-    shortener: () => Shortener | undefined,
-  ) {
+  constructor(context: StoreContext, repositories: Repositories<Repository>, shortener: () => Shortener | undefined) {
     this.#context = context;
     this.#repositories = repositories;
     this.#shortener = shortener;

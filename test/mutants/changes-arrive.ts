@@ -146,8 +146,8 @@ export const mutants = [
   ...killedBy("R17", "test/promises/r17-atomic.test.ts", {
     "recording an atomic set as one log entry": {
       file: "main/store/repository/commit-together.ts",
-      find: "entries: [commit],",
-      replace: "entries: documents.map(document => ({ ...commit, documents: [document] })),",
+      find: "changes, [commit], number",
+      replace: "changes, commit.documents.map(document => ({ ...commit, documents: [document] })), number",
     },
   }),
   ...killedBy("R17", "test/promises/r1-kill.test.ts", {

@@ -13,9 +13,9 @@ export const mutants = [
   ...killedBy("R1", "test/main/store/failing-disk.test.ts", {
     "writing the log before the file": {
       file: "main/store/repository/repository-changes.ts",
-      find: "        await this.#context.store.log.append({\n          entries,",
+      find: "      await appendPrepared(store.log, [prepared], commits, prepared.commit);",
       replace:
-        "        prepared.commit([1]);\n        await this.#writer.write();\n        await this.#context.store.log.append({\n          entries,",
+        "      prepared.commit(1);\n      await this.#writer.write();\n      await appendPrepared(store.log, [prepared], commits, prepared.commit);",
     },
     "keeping log entries that a history does not have yet": {
       file: "main/store/repository/mirror-schedule.ts",
@@ -34,8 +34,9 @@ export const mutants = [
   }),
   ...killedBy("R1", "test/main/store/recovery.test.ts", {
     "keeping log entries of repositories that startup has not reached yet": {
-      file: "main/store/missed-entries.ts",
-      find: "  for (const repository of touched) kept.repositories.add(repository);\n",
+      file: "main/store/hand-edits/hand-edit-reader.ts",
+      find: "return this.#unmirrored[0]?.number;",
+      replace: "return undefined;",
       name: "a start discards nothing",
     },
     "using a hand edit that only the log contains on startup": {
@@ -137,8 +138,8 @@ export const mutants = [
   ...killedBy("R6", "test/promises/r6-lost-updates.test.ts", {
     "the queue of each repository (a write starts while another one runs)": {
       file: "main/store/repository/repository-queue.ts",
-      find: "          await this.#host.change(changes);",
-      replace: "          void this.#host.change(changes);",
+      find: "        await this.#host.change(changes)",
+      replace: "        void this.#host.change(changes)",
     },
   }),
   ...killedBy("R6", "test/promises/r6-edits-beside-a-write.test.ts", {

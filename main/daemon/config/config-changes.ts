@@ -128,11 +128,7 @@ export class ConfigChanges {
   ): Promise<ConfigChangeResult> {
     try {
       const change = this.#changeRequest(caller, request);
-      const outcomes = await changeTogether(
-        this.#store.repositories,
-        this.#store.log,
-        new Map(repos.map(repo => [repo, change])),
-      );
+      const outcomes = await changeTogether(this.#store.repositories, this.#store.log, repos, change);
       const applied = repos.flatMap(repo => outcomes.get(repo) ?? []);
       const errors = applied.flatMap(({ answer }) => answer.errors);
       return { result: errors.length > 0 ? [] : applied.flatMap(one => this.#entry(one, request) ?? []), errors };

@@ -3,18 +3,18 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import { AppendError, type Commit, ConflictError } from "../log/commit-log.ts";
+import { AppendError, type Commit, type CommitLog, ConflictError } from "../log/commit-log.ts";
 import { whyOf } from "../log/document-commits.ts";
 import { type Decided, decidingBatch, type WaitingChange } from "../state/decide-batch.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
-import type { Applied, ChangeRequest, LogNumber } from "../types.ts";
+import type { ChangeRequest, LogNumber } from "../types.ts";
 import { placedAs } from "../values/interpret.ts";
 import type { TrustedValue } from "../values/trusted-values.ts";
 import { type FileReader, type FileWriter, foreignEditTime } from "./parts.ts";
 
-/** Decided changes, ready to be committed. */
-export interface PreparedChanges {
+/** Changes of one repository that are decided. */
+interface DecidedChanges {
   readonly decided: readonly Decided[];
   /** The changes for the file. */
   readonly edits: readonly ConfigEdit[];
@@ -26,16 +26,37 @@ export interface PreparedChanges {
   readonly commits: readonly Commit[];
   /**
    * Trusts the commands among the edits, durably, so that a set that is acknowledged is trusted after a crash, too. As what they are
-   * now: a new schema may make a command of a text later. Call it before the append, and `distrust` if nothing is appended. Throws
-   * RepoconfError 1108.
+   * now: a new schema may make a command of a text later. Throws RepoconfError 1108.
    */
   trust(): Promise<void>;
+  /** Call it if nothing was appended. */
   distrust(): void;
-  /**
-   * Makes them visible and publishes them; `numbers` are those of their log entries, in order. `isPart`: other repositories
-   * have more of the same entry.
-   */
-  commit(numbers: readonly LogNumber[], isPart?: boolean): void;
+  /** Makes them visible and publishes them. `first`: the first one's log entry. `isPart`: other repositories have more of that entry. */
+  commit(first: LogNumber, isPart?: boolean): void;
+}
+
+export interface PreparedChanges extends DecidedChanges {
+  /** Whether the file stays within its size limit. Otherwise they must not be appended. */
+  readonly fits: boolean;
+}
+
+/** Appends what is committed together, with trust in its commands. Throws RepoconfError 1107 or 1108, AppendError or ConflictError. */
+export async function appendPrepared(
+  log: CommitLog,
+  changes: readonly PreparedChanges[],
+  entries: readonly Commit[],
+  committed: (first: LogNumber) => void,
+): Promise<void> {
+  if (!changes.every(({ fits }) => fits)) throw new DocumentTooLargeError();
+  try {
+    for (const prepared of changes) await prepared.trust();
+    const after = Math.min(...changes.map(prepared => prepared.after));
+    if (entries.length > 0) await log.append({ entries, after, committed });
+  } catch (error) {
+    const mayBeAppended = error instanceof AppendError && error.isOutcomeUnknown;
+    if (!mayBeAppended) for (const prepared of changes) prepared.distrust();
+    throw error;
+  }
 }
 
 /** Decides requested changes on the newest state and appends the result to the log. */
@@ -50,88 +71,55 @@ export class RepositoryChanges {
     this.#writer = writer;
   }
 
-  /** Decides on the newest state, for the caller to append to the log. Call it inside `exclusive`. Throws RepoconfError 1102, 1106, 1107 or 1108. */
-  async prepare<Answer>(
-    request: ChangeRequest<Answer>,
-  ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
-    const end = this.#context.store.clock.monotonic() + foreignEditTime;
+  /**
+   * Decides changes in order, each on the outcome of the previous one, the first on the newest state. Call it inside `exclusive`. Throws
+   * RepoconfError 1102, 1106 or 1108.
+   */
+  async prepare(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
+    const { mirror, store } = this.#context;
+    const end = store.clock.monotonic() + foreignEditTime;
     for (;;) {
       await this.#reader.bringUpToDate();
-      const refusal = this.#reader.refusal;
+      const { refusal } = this.#reader;
       if (refusal !== undefined) throw refusal;
-      const waiting: WaitingChange = { kind: "change", request, settle: () => {} };
-      const prepared = await this.#decide([waiting]);
-      if (this.#context.isCheckedByOldRules) continue;
-      const [decided] = prepared.decided;
-      if (decided === undefined) throw new Error("the change was not processed");
-      if (decided.error !== undefined) throw decided.error;
-      const fits = await this.#fits(prepared);
-      if (await this.#isStale(prepared, end)) continue;
-      if (await this.#isForeign(prepared, end)) continue;
-      if (!fits) throw storageFailure(this.#context.id, new DocumentTooLargeError());
-      const applied = { state: decided.after, answer: decided.answer as Answer };
-      return { prepared, applied, refused: decided.refused };
+      const decided = await this.#decide(batch);
+      await this.#context.turn();
+      const fits = await mirror.fits(decided.edits, decided.config);
+      // Otherwise they are decided again: by other rules than the state was checked by, or because the files changed.
+      const isUpToDate =
+        !this.#context.isCheckedByOldRules &&
+        !(await this.#isStale(decided, end)) &&
+        !(await this.#isForeign(decided, end));
+      if (isUpToDate) return { ...decided, fits };
     }
   }
 
-  /** Decides the changes of the batch in order, each on the outcome of the previous one, and appends the result to the log. */
+  /** Commits the changes of a batch, each as an entry of its own, and settles them. Throws what `prepare` throws. */
   async change(batch: readonly WaitingChange[]): Promise<void> {
-    const end = this.#context.store.clock.monotonic() + foreignEditTime;
-    let prepared: PreparedChanges;
-    let fits: boolean;
-    do {
-      await this.#reader.bringUpToDate();
-      const refusal = this.#reader.refusal;
-      if (refusal !== undefined) {
-        for (const { settle } of batch) settle({ error: refusal });
-        return;
-      }
-      prepared = await this.#decide(batch);
-      await this.#context.turn();
-      fits = await this.#fits(prepared);
-      // Repeat if the rules differ from those that the state was checked by.
-    } while (
-      this.#context.isCheckedByOldRules ||
-      (await this.#isStale(prepared, end)) ||
-      (await this.#isForeign(prepared, end))
-    );
-    if (!fits) {
-      // Tried one by one, to find out which of them is too large.
-      const [only, ...others] = batch;
-      if (others.length > 0) for (const waiting of batch) await this.change([waiting]);
-      else only?.settle({ error: storageFailure(this.#context.id, new DocumentTooLargeError()) });
-      return;
-    }
-    const { commits: entries, after } = prepared;
+    const { id, store } = this.#context;
+    const prepared = await this.prepare(batch);
+    const { commits, decided } = prepared;
     try {
-      await prepared.trust();
-      if (entries.length === 0) prepared.commit([]);
-      else
-        await this.#context.store.log.append({
-          entries,
-          after,
-          committed: first => prepared.commit(entries.map((_, index) => first + index)),
-        });
+      await appendPrepared(store.log, [prepared], commits, prepared.commit);
     } catch (error) {
-      if (!isOutcomeUnknown(error)) prepared.distrust();
       if (error instanceof ConflictError) {
         await this.#reader.conflictApplied(error);
         return this.change(batch);
       }
-      const failure = storageFailure(this.#context.id, error);
-      // Each change alone may fit into one log entry, or need no trust.
+      const failure = storageFailure(id, error);
+      // Each change alone may fit into the file and one log entry, or need no trust.
       if ((failure.code === 1107 || error instanceof RepoconfError) && batch.length > 1)
         for (const waiting of batch) await this.change([waiting]);
       else for (const { settle } of batch) settle({ error: failure });
       return;
     }
-    if (entries.length > 0) await this.#writer.writeInTree();
-    for (const { waiting, after, answer, error } of prepared.decided)
+    if (commits.length > 0) await this.#writer.writeInTree();
+    for (const { waiting, after, answer, error } of decided)
       waiting.settle(error === undefined ? { applied: { state: after, answer } } : { error });
   }
 
-  async #decide(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
-    const { store, current: state, committed, origin, rules } = this.#context;
+  async #decide(batch: readonly WaitingChange[]): Promise<DecidedChanges> {
+    const { id, store, current: state, committed, origin, rules } = this.#context;
     const after = store.log.newest;
     const time = timeText(store.clock);
     const entryOf = (request: ChangeRequest<unknown>) => {
@@ -143,37 +131,33 @@ export class RepositoryChanges {
     const made = decided.flatMap(({ proposed }) => proposed ?? []);
     const edits = made.flatMap(({ applied }) => applied.edits);
     const commands = this.#context.commandsAmong(edits);
-    const { id } = this.#context;
     let trusted: readonly TrustedValue[] = [];
-    const trust = async () => {
-      trusted = await store.trust.addDurably(id, commands).catch(error => {
-        throw storageFailure(id, error);
-      });
-    };
-    const distrust = () => store.trust.remove(id, trusted);
-    const commit = (numbers: readonly LogNumber[], isPart = false) => {
-      const commits = made.map(({ entry, applied }, index) => ({
-        committed: { number: numbers[index] ?? 0, entry },
-        applied,
-      }));
-      // The text is unchanged so far; the places are updated when it is rewritten.
-      const health = placedAs(decided.at(-1)?.after.health ?? [], this.#context.current.health);
-      this.#context.commit(commits, health, { isPart });
-    };
     return {
       decided,
       edits,
-      trust,
-      distrust,
       config: decision.committed.target,
       after,
       commits: made.map(({ entry }) => entry),
-      commit,
+      trust: async () => {
+        trusted = await store.trust.addDurably(id, commands).catch(error => {
+          throw storageFailure(id, error);
+        });
+      },
+      distrust: () => store.trust.remove(id, trusted),
+      commit: (first, isPart = false) => {
+        const commits = made.map(({ entry, applied }, index) => ({
+          committed: { number: first + index, entry },
+          applied,
+        }));
+        // The text is unchanged so far; the places are updated when it is rewritten.
+        const health = placedAs(decided.at(-1)?.after.health ?? [], this.#context.current.health);
+        this.#context.commit(commits, health, { isPart });
+      },
     };
   }
 
   /** Whether the files changed since the decision. A set of a value that is already there must be decided again then. */
-  async #isStale({ decided, edits }: PreparedChanges, end: number): Promise<boolean> {
+  async #isStale({ decided, edits }: DecidedChanges, end: number): Promise<boolean> {
     const isClaimed = decided.some(({ hasEdits }) => hasEdits) && edits.length === 0;
     return isClaimed && this.#context.store.clock.monotonic() < end && (await this.#reader.refresh());
   }
@@ -183,7 +167,7 @@ export class RepositoryChanges {
    * replacement short: a checkout by git comes either before the change or, as a whole, after it. Throws ForeignEditError if
    * another program keeps changing the file.
    */
-  async #isForeign({ commits, config }: PreparedChanges, end: number): Promise<boolean> {
+  async #isForeign({ commits, config }: DecidedChanges, end: number): Promise<boolean> {
     if (!this.#context.current.inTree || commits.length === 0) return false;
     try {
       await this.#context.mirror.prepare(config, this.#context.store.scopes);
@@ -195,13 +179,4 @@ export class RepositoryChanges {
       return this.#reader.refresh();
     }
   }
-
-  #fits({ edits, config }: PreparedChanges): Promise<boolean> {
-    return this.#context.mirror.fits(edits, config);
-  }
-}
-
-/** Whether the commits may be in the log, although the append failed. */
-export function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof AppendError && error.isOutcomeUnknown;
 }

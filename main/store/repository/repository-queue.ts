@@ -1,7 +1,8 @@
 import type { Outcome, WaitingChange } from "../state/decide-batch.ts";
 import type { Applied, ChangeRequest } from "../types.ts";
 
-type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
+/** A change, or a task to run alone. */
+type Waiting = WaitingChange | (() => Promise<void>);
 
 /** Callbacks of the queue, never two at the same time. */
 export interface QueueHost {
@@ -9,9 +10,8 @@ export interface QueueHost {
   readonly isToBeRead: boolean;
   /** Does not throw. */
   refresh(): Promise<void>;
+  /** Settles the changes. If it throws, all others of the batch get the error. */
   change(batch: readonly WaitingChange[]): Promise<void>;
-  /** Called at the end of a change. */
-  dropPrepared(): Promise<void>;
 }
 
 /** A repository's queue: runs one task at a time, refreshes of the files first. Waiting changes are combined into one batch. */
@@ -41,7 +41,7 @@ export class RepositoryQueue {
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome) =>
         "error" in outcome ? reject(outcome.error) : resolve(outcome.applied as Applied<Answer>);
-      this.#waiting.push({ kind: "change", request, settle });
+      this.#waiting.push({ request, settle });
       this.#wake();
     });
   }
@@ -49,8 +49,7 @@ export class RepositoryQueue {
   /** Runs `task` while nothing else changes this repository. */
   exclusive<Result>(task: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const run = () => task().then(resolve, reject);
-      this.#waiting.push({ kind: "exclusive", run });
+      this.#waiting.push(() => task().then(resolve, reject));
       this.#wake();
     });
   }
@@ -72,7 +71,7 @@ export class RepositoryQueue {
     // Requests of one turn of the event loop become one batch.
     await Promise.resolve();
     for (;;) {
-      const head = this.#waiting[0];
+      const [head] = this.#waiting;
       if (this.#host.isToBeRead || this.#refreshes.length > 0) {
         const refreshes = this.#refreshes;
         this.#refreshes = [];
@@ -80,21 +79,16 @@ export class RepositoryQueue {
         for (const resolve of refreshes) resolve();
       } else if (head === undefined) {
         return;
-      } else if (head.kind === "exclusive") {
+      } else if (typeof head === "function") {
         this.#waiting.shift();
-        await head.run();
+        await head();
       } else {
-        const end = this.#waiting.findIndex(waiting => waiting.kind === "exclusive");
+        const end = this.#waiting.findIndex(waiting => typeof waiting === "function");
         const batch = this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
-        const changes = batch.filter(waiting => waiting.kind === "change");
-        try {
-          await this.#host.change(changes);
-        } catch (error) {
-          // After a bug, callers must still get an answer, and the queue must go on.
+        const changes = batch.filter(waiting => typeof waiting !== "function");
+        await this.#host.change(changes).catch(error => {
           for (const { settle } of changes) settle({ error });
-        } finally {
-          await this.#host.dropPrepared();
-        }
+        });
       }
     }
   }

@@ -67,8 +67,13 @@ export class Repository {
       refresh: async () => {
         await reader.refresh().catch(error => reader.giveUpLoading(error));
       },
-      change: batch => changes.change(batch),
-      dropPrepared: () => this.dropPrepared(),
+      change: async batch => {
+        try {
+          await changes.change(batch);
+        } finally {
+          await this.dropPrepared();
+        }
+      },
     });
   }
 

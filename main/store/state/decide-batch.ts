@@ -12,7 +12,6 @@ import { writingNewNames } from "../values/renamed-fields.ts";
 
 /** A queued change, and the callback for its outcome. */
 export interface WaitingChange {
-  readonly kind: "change";
   readonly request: ChangeRequest<unknown>;
   settle(outcome: Outcome): void;
 }

@@ -13,7 +13,7 @@ const service = { ready: "true", image: "node:24" };
 
 function waiting(edits: readonly ConfigEdit[]): WaitingChange {
   const decide = () => ({ edits, answer: undefined });
-  return { kind: "change", request: { actor: { kind: "file" }, source: "set", decide }, settle: () => {} };
+  return { request: { actor: { kind: "file" }, source: "set", decide }, settle: () => {} };
 }
 
 const deciding = (batch: readonly WaitingChange[], state: RepositoryState, config: Config, scopes: Scopes) => {
