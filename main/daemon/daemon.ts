@@ -195,7 +195,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
 
   // What happens without a request: changes of the store, of the home's files, and of the home itself.
   store.events.subscribe(event => {
-    logStoreEvent(logger, event, store.repositories.get(event.state.id)?.file);
+    logStoreEvent(logger, event, store.repositories.get(event.state.id)?.files.values.path);
     if (event.kind === "changed") metrics.countChange(event.change.source);
     connections.publish(event, service, store);
     if (event.kind === "removed") drafts.dropRepository(event.state.id);

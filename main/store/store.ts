@@ -116,7 +116,7 @@ export class Store {
     await this.#mirrors.release();
     this.#missed = undefined;
     await this.#shared?.subscribe(() => {
-      for (const repository of repositories.allOpened()) repository.retry();
+      for (const repository of repositories.allOpened()) if (repository.hasUnrecordedEdit) void repository.refresh();
     });
   }
 
@@ -161,7 +161,7 @@ export class Store {
   reinterpret(): void {
     for (const repository of this.repositories.allOpened()) {
       this.repositories.touch(repository);
-      void repository.reinterpret();
+      if (repository.isRead) void repository.refresh();
     }
   }
 
@@ -199,8 +199,8 @@ export class Store {
     const { lost = [] } = this.#missed ?? {};
     const given = {
       id,
-      files: () => files ?? new RepositoryFiles(id, this.#context, { isExpected: this.#missed === undefined, indexed }),
-      journal: () => this.#journals.open(id),
+      files: files ?? new RepositoryFiles(id, this.#context, { isExpected: this.#missed === undefined, indexed }),
+      journal: this.#journals.open(id),
       indexed,
       addedBy,
       missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost },

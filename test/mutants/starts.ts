@@ -45,8 +45,8 @@ export const mutants = [
     },
     "believing a person who names the folder again": {
       file: "main/store/repository/text-operations.ts",
-      find: "else this.#context.files.chooseFolder();",
-      replace: "else this.#context.files.openTarget();",
+      find: "else files.chooseFolder();",
+      replace: "else files.openTarget();",
       name: "once a person has named the folder",
     },
     "not believing the mark of an enclosing work tree's git folder": {

@@ -22,7 +22,7 @@ export async function changeTogether<Answer>(
     try {
       return await decideAndCommit(repositories, log, request);
     } finally {
-      for (const held of repositories) await held.dropPrepared();
+      for (const held of repositories) await held.mirror.dropPrepared();
     }
   };
   const answers = await holdAll(0);

@@ -176,16 +176,8 @@ export class Repositories<Repository extends OpenRepository> {
   /** A summary, without opening the repository. */
   summary(id: string): RepositorySummary | undefined {
     if (!this.has(id)) return undefined;
-    const repository = this.opened(id);
-    if (repository !== undefined) return repository.summary;
-    const {
-      position: _,
-      stamps: __,
-      isLevel: ___,
-      history: ____,
-      ...summary
-    } = this.#known.get(id) ?? nothingKnown(id);
-    return summary;
+    const { position: _, stamps: __, isLevel: ___, history: ____, ...known } = this.#known.get(id) ?? nothingKnown(id);
+    return this.opened(id)?.summary ?? known;
   }
 
   /** Its entry for the index; undefined if nothing is known yet. */

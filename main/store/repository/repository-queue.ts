@@ -7,7 +7,7 @@ type Waiting = WaitingChange | (() => Promise<void>);
 /** Callbacks of the queue, never two at the same time. */
 export interface QueueHost {
   /** Whether the files were not read yet. */
-  readonly isToBeRead: boolean;
+  isToBeRead(): boolean;
   /** Does not throw. */
   refresh(): Promise<void>;
   /** Settles the changes. If it throws, all others of the batch get the error. */
@@ -72,7 +72,7 @@ export class RepositoryQueue {
     await Promise.resolve();
     for (;;) {
       const [head] = this.#waiting;
-      if (this.#host.isToBeRead || this.#refreshes.length > 0) {
+      if (this.#host.isToBeRead() || this.#refreshes.length > 0) {
         const refreshes = this.#refreshes;
         this.#refreshes = [];
         await this.#host.refresh();

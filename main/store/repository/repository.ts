@@ -39,58 +39,48 @@ const restTime = 10_000;
  * published. History and file follow (`MirrorWriter`).
  */
 export class Repository {
-  readonly #context: RepositoryContext;
-  readonly #reader: HandEditReader;
+  readonly id: string;
+  readonly files: RepositoryFiles;
+  readonly journal: Journal;
+  readonly mirror: Mirror;
   readonly changes: RepositoryChanges;
   readonly writer: MirrorWriter;
   /** Operations on the file's text. Use them inside `exclusive`, except for `read`. */
   readonly text: TextOperations;
+  readonly #context: RepositoryContext;
+  readonly #reader: HandEditReader;
   readonly #queue: RepositoryQueue;
 
   constructor(context: StoreContext, given: KnownRepository, reports: RepositoryReports) {
-    this.#context = new RepositoryContext(context, given, reports);
+    const own = new RepositoryContext(context, given, reports);
     const reader = new HandEditReader(
-      this.#context,
+      own,
       () => this.refresh(),
       (committed, document) => this.applyRemote(committed, document, false),
     );
+    this.#context = own;
     this.#reader = reader;
-    this.writer = new MirrorWriter(this.#context, reader);
-    const changes = new RepositoryChanges(this.#context, reader, this.writer);
-    this.changes = changes;
-    this.text = new TextOperations(this.#context, reader, this.writer);
+    this.id = own.id;
+    this.files = own.files;
+    this.journal = own.journal;
+    this.mirror = own.mirror;
+    this.writer = new MirrorWriter(own, reader);
+    this.changes = new RepositoryChanges(own, reader, this.writer);
+    this.text = new TextOperations(own, reader, this.writer);
     this.#queue = new RepositoryQueue({
       // Another machine may remove a repository that was not read yet.
-      get isToBeRead() {
-        return !reader.isRead && !reader.isRemoved;
-      },
+      isToBeRead: () => !reader.isRead && !reader.isRemoved,
       refresh: async () => {
         await reader.refresh().catch(error => reader.giveUpLoading(error));
       },
       change: async batch => {
         try {
-          await changes.change(batch);
+          await this.changes.change(batch);
         } finally {
-          await this.dropPrepared();
+          await this.mirror.dropPrepared();
         }
       },
     });
-  }
-
-  get id(): string {
-    return this.#context.id;
-  }
-
-  get mirror(): Mirror {
-    return this.#context.mirror;
-  }
-
-  get files(): RepositoryFiles {
-    return this.mirror.files;
-  }
-
-  get journal(): Journal {
-    return this.#context.journal;
   }
 
   /** The newest durable state; until `loaded`, the one in the index. */
@@ -120,12 +110,12 @@ export class Repository {
 
   /** When the daemon last wrote the file of the values, by the clock's `monotonic()`. */
   get wroteAt(): number {
-    return this.#context.madeMirror?.wroteAt ?? Number.NEGATIVE_INFINITY;
+    return this.mirror.wroteAt;
   }
 
   /** The first entry that the log must keep for this repository; undefined if none. */
   get keptFrom(): LogNumber | undefined {
-    return this.#reader.keptFrom ?? this.#context.madeMirror?.keptFrom;
+    return this.#reader.keptFrom ?? this.mirror.keptFrom;
   }
 
   /** Whether files and journal have been read. A journal that cannot be opened is retried at every refresh. */
@@ -138,6 +128,11 @@ export class Repository {
     return this.loaded && !this.#context.isCheckedByOldRules;
   }
 
+  /** Whether an edit by hand is not in the log yet. */
+  get hasUnrecordedEdit(): boolean {
+    return this.#reader.unrecorded !== undefined;
+  }
+
   /** Whether it was tried to read them, successfully or not. */
   get isRead(): boolean {
     return this.#reader.isRead;
@@ -146,8 +141,8 @@ export class Repository {
   /** Whether this object can be evicted: nothing is waiting or running, and the files have everything that another object needs. */
   get isAtRest(): boolean {
     // Only this object knows which disk a work tree was on.
-    if (this.#queue.isBusy || this.#context.current.inTree || !this.loaded || this.journal.isCompacting) return false;
-    if (this.#reader.unrecorded !== undefined || this.#context.isCheckedByOldRules) return false;
+    if (this.#queue.isBusy || this.#context.current.inTree || this.journal.isCompacting) return false;
+    if (this.hasUnrecordedEdit || !this.isUpToDate) return false;
     const isWell = this.#context.current.broken === undefined && this.#context.current.health.length === 0;
     const isOver = this.wroteAt + restTime < this.#context.store.clock.monotonic();
     return isWell && isOver && !this.mirror.isOutdated && this.keptFrom === undefined;
@@ -175,17 +170,15 @@ export class Repository {
     if (!this.loaded) throw this.#reader.isRemoved ? this.#reader.notWritable() : this.#reader.unrecorded;
   }
 
-  /** The file with the values. */
-  get file(): string {
-    return this.files.values.path;
-  }
-
   /** The place of a field's value in the file, once the file has it. */
   async source(scope: string, field: string): Promise<ValueSource> {
     // The line must be correct for anyone who opens the file.
     await this.writer.write();
     const names = this.#context.store.scopes.namesOf({ scope, field });
-    return { file: this.file, ...this.#context.locate(names.map(name => [name.scope, name.field])).find(Boolean) };
+    return {
+      file: this.files.values.path,
+      ...this.#context.locate(names.map(name => [name.scope, name.field])).find(Boolean),
+    };
   }
 
   /** Whether a field's active value is the file's; also true if both have none. */
@@ -227,16 +220,6 @@ export class Repository {
     }
   }
 
-  /** Call when the log can be reached again: retries an edit by hand that is not recorded yet. */
-  retry(): void {
-    if (this.#reader.unrecorded !== undefined) void this.refresh();
-  }
-
-  /** Call when the rules for values have changed: checks the files' values again. */
-  async reinterpret(): Promise<void> {
-    if (this.isRead) await this.refresh();
-  }
-
   /** Reads the files in the queue; an edit of them becomes a change. */
   refresh(): Promise<void> {
     this.#reader.noticedAt ??= this.#context.store.clock.monotonic();
@@ -274,11 +257,6 @@ export class Repository {
   async previewScope(scopes: Scopes, name: string): Promise<readonly PreviewedValue[]> {
     await this.refresh();
     return previewScope(this.#context, scopes, name);
-  }
-
-  /** Call at the end of a change: drops a prepared text that was not written to the file. */
-  async dropPrepared(): Promise<void> {
-    if (this.#context.current.inTree) await this.mirror.dropPrepared();
   }
 
   /** Appends commits to the history, for its readers. Throws RepoconfError 1108. */

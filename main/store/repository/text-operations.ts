@@ -25,28 +25,29 @@ export class TextOperations {
    * is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
    */
   async changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
-    const { home } = this.#context.files;
-    const end = this.#context.store.clock.monotonic() + foreignEditTime;
+    const { id, files, mirror, store } = this.#context;
+    const { home } = files;
+    const end = store.clock.monotonic() + foreignEditTime;
     await this.#writer.write();
-    await this.#context.mirror.locked(async () => {
+    await mirror.locked(async () => {
       for (;;) {
         if (this.#reader.isRemoved || home.status.kind !== "good") throw this.#reader.notWritable();
         try {
-          if (this.#context.files.values === home) await this.#context.mirror.beginReplacing();
+          if (files.values === home) await mirror.beginReplacing();
           await home.write({ ...home.value, ...changes });
-          if (this.#context.files.values === home) this.#reader.lateEdits.endLater();
+          if (files.values === home) this.#reader.lateEdits.endLater();
           else await home.dropReplaced().catch(() => {});
           break;
         } catch (error) {
-          if (!(error instanceof ForeignEditError) || this.#context.store.clock.monotonic() > end)
-            throw storageFailure(this.#context.id, error);
+          const isToRetry = error instanceof ForeignEditError && store.clock.monotonic() <= end;
+          if (!isToRetry) throw storageFailure(id, error);
           await this.#reader.refreshLocked();
         }
       }
       // The path of an in-tree repository determines the file of its values.
-      if (changes.path === undefined) this.#context.files.openTarget();
-      else this.#context.files.chooseFolder();
-      await this.#context.files.refresh();
+      if (changes.path === undefined) files.openTarget();
+      else files.chooseFolder();
+      await files.refresh();
       await this.#reader.applyExternalEdit();
     });
   }
@@ -56,22 +57,23 @@ export class TextOperations {
    * more. Throws RepoconfError 1102 or 1108.
    */
   async replace(text: string, expected: string | null): Promise<boolean> {
+    const { id, files, mirror } = this.#context;
     if (this.#reader.isRemoved) throw this.#reader.notWritable();
     await this.#reader.refresh();
     await this.#writer.write();
-    return this.#context.mirror.locked(async () => {
-      const document = this.#context.files.edited;
-      if (this.#context.files.isFolderUnknown) throw this.#reader.notWritable();
-      if (document.text !== expected) return false;
+    return mirror.locked(async () => {
+      const { edited, isFolderUnknown } = files;
+      if (isFolderUnknown) throw this.#reader.notWritable();
+      if (edited.text !== expected) return false;
       try {
-        await this.#context.mirror.beginReplacing();
-        await document.replaceText(text);
+        await mirror.beginReplacing();
+        await edited.replaceText(text);
       } catch (error) {
         if (error instanceof ForeignEditError) return false;
-        throw storageFailure(this.#context.id, error);
+        throw storageFailure(id, error);
       }
       // The author knew the replaced text, and with it every set.
-      this.#context.mirror.forgetRecentWrites();
+      mirror.forgetRecentWrites();
       this.#reader.lateEdits.endLater();
       await this.#reader.refreshLocked();
       return true;
@@ -91,30 +93,28 @@ export class TextOperations {
    * none. Throws RepoconfError 1102, 1106 or 1108.
    */
   async restore(): Promise<string | undefined> {
+    const { id, files, mirror, store } = this.#context;
     if (this.#reader.isRemoved) throw this.#reader.notWritable();
     await this.#reader.refresh();
-    return this.#context.mirror.locked(async () => {
-      const { stored } = this.#context.current;
-      const document = this.#context.files.edited;
-      if (stored === undefined || this.#context.files.isFolderUnknown) throw this.#reader.notWritable();
-      const config = filterConfig(stored, () => true);
-      const { store } = this.#context;
-      const { paths, fileSystem } = store;
-      const value =
-        document === this.#context.files.tree ? { config } : homeFileOf(this.#context.current, config, paths);
+    return mirror.locked(async () => {
+      const { current } = this.#context;
+      const { edited, isFolderUnknown, tree } = files;
+      if (current.stored === undefined || isFolderUnknown) throw this.#reader.notWritable();
+      const config = filterConfig(current.stored, () => true);
+      const value = edited === tree ? { config } : homeFileOf(current, config, store.paths);
       let kept: string | undefined;
       const keep = async () => {
         // A blocked rename is retried: the copy is from the last try.
-        if (kept !== undefined) await fileSystem.unlink(kept);
-        kept = await keepAside(store, `${this.#context.id}.broken`, document.path);
+        if (kept !== undefined) await store.fileSystem.unlink(kept);
+        kept = await keepAside(store, `${id}.broken`, edited.path);
       };
       try {
-        await document.dropReplaced();
-        await document.overwriteText(formatJsonText(value), keep);
+        await edited.dropReplaced();
+        await edited.overwriteText(formatJsonText(value), keep);
       } catch (error) {
-        throw storageFailure(this.#context.id, error);
+        throw storageFailure(id, error);
       }
-      this.#context.mirror.forgetRecentWrites();
+      mirror.forgetRecentWrites();
       await this.#reader.refreshLocked();
       return kept;
     });

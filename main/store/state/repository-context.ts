@@ -26,9 +26,8 @@ import type { IndexedRepository } from "./repository-index.ts";
 /** What is known of a repository before its files are read. */
 export interface KnownRepository {
   readonly id: string;
-  /** Called when first needed, like the journal: of ten thousand repositories most are never opened. */
-  files(): RepositoryFiles;
-  journal(): Journal;
+  readonly files: RepositoryFiles;
+  readonly journal: Journal;
   readonly indexed: IndexedRepository | undefined;
   /** Who has just added it; undefined if it existed before. */
   readonly addedBy: Actor | undefined;
@@ -68,6 +67,9 @@ export class RepositoryContext {
   readonly store: StoreContext;
   readonly given: KnownRepository;
   readonly reports: RepositoryReports;
+  readonly files: RepositoryFiles;
+  readonly journal: Journal;
+  readonly mirror: Mirror;
   /** The newest durable state; until the files are read, the one in the index. */
   current: RepositoryState;
   /** What the log says; known once files and history have been read. */
@@ -78,37 +80,26 @@ export class RepositoryContext {
   checkedBy: Config | undefined;
   /** The machine that commits are made on, if the log is shared. */
   readonly origin: { readonly machine?: string };
-  #journal: Journal | undefined;
-  #mirror: Mirror | undefined;
   /** `visible`, made from the state `of` by the scopes with the defaults `by`. */
   #visible: { readonly of: RepositoryState; readonly by: Config; readonly state: RepositoryState } | undefined;
   /** Why the file cannot be written. */
   #mirrorProblem: HealthProblem | undefined;
 
   constructor(store: StoreContext, given: KnownRepository, reports: RepositoryReports) {
-    const { id, indexed } = given;
+    const { id, files, journal, indexed } = given;
     this.id = id;
     this.store = store;
     this.given = given;
     this.reports = reports;
+    this.files = files;
+    this.journal = journal;
+    this.mirror = new Mirror(files, journal, store.log, store.clock, () => this.committed);
     this.origin = store.log.shared ?? {};
     const { name = id, path, remote, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { id, name, ...place, inTree };
     this.current = { ...metadata, revision, position, health, stored: undefined };
     this.committed = { lineage: "", revision, position, target: {}, valid: {} };
-  }
-
-  /** Created on first use, like the mirror. */
-  get journal(): Journal {
-    this.#journal ??= this.given.journal();
-    return this.#journal;
-  }
-
-  get mirror(): Mirror {
-    const { log, clock } = this.store;
-    this.#mirror ??= new Mirror(this.given.files(), this.journal, log, clock, () => this.committed);
-    return this.#mirror;
   }
 
   /**
@@ -122,15 +113,6 @@ export class RepositoryContext {
     const state = trusted === stored ? this.current : { ...this.current, stored: trusted };
     this.#visible = { of: this.current, by: scopes.defaults, state };
     return state;
-  }
-
-  /** Undefined if it was not created yet. */
-  get madeMirror(): Mirror | undefined {
-    return this.#mirror;
-  }
-
-  get files(): RepositoryFiles {
-    return this.mirror.files;
   }
 
   /** The problems of the values, without the one that the file cannot be written. */

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { type Adapter, Low } from "lowdb";
 import pLimit from "p-limit";
 import { DurableTextFile } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
@@ -37,65 +36,35 @@ function checksumOf(text: string): string {
 const checksumLength = checksumOf("").length;
 
 /**
- * lowdb's adapter for the index. A start with 10,000 repositories reads megabytes: comparing a checksum takes a tenth of the time
- * that validating every entry would. Throws SyntaxError if the text is not exactly what `write` wrote.
- */
-class IndexFile implements Adapter<IndexData> {
-  readonly #file: DurableTextFile;
-
-  constructor(file: DurableTextFile) {
-    this.#file = file;
-  }
-
-  async read(): Promise<IndexData | null> {
-    const text = await this.#file.read();
-    if (text === null) return null;
-    const content = text.slice(0, -checksumLength);
-    if (text.slice(-checksumLength) !== checksumOf(content)) throw new SyntaxError("its checksum does not match");
-    return JSON.parse(text);
-  }
-
-  async write(data: IndexData): Promise<void> {
-    const content = JSON.stringify(data).slice(0, -1);
-    await this.#file.write(content + checksumOf(content));
-  }
-}
-
-/**
  * Caches what the daemon knew of every repository when it last ran, so that a start reads no repository's file. If it is missing or
  * damaged, it is created again; where a file differs from it, the file counts.
  */
 export class RepositoryIndex {
-  readonly #low: Low<IndexData>;
+  readonly #file: DurableTextFile;
   readonly #lock = pLimit(1);
 
   constructor(path: string, temporaryFolder: string, fileSystem: FileSystem, clock: Clock) {
-    const file = new DurableTextFile({
-      path,
-      temporaryFolder,
-      mode: 0o600,
-      maximumBytes: 1024 ** 3,
-      fileSystem,
-      clock,
-    });
-    this.#low = new Low<IndexData>(new IndexFile(file), empty);
+    const maximumBytes = 1024 ** 3;
+    this.#file = new DurableTextFile({ path, temporaryFolder, mode: 0o600, maximumBytes, fileSystem, clock });
   }
 
-  /** The content; empty if the file cannot be used. */
+  /**
+   * The content; empty if the file cannot be used. A start with 10,000 repositories reads megabytes: comparing a checksum takes a tenth
+   * of the time that validating every entry would.
+   */
   async read(): Promise<{ readonly data: IndexData; readonly damaged: boolean }> {
-    try {
-      await this.#low.read();
-      return { data: this.#low.data, damaged: false };
-    } catch {
-      return { data: empty, damaged: true };
-    }
+    const text = await this.#file.read().catch(() => "");
+    if (text === null) return { data: empty, damaged: false };
+    const content = text.slice(0, -checksumLength);
+    if (text.slice(-checksumLength) !== checksumOf(content)) return { data: empty, damaged: true };
+    return { data: JSON.parse(text), damaged: false };
   }
 
   /** Writes the index. `collect` is called when it is this write's turn. */
   write(collect: () => IndexData): Promise<void> {
-    return this.#lock(async () => {
-      this.#low.data = collect();
-      await this.#low.write();
+    return this.#lock(() => {
+      const content = JSON.stringify(collect()).slice(0, -1);
+      return this.#file.write(content + checksumOf(content));
     });
   }
 }
