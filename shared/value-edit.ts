@@ -1,3 +1,4 @@
+import { type ItemNames, indexOfItem, itemNamesOf, nameOf, newItem, schemaWithin } from "./item-names.ts";
 import { isJsonObject, type JsonValue, jsonType, sameJson } from "./json.ts";
 
 /** An edit inside a field's value, applied to the value that the field has when the edit runs. */
@@ -8,7 +9,8 @@ export interface ValueEdit {
   readonly path?: string | null;
   /**
    * `set` sets the place to a value and creates missing objects on the way. `unset` removes the member or item. `add` appends a
-   * value to a list unless the list contains it; `remove` removes every occurrence.
+   * value to a list unless the list contains it, or replaces the item that has its name; `remove` removes every occurrence, or the
+   * item with this name.
    */
   readonly op: "set" | "unset" | "add" | "remove";
   /** Required by all but `unset`. */
@@ -26,12 +28,19 @@ export type EditOutcome = { readonly value: JsonValue | undefined } | { readonly
 
 type Container = JsonValue[] | { [member: string]: JsonValue };
 
-/** Applies the edits in order and returns a new value. `undefined` and null count as an empty place. */
-export function applyValueEdits(value: JsonValue | undefined, edits: readonly ValueEdit[]): EditOutcome {
+/**
+ * Applies the edits in order and returns a new value. `undefined` and null count as an empty place. `schema` is the field's: items of
+ * lists may be addressed by the names that it gives them.
+ */
+export function applyValueEdits(
+  value: JsonValue | undefined,
+  edits: readonly ValueEdit[],
+  schema?: unknown,
+): EditOutcome {
   // Wrapped in an object, so that the value itself can be replaced like any part of it.
   const root: { [member: string]: JsonValue } = { value: structuredClone(value ?? null) as JsonValue };
   for (const edit of edits) {
-    const problem = applyEdit(root, ["value", ...pointerTokens(edit.path ?? "")], edit);
+    const problem = applyEdit(root, ["value", ...pointerTokens(edit.path ?? "")], edit, schema);
     if (problem !== undefined) return { problem };
   }
   return { value: root["value"] };
@@ -53,60 +62,87 @@ export function escapedToken(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The part of a value that a JSON pointer leads to; undefined if there is none. */
-export function valueAt(value: unknown, pointer: string): JsonValue | undefined {
+/** The part of a value that a JSON pointer leads to; undefined if there is none. With its schema, items may be addressed by name. */
+export function valueAt(value: unknown, pointer: string, schema?: unknown): JsonValue | undefined {
   // Callers pass only values parsed from JSON.
-  let at = value as JsonValue | undefined;
-  for (const token of pointerTokens(pointer)) at = memberOf(at, token);
+  let [at, within] = [value as JsonValue | undefined, schema];
+  for (const token of pointerTokens(pointer)) {
+    at = memberOf(at, token, itemNamesOf(within));
+    within = schemaWithin(within, token);
+  }
   return at;
 }
 
-function memberOf(value: JsonValue | undefined, token: string): JsonValue | undefined {
-  if (Array.isArray(value)) return isIndex(token) ? value[Number(token)] : undefined;
+function memberOf(value: JsonValue | undefined, token: string, names?: ItemNames): JsonValue | undefined {
+  if (Array.isArray(value)) return value[indexOfItem(value, token, names) ?? value.length];
   return isJsonObject(value) && Object.hasOwn(value, token) ? value[token] : undefined;
 }
 
-function applyEdit(root: Container, tokens: readonly string[], { op, value }: ValueEdit): EditProblem | undefined {
+function applyEdit(
+  root: Container,
+  tokens: readonly string[],
+  { op, value }: ValueEdit,
+  schema: unknown,
+): EditProblem | undefined {
   const takesAway = op === "unset" || op === "remove";
   const problem = (message: string, depth: number, given: JsonValue): EditProblem => {
     const path = joinPointer(tokens.slice(1, depth));
     return { message: path === "" ? message : `at ${path} ${message}`, path, given: jsonType(given) };
   };
   let container = root;
-  for (const [index, token] of tokens.entries()) {
+  let within: unknown = { properties: { value: schema } };
+  for (const [index, name] of tokens.entries()) {
+    const names = itemNamesOf(within);
+    const place = Array.isArray(container) ? indexOfItem(container, name, names) : undefined;
+    const added = Array.isArray(container) && place === undefined ? newItem(name, names) : undefined;
+    if (Array.isArray(container) && place === undefined && (takesAway || added === undefined))
+      return takesAway
+        ? undefined
+        : problem(`has ${container.length} items and no item ${JSON.stringify(name)}`, index, container);
+    const token = Array.isArray(container) ? String(place ?? container.length) : name;
     const member = memberOf(container, token) ?? null;
-    if (Array.isArray(container) && !(isIndex(token) && Number(token) <= container.length)) {
-      if (takesAway) return undefined;
-      return problem(`has ${container.length} items and no item ${JSON.stringify(token)}`, index, container);
-    }
+    within = schemaWithin(within, name);
     const isLast = index === tokens.length - 1;
     if (!isLast) {
       if (member === null && takesAway) return undefined;
       if (member !== null && typeof member !== "object")
         return problem("is neither an object nor a list, so it contains nothing", index + 1, member);
-      const inner = member ?? {};
+      const inner = member ?? added ?? {};
       if (member === null) put(container, token, inner);
       // It belongs to the clone, so it may be changed.
       container = inner as Container;
-    } else if (op === "set") put(container, token, value as JsonValue);
+    } else if (op === "set") put(container, token, isJsonObject(value) ? { ...added, ...value } : (value as JsonValue));
     else if (op === "unset") takeAway(container, token);
     else if (member !== null && !Array.isArray(member)) return problem("is not a list", index + 1, member);
     else {
-      const isThere = member?.some(item => sameJson(item, value)) ?? false;
-      if (op === "add" && !isThere) put(container, token, [...(member ?? []), value as JsonValue]);
-      if (op === "remove" && isThere) put(container, token, member?.filter(item => !sameJson(item, value)) ?? []);
+      const list = changedList(member ?? [], op, value as JsonValue, itemNamesOf(within));
+      if (list !== undefined) put(container, token, list);
     }
   }
   return undefined;
 }
 
+/** A list with an item added or removed; undefined if it stays as it is. */
+function changedList(
+  list: readonly JsonValue[],
+  op: "add" | "remove",
+  value: JsonValue,
+  names: ItemNames | undefined,
+): readonly JsonValue[] | undefined {
+  if (op === "remove") {
+    const isMeant = (item: JsonValue) =>
+      sameJson(item, value) || (names !== undefined && nameOf(item, names) === String(value));
+    return list.some(isMeant) ? list.filter(item => !isMeant(item)) : undefined;
+  }
+  if (list.some(item => sameJson(item, value))) return undefined;
+  const name = names && nameOf(value, names);
+  const place = name === undefined ? -1 : list.findIndex(item => names && nameOf(item, names) === name);
+  return place === -1 ? [...list, value] : list.with(place, value);
+}
+
 function takeAway(container: Container, token: string): void {
   if (Array.isArray(container)) container.splice(Number(token), 1);
   else delete container[token];
-}
-
-function isIndex(token: string): boolean {
-  return /^(0|[1-9]\d{0,8})$/.test(token);
 }
 
 function put(container: Container, token: string, value: JsonValue): void {

@@ -14,7 +14,7 @@ for (const name of ["shop", "my blog"]) {
   await home.succeed(["repo", "add", name]);
 }
 const services = `svc.services.web={"ready":"","image":""}`;
-await home.succeed(["set", "--repo", "shop", "svc.proxy_aliases+=a.test", services]);
+await home.succeed(["set", "--repo", "shop", "svc.proxy_aliases+=a.test", services, "svc.envvars.PORT=2"]);
 
 async function complete(words: readonly string[], inHome = home): Promise<string[]> {
   const output = await inHome.succeed(["complete", "--", ...words]);
@@ -55,6 +55,10 @@ describe("repoconf complete", () => {
     ["set svc.proxy_https=t", ["svc.proxy_https=true"]],
     ["set --repo shop svc.default=", ["svc.default=web"]],
     ["-C shop set svc.proxy_aliases-=", ["svc.proxy_aliases-=a.test"]],
+    ["-C shop set svc.envvars-=", ["svc.envvars-=PORT"]],
+    // The places inside a value.
+    ["-C shop set svc.envvars.", ["svc.envvars.PORT="]],
+    ["unset --repo shop svc.services.web.r", ["svc.services.web.ready"]],
     // Repositories.
     ["list --repo=my", ["--repo=my blog"]],
     ["diff --with my", ["my blog"]],

@@ -42,6 +42,21 @@ describe("a place inside a value", () => {
     await shop("unset", "svc.services", "svc.proxy_aliases");
   });
 
+  test("an item is addressed by the property that is unique in its list", async () => {
+    await shop("set", `svc.envvars=[{"name":"A","value":"1"},{"name":"B","value":"2"}]`);
+    expect(await shop("set", "svc.envvars.B=3", "svc.envvars.C={}", `svc.envvars+={"name":"A","value":"4"}`)).toBe(
+      `Set svc.envvars.B.value = ••••••\nSet svc.envvars.C.value = ••••••\nAdded {"name":"A","value":"••••••"} to svc.envvars\n`,
+    );
+    expect(
+      await shop("get", "--reveal", "svc.envvars.A", "svc.envvars.B.value", "svc.envvars.C", "svc.envvars.2"),
+    ).toBe(`4\n3\n{}\n{"name":"C","value":"{}"}\n`);
+    await shop("set", "svc.envvars-=A");
+    await shop("unset", "svc.envvars.C");
+    expect(await shop("get", "--reveal", "svc.envvars")).toBe(`[{"name":"B","value":"3"}]\n`);
+    await home.refuse(3, ["get", "--reveal", "svc.envvars.A"], "There is no value at svc.envvars.A.", inShop());
+    await shop("unset", "svc.envvars");
+  });
+
   test("many commands at once all take effect", async () => {
     const names = ["a", "b", "c", "d", "e"].map(name => `${name}.test`);
     await Promise.all(names.map(name => shop("set", `svc.proxy_aliases+=${name}`)));

@@ -13,8 +13,8 @@ export const mutants = [
   ...killedBy("R7", "test/main/daemon/set-edits.test.ts", {
     "applying a value edit to the value at the time it runs": {
       file: "main/daemon/config/change-check.ts",
-      find: "const outcome = applyValueEdits(before, edits);",
-      replace: "const outcome = applyValueEdits(schema?.default, edits);",
+      find: "const outcome = applyValueEdits(before, edits, schema);",
+      replace: "const outcome = applyValueEdits(schema?.default, edits, schema);",
       name: "concurrent edits all count",
     },
   }),

@@ -63,6 +63,47 @@ test.each<readonly [string, JsonValue, Edit, path: string, given: string, messag
   expect(edit(before, one)).toEqual({ problem: { path, given, message } });
 });
 
+const named = {
+  properties: { ports: { uniqueItemProperties: ["port"], items: { properties: { port: { type: "integer" } } } } },
+  uniqueItemProperties: ["name"],
+};
+const variables = [
+  { name: "A", value: "1" },
+  { name: "B", value: "2" },
+];
+test.each<readonly [string, JsonValue, Edit, JsonValue | string]>([
+  ["set changes it", variables, set("/B/value", "3"), [variables[0] ?? {}, { name: "B", value: "3" }]],
+  ["set of the item keeps its name", [], set("/C", { value: "3" }), [{ name: "C", value: "3" }]],
+  ["set inside a missing one adds it", variables, set("/C/value", "3"), [...variables, { name: "C", value: "3" }]],
+  ["an index still finds one", variables, set("/1/value", "3"), [variables[0] ?? {}, { name: "B", value: "3" }]],
+  ["unset removes it", variables, unset("/A"), variables.slice(1)],
+  ["unset of a missing one changes nothing", variables, unset("/C"), variables],
+  ["remove finds it by name", variables, { op: "remove", value: "A" }, variables.slice(1)],
+  [
+    "add replaces it in its place",
+    variables,
+    add("", { name: "A", value: "3" }),
+    [{ name: "A", value: "3" }, ...variables.slice(1)],
+  ],
+  [
+    "names may be numbers, which are no indexes",
+    { ports: [{ port: 80 }] },
+    set("/ports/0/tls", true),
+    { ports: [{ port: 80 }, { port: 0, tls: true }] },
+  ],
+  ["a number is removed", { ports: [{ port: 80 }] }, { op: "remove", path: "/ports", value: 80 }, { ports: [] }],
+  ["a text is no number", { ports: [] }, set("/ports/x/tls", true), 'at /ports has 0 items and no item "x"'],
+  [
+    "a rounded number is none",
+    { ports: [] },
+    set("/ports/9007199254740993/tls", true),
+    'at /ports has 0 items and no item "9007199254740993"',
+  ],
+])("an item that the schema names: %s", (_what, before, one, after) => {
+  const outcome = applyValueEdits(before, [{ field: "svc.x", ...one }], named);
+  expect("problem" in outcome ? outcome.problem.message : outcome.value).toEqual(after);
+});
+
 test("prototype names are ordinary names", () => {
   const outcome = edit({}, set("/__proto__/polluted", true), add("/constructor", 1));
   expect(JSON.stringify(outcome)).toBe('{"value":{"__proto__":{"polluted":true},"constructor":[1]}}');

@@ -1,5 +1,6 @@
 import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
+import { itemNamesOf, schemaWithin } from "../../../shared/item-names.ts";
 import { isJsonObject, type JsonValue } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { joinPointer, pointerTokens, type ValueEdit, valueAt } from "../../../shared/value-edit.ts";
@@ -16,9 +17,24 @@ export interface ValuePlace {
 
 /**
  * Parses a field, or a place inside its value: `svc.services.web.image`. A name that contains a dot must be in double quotes. A field's
- * own name may contain dots too, so the longest existing field name wins. Throws CommandError.
+ * own name may contain dots too, so the longest existing field name wins. An item of names and values, such as `svc.envvars.PORT`, stands
+ * for its value. Throws CommandError.
  */
 export function readPlace(typed: string, fields: Fields): ValuePlace {
+  const place = readItemPlace(typed, fields);
+  const schema = fields.get(place.field);
+  const tokens = pointerTokens(place.path);
+  const names = tokens.length === 0 ? undefined : itemNamesOf(schemaAt(schema, joinPointer(tokens.slice(0, -1))));
+  const isIndex = names?.areNumbers !== true && /^\d+$/.test(tokens.at(-1) ?? "");
+  if (names === undefined || isIndex) return place;
+  const { properties } = schemaAt(schema, place.path) ?? {};
+  const members = isJsonObject(properties) ? Object.keys(properties) : [];
+  const [only, ...others] = members.filter(member => member !== names.property);
+  return only === undefined || others.length > 0 ? place : { ...place, path: joinPointer([...tokens, only]) };
+}
+
+/** Like `readPlace`, but an item of a list is always the item itself. */
+export function readItemPlace(typed: string, fields: Fields): ValuePlace {
   if (fields.has(typed)) return { field: typed, path: "" };
   const parts = typed.match(/"[^"]*"|[^."]+/g) ?? [];
   for (let length = parts.length - 1; length > 1; length -= 1) {
@@ -36,22 +52,16 @@ export function showPlace({ field, path }: ValuePlace): string {
 }
 
 /** The value at a place. `name` is what the user typed. Throws CommandError if there is no value. */
-export function readAt(config: Config, { field, path }: ValuePlace, name: string): JsonValue {
+export function readAt(config: Config, { field, path }: ValuePlace, name: string, fields: Fields): JsonValue {
   const split = splitConfigPath(field);
-  const value = split && valueAt(configValue(config, split.scope, split.field), path);
+  const value = split && valueAt(configValue(config, split.scope, split.field), path, fields.get(field));
   if (value === undefined) throw new CommandError(`There is no value at ${name}.`, exitCodes.refused);
   return value;
 }
 
 /** The subschema for a place inside a field's value; undefined if the schema does not describe it. */
 export function schemaAt(schema: PlainSchema | undefined, path: string): PlainSchema | undefined {
-  let at: unknown = schema;
-  for (const token of pointerTokens(path)) {
-    if (!isJsonObject(at)) return undefined;
-    const { properties, additionalProperties, items }: PlainSchema = at;
-    const isNamed = isJsonObject(properties) && Object.hasOwn(properties, token);
-    at = isNamed ? properties[token] : (additionalProperties ?? items);
-  }
+  const at = pointerTokens(path).reduce<unknown>(schemaWithin, schema);
   return isJsonObject(at) ? at : undefined;
 }
 

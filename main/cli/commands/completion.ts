@@ -1,5 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Argument, type Command, type Option } from "commander";
+import type { RepoconfClient } from "../../../shared/client/client.ts";
+import type { Config } from "../../../shared/config.ts";
 import { startFolderOption } from "../command-options.ts";
 import { scripts } from "../completion-scripts.ts";
 import { exitCodes } from "../output/exit-codes.ts";
@@ -128,10 +130,12 @@ async function valuesFor(
     case "field":
     case "field|scope":
     case "pattern":
-      return starting(await fieldNames(values));
+      return starting(await fieldNames(typed, values));
     case "field=value":
       return starting(
-        typed.includes("=") ? await assignments(typed, values) : (await fieldNames(values)).map(field => `${field}=`),
+        typed.includes("=")
+          ? await assignments(typed, values)
+          : (await fieldNames(typed, values)).map(field => `${field}=`),
       );
     case "repository": {
       const repositories = await repositoryNames(values);
@@ -143,25 +147,30 @@ async function valuesFor(
   }
 }
 
-async function fieldNames(values: ReadonlyMap<string, string>): Promise<string[]> {
+/** All fields; where the text names one and more, the places inside its value. */
+async function fieldNames(typed: string, values: ReadonlyMap<string, string>): Promise<string[]> {
   const { listFields } = await import("../connect/fields.ts");
   using client = await connectToRunning(values);
-  return [...(await listFields(client)).keys()];
+  const fields = await listFields(client);
+  if (![...fields.keys()].some(field => typed.startsWith(`${field}.`))) return [...fields.keys()];
+  const { knownPlaces } = await import("../change/known-values.ts");
+  return await knownPlaces(typed, fields, () => readHere(client, values));
+}
+
+async function readHere(client: RepoconfClient, values: ReadonlyMap<string, string>): Promise<Config> {
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  const { id } = await chooseRepository(client, values.get("--repo"));
+  return client.run("config/list", { repo: id });
 }
 
 /** `FIELD=VALUE`, `FIELD+=VALUE`, `FIELD-=VALUE` or one of them with `:=` for each known value. */
 async function assignments(typed: string, values: ReadonlyMap<string, string>): Promise<string[]> {
   const [, name = "", sign = "", colon = ""] = /^(.+?)([+-]?)(:?)=/.exec(typed) ?? [];
   const { listFields } = await import("../connect/fields.ts");
-  const { chooseRepository } = await import("../connect/repositories.ts");
   const { knownValues } = await import("../change/known-values.ts");
   using client = await connectToRunning(values);
   const fields = await listFields(client);
-  const read = async () => {
-    const { id } = await chooseRepository(client, values.get("--repo"));
-    return client.run("config/list", { repo: id });
-  };
-  const known = await knownValues(name, sign, colon !== "", fields, read);
+  const known = await knownValues(name, sign, colon !== "", fields, () => readHere(client, values));
   return known.map(value => `${name}${sign}${colon}=${value}`);
 }
 

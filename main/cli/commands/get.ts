@@ -111,7 +111,7 @@ async function readValues(
   const { config, revision } = await readConfig(client, { repo });
   const values = places.map((place, index) => {
     const name = names[index] ?? place.field;
-    return [name, readAt(config, place, name)] as const;
+    return [name, readAt(config, place, name, fields)] as const;
   });
   return { values, revision };
 }

@@ -13,12 +13,12 @@ async function unset(names: readonly string[], options: ChangeValuesOptions): Pr
   const { withSession } = await import("../connect/session.ts");
   const { changeValues } = await import("../change/change-values.ts");
   const { listFields } = await import("../connect/fields.ts");
-  const { readPlace } = await import("../change/value-place.ts");
+  const { readItemPlace } = await import("../change/value-place.ts");
   await withSession(options, async ({ client }) => {
     const fields = await listFields(client);
     // Unknown fields are left to the daemon, which reports them and unsets the others.
     const places = names.map(name =>
-      fields.has(name) || !name.includes(".") ? { field: name, path: "" } : readPlace(name, fields),
+      fields.has(name) || !name.includes(".") ? { field: name, path: "" } : readItemPlace(name, fields),
     );
     const whole = places.filter(({ path }) => path === "").map(({ field }) => field);
     const edits = places.filter(({ path }) => path !== "").map(place => ({ ...place, op: "unset" }) as const);

@@ -43,7 +43,7 @@ export async function readOffline(
   return places.map(({ name, field, path }) => {
     const refused = problems.find(({ problem }) => problem.field === field && !isNote(problem));
     if (refused !== undefined) throw refusal(refused);
-    return [name, readAt(values, { field, path }, name)];
+    return [name, readAt(values, { field, path }, name, fields)];
   });
 }
 

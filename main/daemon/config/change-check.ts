@@ -88,7 +88,7 @@ export class ChangeCheck {
     const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
     const own = split && configValue(stored, split.scope, split.field);
     const before = own === undefined ? schema?.default : own;
-    const outcome = applyValueEdits(before, edits);
+    const outcome = applyValueEdits(before, edits, schema);
     if ("problem" in outcome) {
       const { message, path: pointer, given } = outcome.problem;
       return new RepoconfError(1103, `${path} ${message}.`, {

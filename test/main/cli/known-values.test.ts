@@ -9,10 +9,11 @@ const schemas: { readonly [field: string]: JsonObject } = {
   flag: { type: ["boolean", "null"], default: false },
   mode: { type: ["string", "null"], enum: ["fast", null], default: "fast" },
   strange: { type: ["string", "null"], enum: ["null", null], default: null },
+  ports: { type: "array", items: { type: "object" }, uniqueItemProperties: ["port"], default: [] },
   words: { type: "array", items: { type: ["string", "null"] }, default: [] },
 };
 const fields = new Map(Object.entries(schemas).map(([name, schema]) => [`app.${name}`, schema])) as unknown as Fields;
-const read = async () => ({ app: { words: ["x", null] } });
+const read = async () => ({ app: { words: ["x", null], ports: [{ port: 80 }] } });
 
 test.each<[string, string, readonly string[], readonly string[]]>([
   ["a text or null", "app.note", [], ["null"]],
@@ -28,4 +29,5 @@ test.each<[string, string, readonly string[], readonly string[]]>([
 test("the items that can be removed are offered in the form that finds them", async () => {
   expect(await knownValues("app.words", "-", false, fields, read)).toEqual(["x"]);
   expect(await knownValues("app.words", "-", true, fields, read)).toEqual(['"x"', "null"]);
+  expect(await knownValues("app.ports", "-", false, fields, read)).toEqual(["80"]);
 });
