@@ -80,8 +80,8 @@ export const mutants = [
   ...killedBy("R19", "test/main/store/log/file-log.test.ts", {
     "taking the entries that histories lack over into a log with a new id": {
       file: "main/store/log/file-log.ts",
-      find: "    this.#carried = entries;",
-      replace: "    this.#carried = [];",
+      find: "      log.#carried = entries;",
+      replace: "      log.#carried = [];",
       name: "behind what a history names",
     },
     "knowing that a log was copied": {

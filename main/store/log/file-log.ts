@@ -1,16 +1,16 @@
 import { fstatSync } from "node:fs";
-import { mkdir, readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, readdir, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import pLimit from "p-limit";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/file-system.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { LogNumber, NewFinding, Position } from "../types.ts";
 import { AppendError, type AppendRequest, type CommitLog, type Committed, type OpenedLog } from "./commit-log.ts";
-import { type Frame, formatFrame, formatHeader, type LogOrigin } from "./frame.ts";
-import { copyMarkerIn, describeRenewal, isMarkedCopied, readLog, takeStop } from "./log-folder.ts";
+import { formatFrame, formatHeader } from "./frame.ts";
+import { copyMarkerIn, describeRenewal, readLog, takeStop } from "./log-folder.ts";
 import { LogIdentity } from "./log-identity.ts";
-import { type Recovered, recover } from "./recover.ts";
+import { type ClosedSegment, type Recovered, recover } from "./recover.ts";
 
 export interface FileLogOptions {
   readonly folder: string;
@@ -40,15 +40,9 @@ const maxWriteDelay = 500;
 /** The end of the name of a segment that renews the log, until it is complete. */
 const renewalSuffix = ".new";
 
-interface Segment {
+interface OpenSegment {
   path: string;
-  readonly sequence: number;
   bytes: number;
-  /** The number of its last entry. */
-  end: LogNumber;
-}
-
-interface OpenSegment extends Segment {
   readonly handle: Awaited<ReturnType<FileSystem["open"]>>;
 }
 
@@ -69,9 +63,10 @@ export class FileLog implements CommitLog {
   #identity: LogIdentity;
   readonly #options: FileLogOptions;
   readonly #queue: PendingAppend[] = [];
-  readonly #rotations: Pick<PromiseWithResolvers<void>, "resolve" | "reject">[] = [];
-  /** Segments that are no longer written to, oldest first. */
-  #closed: Segment[];
+  readonly #writing = pLimit(1);
+  readonly #releasing = pLimit(1);
+  /** Oldest first. */
+  #closed: ClosedSegment[];
   #segment: OpenSegment | undefined;
   /** The next segment, created in the background so that no append waits for it. */
   #spare: Promise<OpenSegment | undefined> | undefined;
@@ -80,65 +75,50 @@ export class FileLog implements CommitLog {
   #released: LogNumber;
   /** A closed segment is damaged; it is kept for a person to review. */
   #hasDamaged = false;
-  #running: Promise<void> | undefined;
-  readonly #releaseQueue = pLimit(1);
   /** Entries for the first segment of a renewed log; undefined once that is on the disk. */
   #carried: readonly Committed[] | undefined;
   #isClosed = false;
 
-  private constructor(
-    options: FileLogOptions,
-    { id, newest, released, origin }: Pick<Recovered, "id" | "newest" | "released" | "origin">,
-    closed: readonly Segment[],
-  ) {
+  private constructor(options: FileLogOptions, { id, newest, released, origin, segments }: Recovered) {
     this.#options = options;
     this.#identity = new LogIdentity(id, origin);
     this.#newest = newest;
     this.#released = released;
-    this.#closed = [...closed];
-    this.#sequence = closed.at(-1)?.sequence ?? 0;
+    this.#closed = [...segments];
+    this.#sequence = Number.parseInt(basename(segments.at(-1)?.path ?? "0"), 10);
   }
 
   /** Reads the existing segments and starts a new one. Throws the system's error. */
   static async open(options: FileLogOptions): Promise<OpenedLog> {
     const { folder, fileSystem, clock, onDamage } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const found = await readLog(folder);
-    const recovered = recover(found);
-    const { entries, newest, lost, ends } = recovered;
-    const segments = found.map(({ path, bytes }) => ({
-      path,
-      sequence: sequenceOf(path),
-      bytes: bytes.length,
-      end: ends.get(path) ?? newest,
-    }));
-    const log = new FileLog(options, recovered, segments);
+    const recovered = recover(await readLog(folder));
+    const { entries, newest, lost, segments } = recovered;
+    const log = new FileLog(options, recovered);
     if (lost.length > 0)
       options.onProblem("entries of the log cannot be read", { log: recovered.id, entries: lost.length });
     const known = (await options.witnesses?.(await takeStop(folder, fileSystem))) ?? [];
-    const isRestored = await isMarkedCopied(folder);
+    const isRestored = (await stat(copyMarkerIn(folder)).catch(ignoreMissing)) !== undefined;
     const isCopy = isRestored || recovered.isCopy;
     const isBehind = known.some(position => log.#identity.isBeyond(position, newest));
     log.#hasDamaged = isBehind || lost.length > 0;
     // Who restored a backup knows that.
     if (log.#hasDamaged || (isCopy && !isRestored))
       await onDamage({ ...describeRenewal(folder, recovered, isBehind), isIncident: true });
-    if (log.#hasDamaged || isCopy) log.#renew(known, entries, { lost, ...(isCopy && { copiedAt: newest }) });
+    if (log.#hasDamaged || isCopy) {
+      // Continues under a new id, behind every known number, with the entries that the histories may lack.
+      const renewed = log.#identity.renewed(known, newest, { lost, ...(isCopy && { copiedAt: newest }) });
+      log.#identity = renewed.identity;
+      log.#newest = renewed.newest;
+      log.#carried = entries;
+    }
     await syncFolder(dirname(folder), fileSystem, clock);
     // A killed process may have left entries that are not synced. A power loss must not lose them once a new header counts them.
     const last = segments.at(-1);
     if (last !== undefined) await syncFile(last.path, fileSystem);
     // On a full disk, the existing entries are still served, and the next append tries to start a segment again.
-    await log.#startSegment().catch(error => log.#reportUnwritable(error));
+    await log.#tryToStart();
     return { log, entries, lost: log.#identity.origin.lost };
-  }
-
-  /** Continues under a new id, behind every known number, with the entries that the histories may lack. */
-  #renew(known: readonly Position[], entries: readonly Committed[], found: Omit<LogOrigin, "predecessors">): void {
-    const { identity, newest } = this.#identity.renewed(known, this.#newest, found);
-    this.#identity = identity;
-    this.#newest = newest;
-    this.#carried = entries;
   }
 
   get id(): string {
@@ -161,7 +141,7 @@ export class FileLog implements CommitLog {
     if (this.#isClosed) return Promise.reject(new AppendError(new Error("the log is closed"), false));
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...request, resolve, reject });
-      this.#wake();
+      void this.#writing(() => this.#writeGroup());
     });
   }
 
@@ -169,7 +149,7 @@ export class FileLog implements CommitLog {
   async subscribe(): Promise<void> {}
 
   release(through: LogNumber): Promise<void> {
-    return this.#releaseQueue(() => this.#release(through));
+    return this.#releasing(() => this.#release(through));
   }
 
   async #release(through: LogNumber): Promise<void> {
@@ -201,64 +181,31 @@ export class FileLog implements CommitLog {
   }
 
   /** Starts a new segment between two writes. */
-  seal(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#rotations.push({ resolve, reject });
-      this.#wake();
-    });
-  }
-
-  async #whenIdle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+  async seal(): Promise<void> {
+    await this.#writing(() => this.#startSegment());
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#whenIdle();
-    const spare = await this.#spare;
-    for (const open of [spare, this.#segment]) await open?.handle.close().catch(() => {});
-    this.#segment = undefined;
-  }
-
-  #wake(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#queue.length > 0 || this.#rotations.length > 0) this.#wake();
+    await this.#writing(async () => {
+      for (const open of [await this.#spare, this.#segment]) await open?.handle.close().catch(() => {});
+      this.#segment = undefined;
     });
   }
 
-  async #run(): Promise<void> {
-    // Groups the appends of one turn of the event loop into one write.
-    await Promise.resolve();
-    while (this.#queue.length > 0 || this.#rotations.length > 0) {
-      const rotations = this.#rotations.splice(0);
-      if (rotations.length > 0) {
-        const started = this.#startSegment();
-        for (const { resolve, reject } of rotations) started.then(resolve, reject);
-        await started.catch(() => {});
-        continue;
-      }
-      // If the histories cannot keep up, writes are slowed down long before the space is used up.
-      if (this.#backpressure > 0) await this.#options.clock.delay(this.#backpressure * maxWriteDelay);
-      await this.#writeGroup();
-    }
-  }
-
+  /** Writes the appends that wait, as far as they fit into one write. Those of one turn of the event loop are together. */
   async #writeGroup(): Promise<void> {
+    if (this.#queue.length === 0) return;
+    // If the histories cannot keep up, writes are slowed down long before the space is used up.
+    if (this.#backpressure > 0) await this.#options.clock.delay(this.#backpressure * maxWriteDelay);
     const group: PendingAppend[] = [];
     let text = "";
     let number = this.#newest;
     for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
       let lines = "";
-      const first = number;
-      for (const content of next.entries) {
-        number += 1;
-        lines += this.#formatFrame(number, content);
-      }
-      if (group.length > 0 && text.length + lines.length > maxGroupBytes) {
-        number = first;
-        break;
-      }
+      for (const content of next.entries)
+        lines += formatFrame({ log: this.id, number: ++number, durable: this.#newest, content });
+      if (group.length > 0 && text.length + lines.length > maxGroupBytes) break;
       text += lines;
       group.push(next);
       this.#queue.shift();
@@ -279,14 +226,15 @@ export class FileLog implements CommitLog {
       await writeAll(segment.handle, bytes, segment.bytes);
       await segment.handle.datasync();
     } catch (error) {
-      return fail(error, !(await this.#abandonSegment()));
+      // The header of the next segment invalidates the failed write. If none can be started, the outcome is unknown.
+      await this.#closeSegment();
+      return fail(error, !(await this.#tryToStart()));
     }
     segment.bytes += bytes.length;
     if (segment.bytes > segmentBytes / 2) this.#spare ??= this.#createSegment().catch(() => undefined);
     for (const { entries, committed, resolve } of group) {
       const first = this.#newest + 1;
       this.#newest += entries.length;
-      segment.end = this.#newest;
       try {
         committed(first);
       } catch (error) {
@@ -316,54 +264,43 @@ export class FileLog implements CommitLog {
     } else if (segment !== undefined) {
       if (segment.bytes + bytes <= segmentBytes) return segment;
       // A disk without room for another file may still have room in this one.
-      const isStarted = await this.#startSegment().then(
-        () => true,
-        () => false,
-      );
-      if (!isStarted && this.#segment !== undefined) return this.#segment;
+      await this.#startSegment().catch(() => {});
     }
-    if (this.#segment === undefined) await this.#startSegment();
-    if (this.#segment === undefined) throw new Error("the log has no file");
-    return this.#segment;
+    return this.#segment ?? this.#startSegment();
   }
 
-  /**
-   * Closes a segment after a failed write. Returns true if the next segment is started, whose header invalidates the failed write.
-   * Otherwise the outcome is unknown, and the next append tries to start a segment again.
-   */
-  async #abandonSegment(): Promise<boolean> {
-    await this.#closeSegment();
-    try {
-      await this.#startSegment();
-      return true;
-    } catch (error) {
-      this.#reportUnwritable(error);
-      return false;
-    }
-  }
-
-  #reportUnwritable(error: unknown): void {
-    const message = "cannot write the log; changes are refused until it can be written again";
-    this.#options.onProblem(message, { error: String(error) });
+  /** Continues in a new segment; reports the failure if that is not possible. The next append tries again. */
+  #tryToStart(): Promise<boolean> {
+    return this.#startSegment().then(
+      () => true,
+      error => {
+        const message = "cannot write the log; changes are refused until it can be written again";
+        this.#options.onProblem(message, { error: String(error) });
+        return false;
+      },
+    );
   }
 
   async #closeSegment(): Promise<void> {
     const segment = this.#segment;
     this.#segment = undefined;
     if (segment === undefined) return;
-    const { path, sequence, bytes } = segment;
-    this.#closed.push({ path, sequence, bytes, end: this.#newest });
+    const { path, bytes } = segment;
+    this.#closed.push({ path, bytes, end: this.#newest });
     await segment.handle.close().catch(() => {});
   }
 
   /** Continues in a new segment. Its header is durable before any entry is written to it. Throws the system's error. */
-  async #startSegment(): Promise<void> {
+  async #startSegment(): Promise<OpenSegment> {
     const spare = await this.#spare;
     this.#spare = undefined;
     // The segment that renews a log must appear with all of its entries.
     const isRenewal = this.#carried !== undefined;
     const next = spare ?? (await this.#createSegment(isRenewal));
-    const header = Buffer.from(this.#header(next));
+    const { id: log, origin } = this.#identity;
+    const { ino: inode, birthtimeMs: created } = fstatSync(next.handle.fd);
+    const [file, newest, released] = [{ inode, created }, this.#newest, this.#released];
+    const header = Buffer.from(formatHeader({ log, origin, file, newest, released, carried: this.#carried ?? [] }));
     try {
       await writeAll(next.handle, header, 0);
       await next.handle.datasync();
@@ -380,16 +317,9 @@ export class FileLog implements CommitLog {
       throw error;
     }
     next.bytes = header.length;
-    next.end = this.#newest;
     await this.#closeSegment();
     this.#segment = next;
-  }
-
-  #header({ handle }: OpenSegment): string {
-    const { id: log, origin } = this.#identity;
-    const { ino: inode, birthtimeMs: created } = fstatSync(handle.fd);
-    const [file, newest, released] = [{ inode, created }, this.#newest, this.#released];
-    return formatHeader({ log, origin, file, newest, released, carried: this.#carried ?? [] });
+    return next;
   }
 
   async #publishRenewal(segment: OpenSegment): Promise<void> {
@@ -419,14 +349,6 @@ export class FileLog implements CommitLog {
       await fileSystem.unlink(path).catch(() => {});
       throw error;
     }
-    return { path, sequence: this.#sequence, end: this.#newest, handle, bytes: 0 };
+    return { path, handle, bytes: 0 };
   }
-
-  #formatFrame(number: LogNumber, content: Frame["content"]): string {
-    return formatFrame({ log: this.id, number, durable: this.#newest, content });
-  }
-}
-
-function sequenceOf(path: string): number {
-  return Number(/(?<sequence>\d+)\.log$/.exec(path)?.groups?.["sequence"]);
 }

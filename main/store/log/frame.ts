@@ -24,6 +24,13 @@ export interface SegmentFile {
   readonly created: number;
 }
 
+/** A file of the log as it was found. */
+export interface FoundSegment {
+  readonly path: string;
+  readonly bytes: Buffer;
+  readonly file: SegmentFile;
+}
+
 /** How a log began: under a new id, if it continues others. */
 export interface LogOrigin {
   /** The logs that it continues, each as its last position. */

@@ -1,34 +1,23 @@
-import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { open, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type FileSystem, ignoreMissing } from "../../files/file-system.ts";
-import type { NewFinding } from "../types.ts";
-import type { FoundSegment, Recovered } from "./recover.ts";
+import type { LogNumber, NewFinding } from "../types.ts";
+import type { FoundSegment, LogOrigin } from "./frame.ts";
 
-const segmentName = /^(?<sequence>\d{10})\.log$/;
-
-/** The file that marks a log as a copy. */
-const copyMarker = "copy";
-
+/** The file that marks a log as a copy: positions of the original log are not valid in it. */
 export function copyMarkerIn(folder: string): string {
-  return join(folder, copyMarker);
+  return join(folder, "copy");
 }
 
-/** Marks a log as a copy (`isCopy`): positions of the original log are not valid in it. Throws the system's error. */
+/** Marks a log as a copy. Throws the system's error. */
 export async function markCopied(folder: string): Promise<void> {
   await using handle = await open(copyMarkerIn(folder), "w", 0o600);
   await handle.sync();
 }
 
-/** Whether `markCopied` marked it. Throws the system's error. */
-export async function isMarkedCopied(folder: string): Promise<boolean> {
-  return (await stat(copyMarkerIn(folder)).catch(ignoreMissing)) !== undefined;
-}
-
 /** The file beside the folder that marks a log whose daemon stopped cleanly: an older copy of the folder does not bring it back. */
-const stopMarker = "clean-stop";
-
 function stopMarkerIn(folder: string): string {
-  return join(dirname(folder), stopMarker);
+  return join(dirname(folder), "clean-stop");
 }
 
 /**
@@ -48,9 +37,9 @@ export function markStopped(folder: string, stop: string): Promise<void> {
 
 /** The segments in a folder, the oldest first; those that are deleted meanwhile are left out. Throws the system's error. */
 export async function readLog(folder: string): Promise<FoundSegment[]> {
-  const names = await readdir(folder).catch(ignoreMissing);
+  const names = (await readdir(folder).catch(ignoreMissing)) ?? [];
   const found: FoundSegment[] = [];
-  for (const name of (names ?? []).filter(one => segmentName.test(one)).sort()) {
+  for (const name of names.filter(one => /^\d{10}\.log$/.test(one)).sort()) {
     const path = join(folder, name);
     const handle = await open(path, "r").catch(ignoreMissing);
     if (handle === undefined) continue;
@@ -62,7 +51,11 @@ export async function readLog(folder: string): Promise<FoundSegment[]> {
 }
 
 /** Why a log goes on under a new id, and what a person should do. */
-export function describeRenewal(folder: string, { newest, lost }: Recovered, isBehind: boolean): NewFinding {
+export function describeRenewal(
+  folder: string,
+  { newest, lost }: Pick<LogOrigin, "lost"> & { readonly newest: LogNumber },
+  isBehind: boolean,
+): NewFinding {
   if (isBehind)
     return {
       message: `The log in ${folder} ends at entry ${newest}, before changes that histories have: it was cut off, deleted, or replaced by an older copy. Changes that only the log had are lost. Check your last changes; programs that watch must read all values again.`,

@@ -1,12 +1,13 @@
 import type { LogNumber } from "../types.ts";
 import type { Committed, LogEntry } from "./commit-log.ts";
-import { type Frame, type LogOrigin, parseFrame, type SegmentFile } from "./frame.ts";
+import { type FoundSegment, type Frame, type LogOrigin, parseFrame, type SegmentFile } from "./frame.ts";
 
-/** A file of the log as it was found. */
-export interface FoundSegment {
+/** A segment that is no longer written to. */
+export interface ClosedSegment {
   readonly path: string;
-  readonly bytes: Buffer;
-  readonly file: SegmentFile;
+  readonly bytes: number;
+  /** The number of its last entry. */
+  end: LogNumber;
 }
 
 /** The result of reading the segments of a log. */
@@ -25,8 +26,7 @@ export interface Recovered {
   readonly newest: LogNumber;
   /** Numbers of entries that were durable, and are missing or damaged. */
   readonly lost: readonly LogNumber[];
-  /** The number of the last entry of each segment that was started, by path. */
-  readonly ends: ReadonlyMap<string, LogNumber>;
+  readonly segments: readonly ClosedSegment[];
 }
 
 const newline = 0x0a;
@@ -36,41 +36,32 @@ const newline = 0x0a;
  * acknowledged; nor was an incomplete line, unless a later line says that its position was durable. Pure.
  */
 export function recover(segments: readonly FoundSegment[]): Recovered {
-  const read = segments.map(({ bytes, ...file }) => ({ ...file, frames: [...framesOf(bytes)] }));
-  // Ignores a last segment without a complete line: the daemon died before its header was written.
-  const found = read.filter(
-    ({ frames }, index) => index < read.length - 1 || frames.some(frame => frame !== undefined),
-  );
-  const id = found.flatMap(({ frames }) => frames).findLast(frame => frame !== undefined)?.log;
+  const read = segments.map(({ bytes, ...place }) => ({ ...place, bytes: bytes.length, frames: [...framesOf(bytes)] }));
   // A renewal has all entries of earlier logs that are needed.
-  const started = found.map(({ frames, ...file }) => ({
-    ...file,
-    frames: frames.filter(frame => frame === undefined || frame.log === id),
-  }));
+  const id = read.flatMap(({ frames }) => frames).at(-1)?.log;
+  const started = read.map(({ frames, ...place }) => ({ ...place, frames: frames.filter(({ log }) => log === id) }));
   let durable = 0;
   let released = 0;
   let origin: LogOrigin = { predecessors: [], lost: [] };
   let isCopy = false;
   for (const { frames, file } of started)
-    for (const frame of frames) {
-      if (frame === undefined) continue;
-      const { content } = frame;
-      durable = Math.max(durable, content.kind === "segment" ? content.after : frame.durable);
+    for (const { content, durable: known } of frames) {
+      durable = Math.max(durable, content.kind === "segment" ? content.after : known);
       if (content.kind === "checkpoint") released = Math.max(released, content.through);
       if (content.kind !== "segment") continue;
       origin = content.origin ?? origin;
       isCopy = content.file !== undefined && isOther(content.file, file);
     }
   const entries: Committed[] = [];
-  const ends = new Map<string, LogNumber>();
   const lost: LogNumber[] = [];
+  const closed: ClosedSegment[] = [];
+  const beginnings = started.map(({ frames }) => beginningOf(frames));
   // Entries before the oldest segment were released.
-  let newest = started.map(({ frames }) => beginningOf(frames)).find(after => after !== undefined) ?? released;
-  for (const [index, { path, frames }] of started.entries()) {
-    const next = started.slice(index + 1).map(one => beginningOf(one.frames));
-    const limit = next.find(after => after !== undefined) ?? Number.POSITIVE_INFINITY;
+  let newest = beginnings.find(after => after !== undefined) ?? released;
+  for (const [index, { path, bytes, frames }] of started.entries()) {
+    const limit = beginnings.slice(index + 1).find(after => after !== undefined) ?? Number.POSITIVE_INFINITY;
     for (const frame of frames) {
-      if (frame === undefined || frame.number > limit || frame.number <= newest) continue;
+      if (frame.number > limit || frame.number <= newest) continue;
       if (frame.content.kind === "gap") newest = frame.number;
       if (!isEntry(frame.content)) continue;
       // A line before this one is missing and was never acknowledged, so the write of both never completed.
@@ -79,19 +70,18 @@ export function recover(segments: readonly FoundSegment[]): Recovered {
       newest = frame.number;
       entries.push({ number: frame.number, entry: frame.content });
     }
-    ends.set(path, newest);
+    closed.push({ path, bytes, end: newest });
   }
   for (let number = newest + 1; number <= durable; number++) lost.push(number);
-  const kept = entries.filter(({ number }) => number > released);
   return {
     id,
     origin: { ...origin, lost: origin.lost.filter(number => number > released) },
     isCopy,
     released,
-    entries: kept,
+    entries: entries.filter(({ number }) => number > released),
     newest: Math.max(newest, durable),
     lost: lost.filter(number => number > released),
-    ends,
+    segments: closed,
   };
 }
 
@@ -100,21 +90,19 @@ function isOther(recorded: SegmentFile, { inode, created }: SegmentFile): boolea
   return recorded.inode !== inode || (recorded.created !== 0 && created !== 0 && recorded.created !== created);
 }
 
-function* framesOf(bytes: Buffer): Generator<Frame | undefined> {
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(newline, start);
-    // A line without a line end is incomplete.
-    if (end === -1) return yield undefined;
-    yield parseFrame(bytes.subarray(start, end));
+/** The whole lines with valid checksums. */
+function* framesOf(bytes: Buffer): Generator<Frame> {
+  let start = 0;
+  for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
+    const frame = parseFrame(bytes.subarray(start, end));
+    if (frame !== undefined) yield frame;
     start = end + 1;
   }
 }
 
-/** The number after which a segment continues, from its first complete line. */
-function beginningOf(frames: readonly (Frame | undefined)[]): LogNumber | undefined {
-  const first = frames.find(frame => frame !== undefined);
-  if (first === undefined) return undefined;
-  return isEntry(first.content) ? first.number - 1 : first.number;
+/** The number after which a segment continues, from its first line. */
+function beginningOf([first]: readonly Frame[]): LogNumber | undefined {
+  return first && (isEntry(first.content) ? first.number - 1 : first.number);
 }
 
 function isEntry(content: Frame["content"]): content is LogEntry {
