@@ -2,9 +2,8 @@ import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { Actor, Attribution, DocumentCommit, LogNumber, Position } from "../types.ts";
 
 /*
- * The interface of the log. One log of commits is the source of truth for all repositories; files and histories mirror it. An
- * implementation (`file-log.ts`, `stream-log.ts`) makes entries durable and orders them. It knows nothing of the layers above:
- * deciding, interpreting, queues and publishing.
+ * The interface of the log, which is the source of truth for all repositories; files and histories mirror it. An implementation
+ * (`file-log.ts`, `stream-log.ts`) makes entries durable and orders them, and knows nothing of what they mean.
  */
 
 export function formatPosition(log: string, number: LogNumber): Position {
@@ -99,7 +98,7 @@ export type LogEntry =
   | SnapshotPart
   | SnapshotEnd;
 
-/** The history of a repository from a snapshot. */
+/** The history of a repository, from the parts of a snapshot. */
 export interface KeptHistory {
   readonly kind: "kept";
   readonly repo: string;
@@ -116,13 +115,11 @@ interface Remaining {
 /** What a follower of the log receives. */
 export type FollowedEntry = Commit | Forgetting | Removal | Renaming | ScopeChange | KeptHistory | Remaining;
 
-/** An entry with its number. */
 export interface Committed<Entry extends LogEntry | FollowedEntry = LogEntry> {
   readonly number: LogNumber;
   readonly entry: Entry;
 }
 
-/** Entries to append together. */
 export interface AppendRequest {
   readonly entries: readonly LogEntry[];
   /** The last entry that the decision took into account. */
@@ -147,9 +144,8 @@ export interface CommitLog {
   /** The newest entry that is durable and applied. */
   readonly newest: LogNumber;
   /**
-   * Appends entries durably, all or none, after everything appended earlier. Throws AppendError; then no entry is in the log, unless the
-   * error says that the outcome is unknown. Throws ConflictError if another machine changed the same repositories after the entry
-   * `after`; then no entry is in the log.
+   * Appends entries durably, all or none, after everything appended earlier. Throws AppendError or ConflictError; then none is in the log,
+   * unless the error says that the outcome is unknown.
    */
   append(request: AppendRequest): Promise<void>;
   /**
@@ -210,7 +206,6 @@ export function positionOf({ number, entry }: Committed<Commit>, log: string): P
   return formatPosition(log, entry.number ?? number);
 }
 
-/** Entries could not be appended. */
 export class AppendError extends Error {
   override readonly name = "AppendError";
   /** The entries may still be in the log, and appear later. */
@@ -222,7 +217,7 @@ export class AppendError extends Error {
   }
 }
 
-/** Another machine changed the same repositories first, so the append was decided on an outdated state. No entry is in the log. */
+/** Another machine changed the same repositories after the entry `after`: the append was decided on an outdated state. */
 export class ConflictError extends Error {
   override readonly name = "ConflictError";
   /** Resolves when the conflicting entries are applied, so that the change can be decided again. */

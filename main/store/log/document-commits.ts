@@ -26,13 +26,8 @@ export function expandSnapshot(document: DocumentCommit, config: Config): Docume
 }
 
 function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): boolean {
-  return (
-    one.length === other.length &&
-    one.every(({ scope, field, value }, index) => {
-      const counterpart = other[index];
-      return scope === counterpart?.scope && field === counterpart.field && sameJson(value, counterpart.value);
-    })
-  );
+  const listed = (edits: readonly ConfigEdit[]) => edits.map(({ scope, field, value }) => [scope, field, value]);
+  return sameJson(listed(one), listed(other));
 }
 
 /** The time, author, reason and machine of a commit. */
