@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
-import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { type Config, type ConfigEdit, configValue } from "../../shared/config.ts";
 import { isJsonObject, sameJson } from "../../shared/json.ts";
@@ -36,8 +35,11 @@ function jsonFile(file: DurableTextFile): JsonFile<FindingsData> {
 
 /** What a home's file says was found and not dismissed, for commands without a daemon. Throws what `JsonFile` throws. */
 export async function readFindings(file: DurableTextFile): Promise<readonly Finding[]> {
-  const { findings = [] } = (await jsonFile(file).read()) ?? {};
-  return toldOf(findings);
+  return toldOf(await recordedIn(jsonFile(file)));
+}
+
+async function recordedIn(file: JsonFile<FindingsData>): Promise<readonly RecordedFinding[]> {
+  return (await file.read())?.findings ?? [];
 }
 
 /** Those that are not dismissed, as callers get them. */
@@ -50,7 +52,7 @@ function toldOf(findings: readonly RecordedFinding[]): readonly Finding[] {
  * message about the same repository is told once, so it names what distinguishes two incidents: a file, revisions, a time.
  */
 export class Findings {
-  readonly #low: Low<FindingsData>;
+  readonly #file: JsonFile<FindingsData>;
   readonly #context: FindingsContext;
   readonly #lock = pLimit(1);
   #entries: readonly RecordedFinding[];
@@ -58,11 +60,11 @@ export class Findings {
   /** Called with a repository once something was found about it or dismissed. */
   onChange: (repo: string) => void = () => {};
 
-  private constructor(low: Low<FindingsData>, context: FindingsContext) {
-    this.#low = low;
+  private constructor(file: JsonFile<FindingsData>, context: FindingsContext, entries: readonly RecordedFinding[]) {
+    this.#file = file;
     this.#context = context;
-    this.#entries = low.data.findings;
-    this.#saved = this.#entries;
+    this.#entries = entries;
+    this.#saved = entries;
   }
 
   /** Does not throw: a file that cannot be used is kept aside, which is the first thing to tell. */
@@ -71,19 +73,17 @@ export class Findings {
     const path = paths.findingsFile;
     const maximumBytes = 64 * 1024 * 1024;
     const place = { path, temporaryFolder: paths.temporary, mode: 0o600, maximumBytes };
-    const low = new Low(jsonFile(new DurableTextFile({ ...place, fileSystem, clock })), { findings: [] });
+    const file = jsonFile(new DurableTextFile({ ...place, fileSystem, clock }));
     try {
-      await low.read();
+      return new Findings(file, context, await recordedIn(file));
     } catch (error) {
       onProblem("the list of what was found cannot be read", { path, error: String(error) });
-      const findings = new Findings(low, context);
-      await findings.addDamaged(
-        path,
-        "The list of what Repoconf had found was damaged, and begins again. What it told before is also in daemon.log.",
-      );
+      const findings = new Findings(file, context, []);
+      const message =
+        "The list of what Repoconf had found was damaged, and begins again. What it told before is also in daemon.log.";
+      await findings.addDamaged(path, message);
       return findings;
     }
-    return new Findings(low, context);
   }
 
   /** Those that are not dismissed, oldest first. */
@@ -108,8 +108,7 @@ export class Findings {
     const isSame = (one: RecordedFinding) => one.repo === repo && one.message === message;
     if (!this.#entries.some(one => isSame(one) && !(isIncident && one.dismissed))) {
       this.#context.onProblem(message, { ...(repo !== undefined && { repo }), ...(kept !== undefined && { kept }) });
-      const id = randomBytes(3).toString("hex");
-      this.#change([...this.#entries, { id, time: timeText(this.#context.clock), ...told }], repo);
+      this.#change([...this.#entries, this.#numbered(told)], repo);
     }
     await this.saved();
   }
@@ -163,6 +162,10 @@ export class Findings {
     );
   }
 
+  #numbered(finding: Omit<RecordedFinding, "id" | "time">): RecordedFinding {
+    return { id: randomBytes(3).toString("hex"), time: timeText(this.#context.clock), ...finding };
+  }
+
   #change(entries: readonly RecordedFinding[], changed: string | undefined): void {
     const dismissed = entries.filter(one => one.dismissed).slice(-mostFindings);
     let told = entries.filter(one => !one.dismissed);
@@ -171,12 +174,7 @@ export class Findings {
     const [some, rest] = [own.filter(one => one.repo !== undefined), own.filter(one => one.repo === undefined)];
     const dropped = [...some, ...rest].slice(0, Math.max(0, own.length - mostFindings));
     if (dropped.length > 0) {
-      const time = timeText(this.#context.clock);
-      const merged = told.find(one => one.message === more) ?? {
-        id: randomBytes(3).toString("hex"),
-        time,
-        message: more,
-      };
+      const merged = told.find(one => one.message === more) ?? this.#numbered({ message: more });
       told = [merged, ...told.filter(one => one !== merged && !dropped.includes(one))];
     }
     this.#entries = [...dismissed, ...told];
@@ -188,8 +186,7 @@ export class Findings {
     return this.#lock(async () => {
       const entries = this.#entries;
       if (this.#saved === entries) return;
-      this.#low.data = { findings: entries };
-      await this.#low.write();
+      await this.#file.write({ findings: entries });
       this.#saved = entries;
     });
   }

@@ -1,6 +1,5 @@
-import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { keepFile, moveFile } from "../files/durable-text-file.ts";
+import { keepFile, moveFile, stampOf } from "../files/durable-text-file.ts";
 import type { FileSystem } from "../files/file-system.ts";
 import type { Clock } from "../time/clock.ts";
 
@@ -15,34 +14,25 @@ export interface RemovedFilesContext {
   readonly clock: Clock;
 }
 
-/** A path with an unused name, because existing files must not be overwritten. */
-async function unusedPath(folder: string, name: string, clock: Clock): Promise<string> {
-  for (let time = clock.now(); ; time++) {
-    const path = join(folder, `${name}.${new Date(time).toISOString().replaceAll(":", "-")}.json`);
-    const isFree = await lstat(path).then(
-      () => false,
-      () => true,
-    );
-    if (isFree) return path;
-  }
+/** Copies a file into the folder. Returns the path of the copy; undefined if there is no such file. Throws the system's error. */
+export function keepAside(context: RemovedFilesContext, name: string, path: string): Promise<string | undefined> {
+  return putAside(keepFile, context, name, path);
 }
 
-/** Copies a file into the folder. Returns the path of the copy; undefined if there is no such file. Throws the system's error. */
-export async function keepAside(
+/** Moves a file into the folder. Returns its new path; undefined if it was already deleted by hand. Throws the system's error. */
+export function moveAside(context: RemovedFilesContext, name: string, path: string): Promise<string | undefined> {
+  return putAside(moveFile, context, name, path);
+}
+
+async function putAside(
+  take: typeof keepFile,
   { paths, fileSystem, clock }: RemovedFilesContext,
   name: string,
   path: string,
 ): Promise<string | undefined> {
-  const kept = await unusedPath(paths.removed, name, clock);
-  return (await keepFile(path, kept, fileSystem, clock)) ? kept : undefined;
-}
-
-/** Moves a repository's file into the folder. Returns its new path; undefined if it was already deleted by hand. Throws the system's error. */
-export async function moveAside(
-  { paths, fileSystem, clock }: RemovedFilesContext,
-  id: string,
-  path: string,
-): Promise<string | undefined> {
-  const movedTo = await unusedPath(paths.removed, id, clock);
-  return (await moveFile(path, movedTo, fileSystem, clock)) ? movedTo : undefined;
+  for (let time = clock.now(); ; time++) {
+    const kept = join(paths.removed, `${name}.${new Date(time).toISOString().replaceAll(":", "-")}.json`);
+    // Existing files must not be overwritten.
+    if ((await stampOf(kept)) === undefined) return (await take(path, kept, fileSystem, clock)) ? kept : undefined;
+  }
 }
