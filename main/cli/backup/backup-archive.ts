@@ -12,7 +12,7 @@ import type { Home } from "../../home/home.ts";
 import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { backedUpFolders as folders } from "../../home/restore.ts";
 import { listSegments } from "../../store/history/journal.ts";
-import type { Segment } from "../../store/history/journal-head.ts";
+import type { Segment } from "../../store/history/record.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { showProgress, visible } from "../output/terminal.ts";
 

@@ -39,7 +39,7 @@ export async function* searchHistory(
     ...query.map(term => (term.kind === "since" && !term.isNot ? term.time : Number.NEGATIVE_INFINITY)),
   );
   const schemaOf = (scope: string, field: string) => scopes.field(scope, field)?.schema;
-  const found = mergedHistory(store.repositories, store.log, matches.keys(), { after, since, turn });
+  const found = mergedHistory(store.repositories, store.log, matches.keys(), { after, since }, turn);
   for await (const revisionRead of found) {
     const { repo } = revisionRead;
     const match = matches.get(repo);

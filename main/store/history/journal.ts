@@ -7,19 +7,22 @@ import { type FileSystem, ignoreMissing, syncFile, systemErrorCode, writeAll } f
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import type { NewFinding } from "../types.ts";
-import { endOf, headAfter, type JournalHead, type Segment } from "./journal-head.ts";
 import {
   type ChangeRecord,
   type DamageRecord,
   type ForgetRecord,
   formatLines,
+  headAfter,
+  type JournalHead,
   type JournalRecord,
   noHash,
   parseLine,
+  type Segment,
   type TextRecord,
   valuesAfter,
 } from "./record.ts";
 import {
+  endOf,
   isIntact,
   JournalDamageError,
   lineNumber,
@@ -46,6 +49,8 @@ export interface JournalOptions {
   onDamage(damage: NewFinding): Promise<void>;
 }
 
+/** What damage is called, if a line is there. */
+const altered = "it was altered";
 /** A segment has 1/10 of the retention, so that compaction can delete whole segments. */
 const segmentShare = 10;
 const largestSegment: Retention = { revisions: 1_000, bytes: 4 * 1024 * 1024 };
@@ -111,7 +116,10 @@ export class Journal {
 
   /** Reads the end. Removes a torn record that a crash left there, and puts a damaged end aside. */
   async open(): Promise<void> {
-    await this.#dropOldGenerations();
+    const newest = this.#segments.at(-1)?.generation;
+    for (const { generation, path } of this.#segments)
+      if (generation !== newest) await this.#options.fileSystem.unlink(path).catch(() => {});
+    this.#segments = this.#segments.filter(({ generation }) => generation === newest);
     let damagedLines = 0;
     let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0, lineage: "" };
     for (let segment = this.#segments.at(-1); segment !== undefined; segment = this.#segments.at(-1)) {
@@ -148,7 +156,7 @@ export class Journal {
     return headAfter([record], { ...head, bytes: head.bytes + content.length, hash });
   }
 
-  /** Its end as text, which is another one after each append; undefined without a segment. */
+  /** Undefined without a segment. */
   get end(): string | undefined {
     const { segment, bytes = 0 } = this.#head ?? {};
     return segment && endOf(segment, bytes);
@@ -270,13 +278,13 @@ export class Journal {
   async *backward(upTo: number, turn: Turn = endlessTurn): AsyncGenerator<JournalRecord> {
     let expected: string | undefined;
     for (const segment of this.#segments.toReversed()) {
-      const bytes = await this.#read(segment);
+      const bytes = await readSegment(segment.path).catch(error => this.#assertCompacted(segment, error));
       if (bytes === undefined) return;
       for (const { text, start } of linesBackward(bytes)) {
         if (turn.isOver) await turn.pass();
         const line = parseLine(text);
         if (line === undefined || (expected !== undefined && line.hash !== expected))
-          throw damageAt(segment.path, bytes, start);
+          throw new JournalDamageError(segment.path, altered, lineNumber(bytes, start));
         expected = line.previous;
         if (line.record.revision <= upTo) yield line.record;
       }
@@ -303,7 +311,7 @@ export class Journal {
           if (turn.isOver) await turn.pass();
           const line = parseLine(text);
           if (line === undefined || (expected !== undefined && line.previous !== expected))
-            damage = damageError(segment.path, number);
+            damage = new JournalDamageError(segment.path, altered, number);
           expected = line?.hash;
           const record = line?.record;
           if (!isBegun) {
@@ -317,7 +325,7 @@ export class Journal {
           if (record.kind === "change") yield record;
         }
       } catch (error) {
-        if (error instanceof SegmentMissingError) this.#assertCompacted(segment, error);
+        this.#assertCompacted(segment, error);
         throw error;
       }
     }
@@ -354,13 +362,13 @@ export class Journal {
       handle = await this.#options.fileSystem.open(segment.path, "r+");
     } catch (error) {
       if (systemErrorCode(error) !== "ENOENT") throw error;
-      this.reportDamage(new JournalDamageError(segment.path, undefined, "it is missing"));
+      this.reportDamage(new JournalDamageError(segment.path, "it is missing"));
       return undefined;
     }
     try {
       const { size } = fstatSync(handle.fd);
       if (size < head.bytes) {
-        this.reportDamage(new JournalDamageError(segment.path, undefined, "its end was cut off"));
+        this.reportDamage(new JournalDamageError(segment.path, "its end was cut off"));
         return undefined;
       }
       // A rollback failed earlier.
@@ -373,9 +381,17 @@ export class Journal {
     return headAfter(records, { ...head, bytes: head.bytes + content.length, hash });
   }
 
+  get #segmentLimit(): Retention {
+    const { revisions, bytes } = this.#options.retention();
+    return {
+      revisions: Math.min(largestSegment.revisions, Math.ceil(revisions / segmentShare)),
+      bytes: Math.min(largestSegment.bytes, Math.ceil(bytes / segmentShare)),
+    };
+  }
+
   /** How many of the records fit into the segment, or else into a new one. A text record stays with its revision. */
   #countFitting({ segment, revision }: JournalHead, records: readonly JournalRecord[]): number {
-    const limit = Math.min(largestSegment.revisions, Math.ceil(this.#options.retention().revisions / segmentShare));
+    const { revisions: limit } = this.#segmentLimit;
     const remaining = segment === undefined ? limit : limit - (revision - segment.revision);
     const end = revision + (remaining > 0 ? remaining : limit);
     const beyond = records.findIndex(record => record.revision > end);
@@ -383,11 +399,7 @@ export class Journal {
   }
 
   #isFull(segment: Segment, head: JournalHead): boolean {
-    const { revisions, bytes } = this.#options.retention();
-    const limit = {
-      revisions: Math.min(largestSegment.revisions, Math.ceil(revisions / segmentShare)),
-      bytes: Math.min(largestSegment.bytes, Math.ceil(bytes / segmentShare)),
-    };
+    const limit = this.#segmentLimit;
     const count = head.revision - segment.revision;
     // Text records are not counted as revisions, so a segment of twice the size is full in any case.
     if (head.bytes >= 2 * limit.bytes && head.bytes > segmentShare * segmentShare * 1024) return true;
@@ -452,28 +464,11 @@ export class Journal {
     }
   }
 
-  /** Reads a segment; undefined if compaction deleted it. */
-  async #read(segment: Segment): Promise<Buffer | undefined> {
-    try {
-      return await readSegment(segment.path);
-    } catch (error) {
-      if (!(error instanceof SegmentMissingError)) throw error;
-      this.#assertCompacted(segment, error);
-      return undefined;
-    }
-  }
-
-  /** Returns if compaction deleted a missing segment. Throws `error` if the journal was rewritten, else JournalDamageError. */
-  #assertCompacted(segment: Segment, error: SegmentMissingError): void {
-    if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
-    if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, undefined, "it is missing");
-  }
-
-  async #dropOldGenerations(): Promise<void> {
-    const newest = this.#segments.at(-1)?.generation;
-    for (const { generation, path } of this.#segments)
-      if (generation !== newest) await this.#options.fileSystem.unlink(path).catch(() => {});
-    this.#segments = this.#segments.filter(({ generation }) => generation === newest);
+  /** Returns if a segment cannot be read because compaction deleted it. Throws JournalDamageError if somebody else did, else `error`. */
+  #assertCompacted(segment: Segment, error: unknown): undefined {
+    const isSameGeneration = this.#segments.at(-1)?.generation === segment.generation;
+    if (!(error instanceof SegmentMissingError) || !isSameGeneration) throw error;
+    if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, "it is missing");
   }
 
   /** Keeps what follows the last intact record for a person to review, if it is more than one torn record. Returns the number of lines. */
@@ -509,12 +504,4 @@ export class Journal {
       await handle.close();
     }
   }
-}
-
-function damageAt(path: string, bytes: Buffer, start: number): JournalDamageError {
-  return damageError(path, lineNumber(bytes, start));
-}
-
-function damageError(path: string, line: number): JournalDamageError {
-  return new JournalDamageError(path, line, "it was altered");
 }

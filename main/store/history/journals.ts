@@ -1,7 +1,7 @@
 import type { StoreContext } from "../context.ts";
 import type { NewFinding } from "../types.ts";
 import { Journal, type Retention } from "./journal.ts";
-import type { Segment } from "./journal-head.ts";
+import type { Segment } from "./record.ts";
 
 /** The journals of all repositories. */
 export class Journals {

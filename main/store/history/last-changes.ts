@@ -1,6 +1,6 @@
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import type { Turn } from "../../time/yielding.ts";
 import type { LastChange, RecordedChange } from "../types.ts";
 import { historyFrom, type RecordedRepository } from "./repository-history.ts";
 
@@ -20,7 +20,7 @@ interface Index {
 }
 
 /** The last change of a field, `<scope>.<field>`; undefined if the kept history has none. Throws RepoconfError 1110 if the history is damaged there. */
-export type LastChangeOf = (path: string) => LastChange | undefined;
+type LastChangeOf = (path: string) => LastChange | undefined;
 
 /**
  * The last change of each field: read from the history at the first request, and updated with each later change. It contains no values,
@@ -34,9 +34,9 @@ export class LastChanges {
   #counted = 0;
 
   /** Throws RepoconfError 1108. */
-  async of(repository: RecordedRepository, turn: Turn = endlessTurn): Promise<LastChangeOf> {
-    let index = this.#known(repository);
-    if (index === undefined) {
+  async of(repository: RecordedRepository, turn: Turn): Promise<LastChangeOf> {
+    let index = this.#indexes.get(repository.id);
+    if (index?.repository !== repository || index.revision !== repository.state.revision) {
       this.drop(repository.id);
       index = this.#begin(repository, turn);
     } else this.#indexes.delete(repository.id);
@@ -80,11 +80,6 @@ export class LastChanges {
     this.#indexes.delete(id);
     this.#counted -= index.counted;
     index.counted = 0;
-  }
-
-  #known(repository: RecordedRepository): Index | undefined {
-    const index = this.#indexes.get(repository.id);
-    return index?.repository === repository && index.revision === repository.state.revision ? index : undefined;
   }
 
   #begin(repository: RecordedRepository, turn: Turn): Index {

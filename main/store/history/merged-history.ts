@@ -1,5 +1,5 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import type { Turn } from "../../time/yielding.ts";
 import { type CommitLog, numberIn } from "../log/commit-log.ts";
 import type { HistoryRecord, LogNumber, Position } from "../types.ts";
 import { historyFrom, type RecordedRepository } from "./repository-history.ts";
@@ -30,12 +30,11 @@ export interface UnavailableHistory {
   readonly error: RepoconfError;
 }
 
-export interface MergedHistoryOptions {
+interface Range {
   /** Only entries after this place. */
-  readonly after?: HistoryPlace | undefined;
+  readonly after: HistoryPlace | undefined;
   /** Milliseconds since 1970: older entries may be left out. */
-  readonly since?: number | undefined;
-  readonly turn?: Turn | undefined;
+  readonly since: number;
 }
 
 /** The maximum of histories that are open at the same time, because each one holds a file's text. */
@@ -55,9 +54,8 @@ class Source {
   readonly repo: string;
   readonly #repositories: RecordedRepositories;
   readonly #log: string;
-  /** The place of the next group; before the first read, a place before all of them. */
-  place: HistoryPlace;
-  group: HistoryGroup | undefined;
+  /** The next one; before the first read, without records, and before all of them. */
+  group: HistoryGroup;
   #from = Number.MAX_SAFE_INTEGER;
   #records: AsyncGenerator<HistoryRecord> | undefined;
 
@@ -68,7 +66,7 @@ class Source {
     const newest = repositories.position(repo);
     // Without a known position, its history may contain any change.
     const number = newest === undefined ? Number.POSITIVE_INFINITY : numberIn(log, newest);
-    this.place = { number, repo, revision: Number.MAX_SAFE_INTEGER };
+    this.group = { number, repo, revision: Number.MAX_SAFE_INTEGER, records: [] };
   }
 
   /** Reads the next group; false if there is none. */
@@ -86,7 +84,6 @@ class Source {
       // 0 if it is older than this log.
       const number = numberIn(this.#log, last.kind === "change" ? last.position : undefined);
       this.group = { number, repo: this.repo, revision, records };
-      this.place = this.group;
       this.#from = revision - 1;
       return true;
     }
@@ -112,15 +109,14 @@ export async function* mergedHistory(
   repositories: RecordedRepositories,
   log: CommitLog,
   repos: Iterable<string>,
-  options: MergedHistoryOptions,
-): AsyncGenerator<HistoryGroup | UnavailableHistory> {
-  const { since, turn = endlessTurn } = options;
   // Later changes would not be in their order.
-  const { after = { number: log.newest, repo: "", revision: 0 } } = options;
+  { after = { number: log.newest, repo: "", revision: 0 }, since }: Range,
+  turn: Turn,
+): AsyncGenerator<HistoryGroup | UnavailableHistory> {
   const unread = [...repos]
     .map(repo => new Source(repo, repositories, log.id))
     // The one that may come first stands last.
-    .sort((one, other) => comparePlaces(other.place, one.place));
+    .sort((one, other) => comparePlaces(other.group, one.group));
   const reading = new Set<Source>();
   /** Those that were read last stand last. */
   const open = new Set<Source>();
@@ -134,7 +130,7 @@ export async function* mergedHistory(
       do {
         if (turn.isOver) await turn.pass();
         if (!(await source.next(turn))) return;
-      } while (comparePlaces(source.place, after) <= 0);
+      } while (comparePlaces(source.group, after) <= 0);
       reading.add(source);
     } catch (error) {
       if (!(error instanceof RepoconfError)) throw error;
@@ -154,16 +150,16 @@ export async function* mergedHistory(
     for (;;) {
       let first: Source | undefined;
       for (const source of reading)
-        if (first === undefined || comparePlaces(source.place, first.place) < 0) first = source;
+        if (first === undefined || comparePlaces(source.group, first.group) < 0) first = source;
       const next = unread.at(-1);
-      if (next !== undefined && (first === undefined || comparePlaces(next.place, first.place) < 0)) {
+      if (next !== undefined && (first === undefined || comparePlaces(next.group, first.group) < 0)) {
         unread.pop();
         yield* advance(next);
         continue;
       }
-      if (first?.group === undefined) return;
+      if (first === undefined) return;
       const { group } = first;
-      if (since !== undefined && Date.parse(group.records.at(-1)?.time ?? "") < since - clockSlack) {
+      if (Date.parse(group.records.at(-1)?.time ?? "") < since - clockSlack) {
         // Everything that follows is older.
         if (group.number > 0) return;
         reading.delete(first);

@@ -64,7 +64,30 @@ export interface DamageRecord {
 export type ForgetRecord = Extract<HistoryRecord, { kind: "forget" }>;
 export type JournalRecord = ChangeRecord | TextRecord | CheckpointRecord | ForgetRecord | DamageRecord;
 
-/** A line of the journal. */
+/** One file of a journal, `<id>.<generation>-<revision>.jsonl`: a checkpoint and the revisions after it. */
+export interface Segment {
+  readonly path: string;
+  /** Increases when the whole journal is rewritten; older generations are ignored. */
+  readonly generation: number;
+  /** The revision of its checkpoint. */
+  readonly revision: number;
+}
+
+/** The end of a journal. */
+export interface JournalHead {
+  readonly segment: Segment | undefined;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly revision: number;
+  readonly lineage: string;
+  /** The newest record of the file's text; undefined if it cannot be trusted. */
+  readonly textRecord?: TextRecord | undefined;
+  /** The position of the newest revision in the log, or a later one; undefined if unknown. */
+  readonly position?: Position | undefined;
+  /** After damage at the end, until a recovery: the greatest revision that may have been given. */
+  readonly assigned?: number | undefined;
+}
+
 export interface JournalLine {
   readonly record: JournalRecord;
   readonly hash: string;
@@ -129,4 +152,24 @@ export function valuesAfter(config: Config, records: readonly JournalRecord[]): 
     else if (record.kind === "change") changes.push(...record.changes);
   }
   return changes.length === 0 ? known : applyChanges(known, changes);
+}
+
+/** The head after appending records. */
+export function headAfter(records: readonly JournalRecord[], before: JournalHead): JournalHead {
+  let { revision, lineage, textRecord, position, assigned } = before;
+  for (const record of records) {
+    ({ revision } = record);
+    if (record.kind === "damage") {
+      ({ lineage, assigned } = record);
+      // It is not known what the file and the history had.
+      textRecord = undefined;
+      position = undefined;
+    }
+    if (record.kind !== "change" && record.kind !== "text") continue;
+    lineage = record.lineage ?? lineage;
+    position = record.position ?? position;
+    if (record.kind === "text") textRecord = record;
+    else if (record.recovered !== undefined) assigned = undefined;
+  }
+  return { ...before, revision, lineage, textRecord, position, assigned };
 }

@@ -7,7 +7,7 @@ import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { numberIn } from "../log/commit-log.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type { HistoryRecord, PastConfig, Position, RecordedChange, RepositoryState } from "../types.ts";
-import type { Journal } from "./journal.ts";
+import type { ChangeRecord, JournalRecord, Segment } from "./record.ts";
 import { JournalDamageError, SegmentMissingError } from "./segment.ts";
 
 /*
@@ -15,9 +15,16 @@ import { JournalDamageError, SegmentMissingError } from "./segment.ts";
  * yet are left out.
  */
 
+interface RecordedJournal {
+  readonly segments: readonly Segment[];
+  backward(upTo: number, turn?: Turn): AsyncIterable<JournalRecord>;
+  forward(after: number, upTo: number, turn?: Turn): AsyncIterable<ChangeRecord>;
+  reportDamage(error: JournalDamageError): void;
+}
+
 export interface RecordedRepository {
   readonly id: string;
-  readonly journal: Journal;
+  readonly journal: RecordedJournal;
   readonly state: Pick<RepositoryState, "revision" | "position">;
   /** The values in the log that belong to `state`. */
   readonly recorded: Config;
@@ -51,7 +58,7 @@ export async function revisionAt(
   repository: RecordedRepository,
   log: string,
   position: Position,
-  turn: Turn = endlessTurn,
+  turn: Turn,
 ): Promise<number> {
   const number = numberIn(log, position);
   const isReached = (candidate: Position | undefined) => numberIn(log, candidate) <= number;
@@ -76,7 +83,7 @@ export async function revisionAt(
 export async function* historyFrom(
   repository: RecordedRepository,
   from: number,
-  turn: Turn = endlessTurn,
+  turn: Turn,
 ): AsyncGenerator<HistoryRecord> {
   const { journal, state } = repository;
   await repository.writeHistory();
@@ -121,27 +128,31 @@ export async function configAt(
   // Otherwise the revision was lost with the journal's end, or compacted during this read.
   if (reached === revision) return { config, forgotten };
   const message = `The values of revision ${revision} are not known: records after it are lost or damaged.`;
-  throw lostRevision(repository, revision, message);
+  throw unavailable(repository, message);
 }
 
-function lostRevision(
+function lostRevision(repository: RecordedRepository, revision: number): RepoconfError {
+  const message = `The journal no longer contains revision ${revision}. Read the values again and continue from there.`;
+  return unavailable(repository, message);
+}
+
+function unavailable(
   { id, oldest, state }: RecordedRepository,
-  revision: number,
-  message = `The journal no longer contains revision ${revision}. Read the values again and continue from there.`,
+  message: string,
+  code: 1110 | 1112 = 1110,
 ): RepoconfError {
-  const details = { current: state.revision, oldest };
-  return new RepoconfError(1110, message, { repo: id, details });
+  return new RepoconfError(code, message, { repo: id, details: { current: state.revision, oldest } });
 }
 
-function assertKept({ id, oldest, state }: RecordedRepository, revision: number): void {
-  const context = { repo: id, details: { current: state.revision, oldest } };
+function assertKept(repository: RecordedRepository, revision: number): void {
+  const { oldest, state } = repository;
   if (revision > state.revision) {
     const message = `Revision ${revision} does not exist yet; the newest is ${state.revision}.`;
-    throw new RepoconfError(1112, message, context);
+    throw unavailable(repository, message, 1112);
   }
   if (revision < oldest) {
     const message = `Revision ${revision} is no longer kept: the oldest is ${oldest}, the newest ${state.revision}. Read the values again and continue from there.`;
-    throw new RepoconfError(1110, message, context);
+    throw unavailable(repository, message);
   }
 }
 
@@ -153,9 +164,7 @@ async function* withErrors<Item>(repository: RecordedRepository, records: AsyncI
     if (error instanceof JournalDamageError) throw damagedJournal(repository, error);
     if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);
     if (!(error instanceof SegmentMissingError)) throw error;
-    const { id, state, oldest } = repository;
-    const message = "The journal was compacted while it was being read. Retry.";
-    throw new RepoconfError(1110, message, { repo: id, details: { current: state.revision, oldest } });
+    throw unavailable(repository, "The journal was compacted while it was being read. Retry.");
   }
 }
 

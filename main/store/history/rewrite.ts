@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Config, filterConfig } from "../../../shared/config.ts";
-import { syncFolder } from "../../files/durable-text-file.ts";
-import { type FileSystem, systemErrorCode } from "../../files/file-system.ts";
+import { DurableTextFile, syncFolder } from "../../files/durable-text-file.ts";
+import { type FileSystem, ignoreMissing } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import type { Journal } from "./journal.ts";
 import { type CheckpointRecord, type ForgetRecord, formatLines, type JournalRecord, noHash } from "./record.ts";
@@ -35,45 +35,27 @@ export async function forgetValues(
   const { revision } = records[0];
   const { text, hash } = formatLines([...records, { ...forget, revision: newest }], noHash);
   const name = `${id}.${generation}-${revision}.jsonl`;
-  const [temporary, path] = [join(temporaryFolder, name), join(folder, name)];
+  const path = join(folder, name);
+  const place = { path, temporaryFolder, mode: 0o600, maximumBytes: Number.MAX_SAFE_INTEGER };
+  const file = new DurableTextFile({ ...place, fileSystem, clock });
+  await file.read();
   try {
-    const handle = await fileSystem.open(temporary, "w", 0o600);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await fileSystem.rename(temporary, path);
-  } catch (error) {
-    await fileSystem.unlink(temporary).catch(() => {});
-    throw error;
-  }
-  try {
-    await syncFolder(folder, fileSystem, clock);
+    await file.write(text);
   } catch (error) {
     // If the file stayed, the next start would use it and drop the journal that is appended to.
-    const removed = await fileSystem.unlink(path).then(
-      () => true,
-      () => false,
-    );
-    if (removed) throw error;
+    if (!file.holds(text)) throw error;
   }
   const segment = { path, generation, revision };
-  const { head } = journal;
-  const end = { segment, bytes: Buffer.byteLength(text), hash, revision: newest };
-  journal.replaceSegments(segment, {
-    ...end,
-    lineage: head?.lineage ?? "",
-    ...(head?.textRecord !== undefined && { textRecord: head.textRecord }),
-    ...(head?.position !== undefined && { position: head.position }),
-  });
+  const { lineage = "", textRecord, position } = journal.head ?? {};
+  const bytes = Buffer.byteLength(text);
+  journal.replaceSegments(segment, { segment, bytes, hash, revision: newest, lineage, textRecord, position });
   // Deletes every file with old values, including those that an earlier attempt could not delete and damaged ones that were set aside.
   let failure: unknown;
   for (const other of await readdir(folder)) {
     if (other === name || !other.startsWith(`${id}.`)) continue;
-    await fileSystem.unlink(join(folder, other)).catch(error => {
-      if (systemErrorCode(error) !== "ENOENT") failure ??= error;
+    const unlinked = fileSystem.unlink(join(folder, other)).catch(ignoreMissing);
+    await unlinked.catch(error => {
+      failure ??= error;
     });
   }
   if (failure !== undefined) throw failure;

@@ -1,20 +1,18 @@
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { type FileSystem, readAll, systemErrorCode } from "../../files/file-system.ts";
-import { type JournalLine, parseLine } from "./record.ts";
+import { type JournalLine, parseLine, type Segment } from "./record.ts";
 
 /** A segment is damaged: records before that line cannot be trusted. */
 export class JournalDamageError extends Error {
   override readonly name = "JournalDamageError";
   readonly path: string;
-  /** From 1; undefined if the whole segment is damaged or missing. */
-  readonly line: number | undefined;
   readonly what: string;
 
-  constructor(path: string, line: number | undefined, what: string) {
+  /** `line`: from 1; omitted if the whole segment is damaged or missing. */
+  constructor(path: string, what: string, line?: number) {
     super(`${basename(path)}${line === undefined ? "" : `, line ${line}`}: ${what}`);
     this.path = path;
-    this.line = line;
     this.what = what;
   }
 }
@@ -29,13 +27,12 @@ const firstTailBytes = 64 * 1024;
 const chunkBytes = 256 * 1024;
 
 /** Reads a segment. Throws SegmentMissingError. */
-export async function readSegment(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") throw new SegmentMissingError(path);
-    throw error;
-  }
+export function readSegment(path: string): Promise<Buffer> {
+  return readFile(path).catch(error => throwUnreadable(path, error));
+}
+
+function throwUnreadable(path: string, error: unknown): never {
+  throw systemErrorCode(error) === "ENOENT" ? new SegmentMissingError(path) : error;
 }
 
 /** The lines of a segment, newest first, with the byte offsets of each. Text after the last line end is not a line. */
@@ -53,33 +50,23 @@ export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: 
  * keep the whole segment in memory. Throws SegmentMissingError.
  */
 export async function* linesForward(path: string): AsyncGenerator<{ text: string; line: number }> {
-  let handle: FileHandle;
-  try {
-    handle = await open(path, "r");
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") throw new SegmentMissingError(path);
-    throw error;
-  }
-  try {
-    const { size } = await handle.stat();
-    let rest: Buffer = Buffer.alloc(0);
-    let line = 0;
-    for (let offset = 0; offset < size; ) {
-      // Doubles the chunk for a line that is longer than everything read so far.
-      const length = Math.min(Math.max(chunkBytes, rest.length), size - offset);
-      const bytes = Buffer.concat([rest, await readAll(handle, length, offset)]);
-      offset += length;
-      let start = 0;
-      for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
-        line += 1;
-        yield { text: bytes.toString("utf8", start, end), line };
-        start = end + 1;
-      }
-      // A copy, so that the lines already yielded can be freed.
-      rest = Buffer.from(bytes.subarray(start));
+  await using handle = await open(path, "r").catch(error => throwUnreadable(path, error));
+  const { size } = await handle.stat();
+  let rest: Buffer = Buffer.alloc(0);
+  let line = 0;
+  for (let offset = 0; offset < size; ) {
+    // Doubles the chunk for a line that is longer than everything read so far.
+    const length = Math.min(Math.max(chunkBytes, rest.length), size - offset);
+    const bytes = Buffer.concat([rest, await readAll(handle, length, offset)]);
+    offset += length;
+    let start = 0;
+    for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
+      line += 1;
+      yield { text: bytes.toString("utf8", start, end), line };
+      start = end + 1;
     }
-  } finally {
-    await handle.close();
+    // A copy, so that the lines already yielded can be freed.
+    rest = Buffer.from(bytes.subarray(start));
   }
 }
 
@@ -158,4 +145,9 @@ export async function readTail(
   } finally {
     await handle.close();
   }
+}
+
+/** The end of a journal as text, which is another one after each append. */
+export function endOf({ generation, revision }: Segment, bytes: number): string {
+  return `${generation}-${revision}:${bytes}`;
 }

@@ -9,8 +9,14 @@ import { ForeignEditError } from "../../files/json-document.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Clock } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import type { JournalHead } from "../history/journal-head.ts";
-import { hashText, type JournalRecord, recordedBy, type TextRecord, valuesAfter } from "../history/record.ts";
+import {
+  hashText,
+  type JournalHead,
+  type JournalRecord,
+  recordedBy,
+  type TextRecord,
+  valuesAfter,
+} from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
 import type { CommittedState, LogNumber, Position } from "../types.ts";
 import { editsAsIn, movedNames, valueByAnyName } from "../values/renamed-fields.ts";
