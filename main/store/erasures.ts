@@ -6,7 +6,7 @@ import type { StoreContext } from "./context.ts";
 import { damagedJournal } from "./history/repository-history.ts";
 import { forgetValues } from "./history/rewrite.ts";
 import { JournalDamageError } from "./history/segment.ts";
-import { appendHeld } from "./log/append-with-retry.ts";
+import { appendWithRetry } from "./log/append-with-retry.ts";
 import type { Committed, Forgetting } from "./log/commit-log.ts";
 import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
@@ -91,7 +91,7 @@ export class Erasures {
         // Older segments may contain the values. They are deleted as soon as the histories have their commits.
         await this.#context.log.seal();
         const through = this.#context.log.newest;
-        appended = await appendHeld(this.#context.log, repository, forgetting);
+        appended = await appendWithRetry(this.#context.log, forgetting, repository);
         // With a log of its own, the caller gets the error and retries.
         if (this.#shortener() !== undefined) this.#pending.set(appended.number, appended.entry);
         this.#shortener()?.watchForgetting();

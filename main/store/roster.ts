@@ -9,7 +9,7 @@ import { forEachConcurrently } from "../time/for-each-concurrently.ts";
 import type { StoreContext } from "./context.ts";
 import type { StoreEvents } from "./events.ts";
 import { readWidth } from "./hand-edits/repository-folder.ts";
-import { appendHeld } from "./log/append-with-retry.ts";
+import { appendWithRetry } from "./log/append-with-retry.ts";
 import type { Removal } from "./log/commit-log.ts";
 import { homeFileOf, RepositoryFiles } from "./mirror/repository-files.ts";
 import { moveAside } from "./removed-files.ts";
@@ -155,7 +155,7 @@ export class Roster {
       // No commit may be in the log only: entries before the removal are never written to files again.
       if (repository.loaded) await repository.mirror.recordText();
       const removal: Removal = { kind: "remove", time: timeText(clock), repo: id };
-      await appendHeld(log, repository, () => removal);
+      await appendWithRetry(log, () => removal, repository);
       movedTo = await moveAside(this.#context, id, repository.files.home.path);
     } catch (error) {
       throw storageFailure(id, error);

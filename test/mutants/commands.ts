@@ -40,8 +40,8 @@ export const mutants = [
   ...killedBy("commands", "test/main/daemon/history-search.test.ts", {
     "leaving out changes that are made while history/search is paged through": {
       file: "main/store/history/merged-history.ts",
-      find: "while (comparePlaces(source.group, after) <= 0)",
-      replace: "while (comparePlaces(source.group, after) === 0)",
+      find: "while (comparePlaces(source.next, after) <= 0)",
+      replace: "while (comparePlaces(source.next, after) === 0)",
       name: "neither repeats entries nor inserts newer ones",
     },
   }),

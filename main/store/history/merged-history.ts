@@ -49,56 +49,26 @@ function comparePlaces(one: HistoryPlace, other: HistoryPlace): number {
   return other.revision - one.revision;
 }
 
-/** The reader of one repository's history. */
-class Source {
-  readonly repo: string;
-  readonly #repositories: RecordedRepositories;
-  readonly #log: string;
+/** One repository's history. */
+interface Source {
   /** The next one; before the first read, without records, and before all of them. */
-  group: HistoryGroup;
-  #from = Number.MAX_SAFE_INTEGER;
-  #records: AsyncGenerator<HistoryRecord> | undefined;
+  next: HistoryGroup;
+  /** Those after it; undefined while its file is closed. */
+  groups: AsyncGenerator<HistoryGroup> | undefined;
+}
 
-  constructor(repo: string, repositories: RecordedRepositories, log: string) {
-    this.repo = repo;
-    this.#repositories = repositories;
-    this.#log = log;
-    const newest = repositories.position(repo);
-    // Without a known position, its history may contain any change.
-    const number = newest === undefined ? Number.POSITIVE_INFINITY : numberIn(log, newest);
-    this.group = { number, repo, revision: Number.MAX_SAFE_INTEGER, records: [] };
+async function* groupsOf(repository: RecordedRepository, log: string, from: number, turn: Turn) {
+  const { id: repo } = repository;
+  let records: HistoryRecord[] = [];
+  for await (const record of historyFrom(repository, from, turn)) {
+    records.push(record);
+    if (record.kind !== "change") continue;
+    yield { number: numberIn(log, record.position), repo, revision: record.revision, records };
+    records = [];
   }
-
-  /** Reads the next group; false if there is none. */
-  async next(turn: Turn): Promise<boolean> {
-    this.#records ??= this.#read(turn);
-    const records: HistoryRecord[] = [];
-    for (;;) {
-      const { value: record } = await this.#records.next();
-      if (record !== undefined) records.push(record);
-      // Requests to forget values after the oldest kept revision.
-      const last = records.at(-1);
-      if (last === undefined) return false;
-      if (record !== undefined && record.kind !== "change") continue;
-      const { revision } = last;
-      // 0 if it is older than this log.
-      const number = numberIn(this.#log, last.kind === "change" ? last.position : undefined);
-      this.group = { number, repo: this.repo, revision, records };
-      this.#from = revision - 1;
-      return true;
-    }
-  }
-
-  async *#read(turn: Turn): AsyncGenerator<HistoryRecord> {
-    yield* historyFrom(await this.#repositories.load(this.repo), this.#from, turn);
-  }
-
-  /** Closes the file; it is opened again when needed. */
-  async close(): Promise<void> {
-    const records = this.#records;
-    this.#records = undefined;
-    await records?.return(undefined);
-  }
+  // Requests to forget values after the oldest kept revision.
+  const last = records.at(-1);
+  if (last !== undefined) yield { number: 0, repo, revision: last.revision, records };
 }
 
 /**
@@ -113,13 +83,26 @@ export async function* mergedHistory(
   { after = { number: log.newest, repo: "", revision: 0 }, since }: Range,
   turn: Turn,
 ): AsyncGenerator<HistoryGroup | UnavailableHistory> {
+  const sourceOf = (repo: string): Source => {
+    const newest = repositories.position(repo);
+    // Without a known position, its history may contain any change.
+    const number = newest === undefined ? Number.POSITIVE_INFINITY : numberIn(log.id, newest);
+    return { next: { number, repo, revision: Number.MAX_SAFE_INTEGER, records: [] }, groups: undefined };
+  };
   const unread = [...repos]
-    .map(repo => new Source(repo, repositories, log.id))
+    .map(sourceOf)
     // The one that may come first stands last.
-    .sort((one, other) => comparePlaces(other.group, one.group));
+    .sort((one, other) => comparePlaces(other.next, one.next));
   const reading = new Set<Source>();
   /** Those that were read last stand last. */
   const open = new Set<Source>();
+
+  /** Closes its file, which is opened again when needed. */
+  const close = async (source: Source) => {
+    const { groups } = source;
+    source.groups = undefined;
+    await groups?.return(undefined);
+  };
 
   /** Advances a source to its first entry in the requested range. */
   async function* advance(source: Source): AsyncGenerator<UnavailableHistory> {
@@ -129,20 +112,24 @@ export async function* mergedHistory(
     try {
       do {
         if (turn.isOver) await turn.pass();
-        if (!(await source.next(turn))) return;
-      } while (comparePlaces(source.group, after) <= 0);
+        const { repo, revision } = source.next;
+        source.groups ??= groupsOf(await repositories.load(repo), log.id, revision - 1, turn);
+        const { value } = await source.groups.next();
+        if (value === undefined) return;
+        source.next = value;
+      } while (comparePlaces(source.next, after) <= 0);
       reading.add(source);
     } catch (error) {
       if (!(error instanceof RepoconfError)) throw error;
       // One that was removed meanwhile has no history.
-      if (error.code !== 1102) yield { repo: source.repo, error };
+      if (error.code !== 1102) yield { repo: source.next.repo, error };
     } finally {
-      if (!reading.has(source)) await source.close();
+      if (!reading.has(source)) await close(source);
     }
     for (const oldest of open) {
       if (open.size <= mostOpen) return;
       open.delete(oldest);
-      await oldest.close();
+      await close(oldest);
     }
   }
 
@@ -150,27 +137,27 @@ export async function* mergedHistory(
     for (;;) {
       let first: Source | undefined;
       for (const source of reading)
-        if (first === undefined || comparePlaces(source.group, first.group) < 0) first = source;
-      const next = unread.at(-1);
-      if (next !== undefined && (first === undefined || comparePlaces(next.group, first.group) < 0)) {
+        if (first === undefined || comparePlaces(source.next, first.next) < 0) first = source;
+      const unreadFirst = unread.at(-1);
+      if (unreadFirst !== undefined && (first === undefined || comparePlaces(unreadFirst.next, first.next) < 0)) {
         unread.pop();
-        yield* advance(next);
+        yield* advance(unreadFirst);
         continue;
       }
       if (first === undefined) return;
-      const { group } = first;
+      const { next: group } = first;
       if (Date.parse(group.records.at(-1)?.time ?? "") < since - clockSlack) {
         // Everything that follows is older.
         if (group.number > 0) return;
         reading.delete(first);
         open.delete(first);
-        await first.close();
+        await close(first);
         continue;
       }
       yield group;
       yield* advance(first);
     }
   } finally {
-    for (const source of open) await source.close();
+    for (const source of open) await close(source);
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Config, filterConfig } from "../../../shared/config.ts";
@@ -28,8 +29,8 @@ export async function forgetValues(
   current: Config,
   { id, folder, temporaryFolder, fileSystem, clock }: RewriteOptions,
 ): Promise<void> {
-  if (await isForgotten(journal, forget)) return;
   const records = await redactedRecords(journal, forget, current, clock);
+  if (records === undefined) return;
   const newest = journal.head?.revision ?? forget.revision;
   const generation = (journal.head?.segment?.generation ?? 0) + 1;
   const { revision } = records[0];
@@ -43,7 +44,7 @@ export async function forgetValues(
     await file.write(text);
   } catch (error) {
     // If the file stayed, the next start would use it and drop the journal that is appended to.
-    if (!file.holds(text)) throw error;
+    if (!existsSync(path)) throw error;
   }
   const segment = { path, generation, revision };
   const { lineage = "", textRecord, position } = journal.head ?? {};
@@ -62,19 +63,21 @@ export async function forgetValues(
   await syncFolder(folder, fileSystem, clock);
 }
 
-/** The oldest checkpoint and all records after it, without the old values of the field. */
+/** The oldest checkpoint and all records after it, without the old values of the field; undefined if the journal has the request already. */
 async function redactedRecords(
   journal: Journal,
-  { scope, field, revision: newest }: ForgetRecord,
+  { scope, field, time: requested, revision: newest }: ForgetRecord,
   current: Config,
   clock: Clock,
-): Promise<[CheckpointRecord, ...JournalRecord[]]> {
+): Promise<[CheckpointRecord, ...JournalRecord[]] | undefined> {
   const without = (config: Config) => filterConfig(config, (...path) => path[0] !== scope || path[1] !== field);
   const newestFirst: JournalRecord[] = [];
   let checkpoint: CheckpointRecord | undefined;
   let isChangedLater = false;
   const read = async () => {
     for await (const record of journal.backward(journal.head?.revision ?? newest)) {
+      if (record.kind === "forget" && record.time === requested && record.scope === scope && record.field === field)
+        return true;
       if (record.kind === "checkpoint") checkpoint = record;
       else if (record.kind === "text") {
         // Earlier text records have hashes of texts with the old values; only the newest is kept.
@@ -98,28 +101,19 @@ async function redactedRecords(
         newestFirst.push({ ...record, changes, recovered: { values, lacking: [] } });
       }
     }
+    return false;
   };
-  await read().catch(error => {
+  const isForgotten = await read().catch(error => {
     // What is before a recovery cannot be read, and its values are not needed.
     const isRecovered = newestFirst.some(record => record.kind === "change" && record.recovered !== undefined);
     if (!(error instanceof JournalDamageError) || !isRecovered) throw error;
     const revision = (newestFirst.at(-1)?.revision ?? 1) - 1;
     checkpoint = { kind: "checkpoint", revision, time: timeText(clock), config: {} };
+    return false;
   });
+  if (isForgotten) return undefined;
   const { revision, time, config } = checkpoint ?? { revision: 0, time: timeText(clock), config: current };
   // If nothing changed the field since the checkpoint, its value there is the present one, which stays.
   const kept = isChangedLater ? without(config) : config;
   return [{ kind: "checkpoint", revision, time, config: kept }, ...newestFirst.reverse()];
-}
-
-/** Damage is left to the caller: records before it are not asked. */
-async function isForgotten(journal: Journal, { time, scope, field }: ForgetRecord): Promise<boolean> {
-  try {
-    for await (const record of journal.backward(journal.head?.revision ?? 0))
-      if (record.kind === "forget" && record.time === time && record.scope === scope && record.field === field)
-        return true;
-  } catch (error) {
-    if (!(error instanceof JournalDamageError)) throw error;
-  }
-  return false;
 }

@@ -115,32 +115,24 @@ export async function readTail(
       const bytes = await readAll(handle, length, offset);
       const lines: JournalLine[] = [];
       let whole = 0;
-      let done = length === size;
       let found = false;
       for (const { text, start, end } of linesBackward(bytes)) {
         // The first line in the chunk may have begun before it.
         if (start === 0 && offset > 0) break;
         const line = parseLine(text);
-        if (line === undefined) {
-          // Records after the damage are intact; those before it cannot be read here.
-          if (lines.length === 0) continue;
-          done = true;
-          break;
-        }
+        // Records after damage are intact; those before it cannot be read here.
+        if (line === undefined && lines.length === 0) continue;
         const [newest] = lines;
         // An intact line that was moved to the end is not the newest record; its revision number would be assigned twice.
-        if (lines.length === 1 && newest !== undefined && newest.record.revision < line.record.revision)
-          lines.length = 0;
-        else if (found) {
-          done = true;
-          break;
-        }
+        const isMoved = lines.length === 1 && (newest?.record.revision ?? 0) < (line?.record.revision ?? 0);
+        if (line === undefined || (found && !isMoved)) return { lines, whole, bytes: size };
+        if (isMoved) lines.length = 0;
         if (lines.length === 0) whole = offset + end;
         lines.push(line);
         // Ends the loop only at the next line, so that a moved last line is noticed.
         found = isEnough(line);
       }
-      if (done) return { lines, whole, bytes: size };
+      if (length === size) return { lines, whole, bytes: size };
     }
   } finally {
     await handle.close();

@@ -1,6 +1,5 @@
 import { type CommitLog, type Committed, ConflictError, type LogEntry } from "./commit-log.ts";
 
-/** A repository as the appender of an entry about it needs it. */
 export interface HeldRepository {
   /** Throws RepoconfError 1102 if another machine removed it. */
   assertPresent(): void;
@@ -8,14 +7,16 @@ export interface HeldRepository {
 }
 
 /**
- * Appends an entry; if others append meanwhile, it is made again after `conflictApplied`. Throws AppendError, or what `make` throws.
+ * Appends an entry, which is made again if another machine was first. `held`: the repository, if the caller holds it. Throws AppendError,
+ * RepoconfError 1102 if another machine removed `held`, or what `make` throws.
  */
 export async function appendWithRetry<Entry extends LogEntry>(
   log: CommitLog,
   make: () => Entry,
-  conflictApplied = (conflict: ConflictError) => conflict.applied,
+  held?: HeldRepository,
 ): Promise<Committed<Entry>> {
   for (;;) {
+    held?.assertPresent();
     const entry = make();
     let number = 0;
     const committed = (first: number) => {
@@ -26,20 +27,7 @@ export async function appendWithRetry<Entry extends LogEntry>(
       return { number, entry };
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      await conflictApplied(error);
+      await (held?.conflictApplied(error) ?? error.applied);
     }
   }
-}
-
-/** As `appendWithRetry`, for a caller who holds the repository. Throws RepoconfError 1102 if another machine removed it. */
-export function appendHeld<Entry extends LogEntry>(
-  log: CommitLog,
-  repository: HeldRepository,
-  make: () => Entry,
-): Promise<Committed<Entry>> {
-  const makeIfPresent = () => {
-    repository.assertPresent();
-    return make();
-  };
-  return appendWithRetry(log, makeIfPresent, conflict => repository.conflictApplied(conflict));
 }

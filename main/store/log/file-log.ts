@@ -7,9 +7,9 @@ import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/
 import type { Clock } from "../../time/clock.ts";
 import type { LogNumber, NewFinding, Position } from "../types.ts";
 import { AppendError, type AppendRequest, type CommitLog, type Committed, type OpenedLog } from "./commit-log.ts";
-import { formatFrame, formatHeader } from "./frame.ts";
+import { formatFrame, formatHeader, type LogOrigin } from "./frame.ts";
 import { copyMarkerIn, describeRenewal, readLog, takeStop } from "./log-folder.ts";
-import { LogIdentity } from "./log-identity.ts";
+import { newLogId, numberOfPosition, renewed } from "./log-identity.ts";
 import { type ClosedSegment, type Recovered, recover } from "./recover.ts";
 
 export interface FileLogOptions {
@@ -60,7 +60,9 @@ export class FileLog implements CommitLog {
   readonly shared = undefined;
   readonly snapshots = undefined;
   readonly problem = undefined;
-  #identity: LogIdentity;
+  id: string;
+  newest: LogNumber;
+  #origin: LogOrigin;
   readonly #options: FileLogOptions;
   readonly #queue: PendingAppend[] = [];
   readonly #writing = pLimit(1);
@@ -71,7 +73,6 @@ export class FileLog implements CommitLog {
   /** The next segment, created in the background so that no append waits for it. */
   #spare: Promise<OpenSegment | undefined> | undefined;
   #sequence: number;
-  #newest: LogNumber;
   #released: LogNumber;
   /** A closed segment is damaged; it is kept for a person to review. */
   #hasDamaged = false;
@@ -81,8 +82,9 @@ export class FileLog implements CommitLog {
 
   private constructor(options: FileLogOptions, { id, newest, released, origin, segments }: Recovered) {
     this.#options = options;
-    this.#identity = new LogIdentity(id, origin);
-    this.#newest = newest;
+    this.id = id ?? newLogId();
+    this.#origin = origin;
+    this.newest = newest;
     this.#released = released;
     this.#closed = [...segments];
     this.#sequence = Number.parseInt(basename(segments.at(-1)?.path ?? "0"), 10);
@@ -100,16 +102,17 @@ export class FileLog implements CommitLog {
     const known = (await options.witnesses?.(await takeStop(folder, fileSystem))) ?? [];
     const isRestored = (await stat(copyMarkerIn(folder)).catch(ignoreMissing)) !== undefined;
     const isCopy = isRestored || recovered.isCopy;
-    const isBehind = known.some(position => log.#identity.isBeyond(position, newest));
+    const isBehind = known.some(position => numberOfPosition(position, log.#identity) === undefined);
     log.#hasDamaged = isBehind || lost.length > 0;
     // Who restored a backup knows that.
     if (log.#hasDamaged || (isCopy && !isRestored))
       await onDamage({ ...describeRenewal(folder, recovered, isBehind), isIncident: true });
     if (log.#hasDamaged || isCopy) {
       // Continues under a new id, behind every known number, with the entries that the histories may lack.
-      const renewed = log.#identity.renewed(known, newest, { lost, ...(isCopy && { copiedAt: newest }) });
-      log.#identity = renewed.identity;
-      log.#newest = renewed.newest;
+      const { id, origin, newest: last } = renewed(log.#identity, known, { lost, ...(isCopy && { copiedAt: newest }) });
+      log.id = id;
+      log.#origin = origin;
+      log.newest = last;
       log.#carried = entries;
     }
     await syncFolder(dirname(folder), fileSystem, clock);
@@ -118,23 +121,19 @@ export class FileLog implements CommitLog {
     if (last !== undefined) await syncFile(last.path, fileSystem);
     // On a full disk, the existing entries are still served, and the next append tries to start a segment again.
     await log.#tryToStart();
-    return { log, entries, lost: log.#identity.origin.lost };
+    return { log, entries, lost: log.#origin.lost };
   }
 
-  get id(): string {
-    return this.#identity.id;
+  get #identity() {
+    return { id: this.id, origin: this.#origin, newest: this.newest };
   }
 
   get copiedAt(): LogNumber | undefined {
-    return this.#identity.origin.copiedAt;
-  }
-
-  get newest(): LogNumber {
-    return this.#newest;
+    return this.#origin.copiedAt;
   }
 
   numberOf(position: Position | undefined): LogNumber {
-    return this.#identity.numberOf(position, this.#newest);
+    return (position && numberOfPosition(position, this.#identity)) || 0;
   }
 
   append(request: AppendRequest): Promise<void> {
@@ -149,23 +148,21 @@ export class FileLog implements CommitLog {
   async subscribe(): Promise<void> {}
 
   release(through: LogNumber): Promise<void> {
-    return this.#releasing(() => this.#release(through));
-  }
-
-  async #release(through: LogNumber): Promise<void> {
-    if (this.#carried !== undefined) return;
-    this.#released = Math.max(this.#released, through);
-    const done = this.#closed.findIndex(({ end }) => end > this.#released);
-    const { fileSystem, folder, clock } = this.#options;
-    for (let remaining = done === -1 ? this.#closed.length : done; remaining > 0; remaining--) {
-      const path = this.#closed[0]?.path ?? "";
-      const removed = this.#hasDamaged ? fileSystem.rename(path, `${path}.damaged`) : fileSystem.unlink(path);
-      await removed.catch(ignoreMissing);
-      // One by one, oldest first: the header of a later segment says which lines of the earlier ones are valid.
-      await syncFolder(folder, fileSystem, clock);
-      this.#closed.shift();
-    }
-    if (done === -1) this.#hasDamaged = false;
+    return this.#releasing(async () => {
+      if (this.#carried !== undefined) return;
+      this.#released = Math.max(this.#released, through);
+      const done = this.#closed.findIndex(({ end }) => end > this.#released);
+      const { fileSystem, folder, clock } = this.#options;
+      for (let remaining = done === -1 ? this.#closed.length : done; remaining > 0; remaining--) {
+        const path = this.#closed[0]?.path ?? "";
+        const removed = this.#hasDamaged ? fileSystem.rename(path, `${path}.damaged`) : fileSystem.unlink(path);
+        await removed.catch(ignoreMissing);
+        // One by one, oldest first: the header of a later segment says which lines of the earlier ones are valid.
+        await syncFolder(folder, fileSystem, clock);
+        this.#closed.shift();
+      }
+      if (done === -1) this.#hasDamaged = false;
+    });
   }
 
   async erase(through: LogNumber): Promise<void> {
@@ -200,11 +197,11 @@ export class FileLog implements CommitLog {
     if (this.#backpressure > 0) await this.#options.clock.delay(this.#backpressure * maxWriteDelay);
     const group: PendingAppend[] = [];
     let text = "";
-    let number = this.#newest;
+    let number = this.newest;
     for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
       let lines = "";
       for (const content of next.entries)
-        lines += formatFrame({ log: this.id, number: ++number, durable: this.#newest, content });
+        lines += formatFrame({ log: this.id, number: ++number, durable: this.newest, content });
       if (group.length > 0 && text.length + lines.length > maxGroupBytes) break;
       text += lines;
       group.push(next);
@@ -233,8 +230,8 @@ export class FileLog implements CommitLog {
     segment.bytes += bytes.length;
     if (segment.bytes > segmentBytes / 2) this.#spare ??= this.#createSegment().catch(() => undefined);
     for (const { entries, committed, resolve } of group) {
-      const first = this.#newest + 1;
-      this.#newest += entries.length;
+      const first = this.newest + 1;
+      this.newest += entries.length;
       try {
         committed(first);
       } catch (error) {
@@ -286,7 +283,7 @@ export class FileLog implements CommitLog {
     this.#segment = undefined;
     if (segment === undefined) return;
     const { path, bytes } = segment;
-    this.#closed.push({ path, bytes, end: this.#newest });
+    this.#closed.push({ path, bytes, end: this.newest });
     await segment.handle.close().catch(() => {});
   }
 
@@ -297,10 +294,9 @@ export class FileLog implements CommitLog {
     // The segment that renews a log must appear with all of its entries.
     const isRenewal = this.#carried !== undefined;
     const next = spare ?? (await this.#createSegment(isRenewal));
-    const { id: log, origin } = this.#identity;
     const { ino: inode, birthtimeMs: created } = fstatSync(next.handle.fd);
-    const [file, newest, released] = [{ inode, created }, this.#newest, this.#released];
-    const header = Buffer.from(formatHeader({ log, origin, file, newest, released, carried: this.#carried ?? [] }));
+    const [file, released, carried] = [{ inode, created }, this.#released, this.#carried ?? []];
+    const header = Buffer.from(formatHeader({ ...this.#identity, file, released, carried }));
     try {
       await writeAll(next.handle, header, 0);
       await next.handle.datasync();

@@ -68,7 +68,7 @@ export function formatFrame({ log, number, durable, content }: Frame): string {
 
 /** What a segment begins with. */
 interface Header {
-  readonly log: string;
+  readonly id: string;
   readonly file: SegmentFile;
   readonly origin: LogOrigin;
   /** The newest number, and the newest released one. */
@@ -79,8 +79,9 @@ interface Header {
 }
 
 /** The first lines of a segment. */
-export function formatHeader({ log, file, origin, newest, released, carried }: Header): string {
-  const line = (number: LogNumber, content: Frame["content"]) => formatFrame({ log, number, durable: newest, content });
+export function formatHeader({ id, file, origin, newest, released, carried }: Header): string {
+  const line = (number: LogNumber, content: Frame["content"]) =>
+    formatFrame({ log: id, number, durable: newest, content });
   let last = (carried[0]?.number ?? newest + 1) - 1;
   let text = line(last, { kind: "segment", after: last, file, origin });
   text += line(last, { kind: "checkpoint", through: released });

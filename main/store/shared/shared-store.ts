@@ -1,7 +1,7 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
-import { appendHeld } from "../log/append-with-retry.ts";
+import { appendWithRetry } from "../log/append-with-retry.ts";
 import type { Renaming } from "../log/commit-log.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
@@ -70,7 +70,7 @@ export class SharedStore {
     const { log, clock } = this.#context;
     const renaming: Renaming = { kind: "rename", time: timeText(clock), repo: id, name };
     try {
-      await appendHeld(log, repository, () => renaming);
+      await appendWithRetry(log, () => renaming, repository);
     } catch (error) {
       throw storageFailure(id, error);
     }
