@@ -3,7 +3,7 @@ import { appendFile, readdir, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { syncFolder } from "../../files/durable-text-file.ts";
-import { type FileSystem, ignoreMissing, syncFile, systemErrorCode, writeAll } from "../../files/file-system.ts";
+import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import type { NewFinding } from "../types.ts";
@@ -74,9 +74,8 @@ export async function listSegments(folder: string): Promise<Map<string, Segment[
 }
 
 /**
- * The revisions of one repository, append-only, each chained to the previous one by its hash. Each segment begins with a checkpoint, so
- * compaction deletes whole files in the background, and opening reads only the end of the newest segment. The repository's queue makes
- * sure that there is one append at a time; reading can run concurrently.
+ * The revisions of one repository, append-only. Each segment begins with a checkpoint, so compaction deletes whole files in the background,
+ * and opening reads only the end of the newest one. The repository's queue makes one append at a time; reading can run concurrently.
  */
 export class Journal {
   readonly #options: JournalOptions;
@@ -88,13 +87,13 @@ export class Journal {
   #compactionDue = false;
   #compactions = 0;
 
-  /** `segments`: the existing segments, oldest first. */
+  /** `segments`: the existing ones, oldest first. */
   constructor(options: JournalOptions, segments: readonly Segment[]) {
     this.#options = options;
     this.#segments = [...segments];
   }
 
-  /** The end of the journal; undefined if it is not open. A head without a segment means that nothing was ever recorded. */
+  /** Undefined if it is not open. A head without a segment means that nothing was ever recorded. */
   get head(): JournalHead | undefined {
     return this.#head;
   }
@@ -208,10 +207,7 @@ export class Journal {
     }
   }
 
-  /**
-   * Makes all appended records durable. Throws the system's error; the records since the last sync are then rolled back, because it is
-   * unknown what the disk has of them.
-   */
+  /** Makes all appended records durable. Throws the system's error; then it is unknown what the disk has of them, and they are rolled back. */
   async sync(): Promise<void> {
     const head = this.#head;
     if (head?.segment === undefined || head === this.#synced) return;
@@ -224,7 +220,7 @@ export class Journal {
     this.#markSynced(head);
   }
 
-  /** Everything up to this end is durable. Compaction starts only then, as a rollback would still need the older segments. */
+  /** Compaction starts only then, as a rollback would still need the older segments. */
   #markSynced(head: JournalHead): void {
     this.#synced = head;
     if (!this.#compactionDue || head.segment === undefined) return;
@@ -240,9 +236,7 @@ export class Journal {
     const head = this.#synced;
     if (head === undefined) return;
     this.#head = head;
-    const started = this.#segments.filter(
-      ({ revision }) => head.segment === undefined || revision > head.segment.revision,
-    );
+    const started = this.#segments.filter(({ revision }) => revision > (head.segment?.revision ?? -1));
     this.#segments = this.#segments.filter(one => !started.includes(one));
     try {
       for (const { path } of started.reverse()) await this.#options.fileSystem.unlink(path);
@@ -298,14 +292,11 @@ export class Journal {
    */
   async *forward(after: number, upTo: number, turn: Turn = endlessTurn): AsyncGenerator<ChangeRecord> {
     if (upTo <= after) return;
-    const first = Math.max(
-      0,
-      this.#segments.findLastIndex(({ revision }) => revision <= after),
-    );
+    const first = this.#segments.findLastIndex(({ revision }) => revision <= after);
     let expected: string | undefined;
     let damage: JournalDamageError | undefined;
     let isBegun = false;
-    for (const segment of this.#segments.slice(first)) {
+    for (const segment of this.#segments.slice(Math.max(0, first))) {
       try {
         for await (const { text, line: number } of linesForward(segment.path)) {
           if (turn.isOver) await turn.pass();
@@ -357,11 +348,8 @@ export class Journal {
     if (segment === undefined || this.#isFull(segment, head)) return undefined;
     const { text, hash } = formatLines(records, head.hash);
     const content = Buffer.from(text);
-    let handle: Awaited<ReturnType<FileSystem["open"]>>;
-    try {
-      handle = await this.#options.fileSystem.open(segment.path, "r+");
-    } catch (error) {
-      if (systemErrorCode(error) !== "ENOENT") throw error;
+    const handle = await this.#options.fileSystem.open(segment.path, "r+").catch(ignoreMissing);
+    if (handle === undefined) {
       this.reportDamage(new JournalDamageError(segment.path, "it is missing"));
       return undefined;
     }
@@ -411,16 +399,14 @@ export class Journal {
   async #startSegment(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
     const { id, folder, fileSystem, clock } = this.#options;
     // The records before it must be durable first.
-    if (head.segment !== undefined && head !== this.#synced)
-      await syncFile(head.segment.path, this.#options.fileSystem);
+    if (head.segment !== undefined && head !== this.#synced) await syncFile(head.segment.path, fileSystem);
     const generation = head.segment?.generation ?? 0;
     const { revision } = head;
     const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };
-    const time = timeText(clock);
     // The newest text record is repeated, because `open` reads only the newest segment.
-    const begin: JournalRecord[] = [{ kind: "checkpoint", revision, time, config }];
-    if (head.textRecord !== undefined) begin.push({ ...head.textRecord, revision });
-    const { text, hash } = formatLines([...begin, ...records], head.hash);
+    const textRecords = head.textRecord === undefined ? [] : [{ ...head.textRecord, revision }];
+    const checkpoint = { kind: "checkpoint", revision, time: timeText(clock), config } as const;
+    const { text, hash } = formatLines([checkpoint, ...textRecords, ...records], head.hash);
     const content = Buffer.from(text);
     await fileSystem.unlink(segment.path).catch(ignoreMissing);
     try {

@@ -24,8 +24,7 @@ type LastChangeOf = (path: string) => LastChange | undefined;
 
 /**
  * The last change of each field: read from the history at the first request, and updated with each later change. It contains no values,
- * so there is nothing to forget. Indexes of repositories that were not requested for long, or are closed, are dropped and can be read
- * again.
+ * so there is nothing to forget. What was not requested for long is dropped and can be read again.
  */
 export class LastChanges {
   /** By repository id, the most recently used one last. */

@@ -5,8 +5,8 @@ import type { FileStamp } from "../../files/durable-text-file.ts";
 import type { HistoryRecord, Position, RecordedChange, RecordedDifference } from "../types.ts";
 
 /*
- * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of the rest of the line. It is the
- * record's checksum, and because it includes the previous hash, it covers all earlier records too.
+ * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of the rest of the line, and so covers all
+ * earlier records too.
  */
 
 /** A revision. */
@@ -129,7 +129,6 @@ export function parseLine(line: string): JournalLine | undefined {
   return { record: JSON.parse(content.slice(split + 1)) as JournalRecord, hash, previous: content.slice(0, split) };
 }
 
-/** The configuration after these changes. */
 export function applyChanges(config: Config, changes: readonly RecordedDifference[]): Config {
   return applyConfigEdits(config, editsOf(changes));
 }

@@ -19,9 +19,8 @@ export interface RewriteOptions {
 
 /**
  * Rewrites the journal without the earlier values of a field, and appends the request as a record. Does nothing if the journal has that
- * record already. Records older than the oldest kept revision are dropped too. The caller must prevent appends meanwhile. Throws the
- * system's error or JournalDamageError. The journal is then unchanged, or it is rewritten and old files remain until the next attempt or
- * start.
+ * record already. The caller must prevent appends meanwhile. Throws the system's error or JournalDamageError. The journal is then
+ * unchanged, or it is rewritten and old files remain until the next attempt or start.
  */
 export async function forgetValues(
   journal: Journal,

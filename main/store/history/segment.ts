@@ -88,8 +88,7 @@ export function lineNumber(bytes: Buffer, start: number): number {
   return number;
 }
 
-/** The end of a segment. */
-export interface SegmentTail {
+interface SegmentTail {
   /** The last records, newest first; not all of them. */
   readonly lines: readonly JournalLine[];
   /** The offset at which the last intact record ends. */

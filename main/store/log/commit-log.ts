@@ -134,13 +134,13 @@ export interface CommitLog {
   /** The number of a position of this log, or of one that it continues under a new id; 0 for any other. */
   numberOf(position: Position | undefined): LogNumber;
   /** The name of this machine in a shared log; undefined if only this home appends to the log. */
-  readonly shared: { readonly machine: string } | undefined;
+  readonly shared?: { readonly machine: string } | undefined;
   /** The snapshots of a shared log; undefined for any other. */
-  readonly snapshots: Snapshots | undefined;
+  readonly snapshots?: Snapshots | undefined;
   /** If the log is a copy, its last entry then: files were copied then or later, perhaps before their histories, and have other stamps. */
-  readonly copiedAt: LogNumber | undefined;
+  readonly copiedAt?: LogNumber | undefined;
   /** Why nothing can be appended and applied entries may be outdated, as a sentence; undefined if the log is up to date. */
-  readonly problem: string | undefined;
+  readonly problem?: string | undefined;
   /** The newest entry that is durable and applied. */
   readonly newest: LogNumber;
   /**

@@ -52,14 +52,11 @@ interface PendingAppend extends AppendRequest {
 }
 
 /**
- * The log as files of lines in a folder. Appends during a write and its sync are grouped into the next write, so that all of them share
- * one sync. After a failed write or sync, the segment is never written again: the header of the next segment has the last durable
- * number, which invalidates whatever the disk has of the failed write.
+ * The log as files of lines in a folder. Appends during a write are grouped into the next one, so that all of them share one sync. After
+ * a failed write or sync, the segment is never written again: the header of the next one has the last durable number, which invalidates
+ * whatever the disk has of the failed write.
  */
 export class FileLog implements CommitLog {
-  readonly shared = undefined;
-  readonly snapshots = undefined;
-  readonly problem = undefined;
   id: string;
   newest: LogNumber;
   #origin: LogOrigin;

@@ -3,9 +3,8 @@ import type { LogNumber, Position } from "../types.ts";
 import type { Committed, LogEntry } from "./commit-log.ts";
 
 /*
- * A segment of the log is lines of text, each `<checksum> <log> <number> <durable> <JSON>`: the log's id, the line's position, and the
- * newest position that was on disk before the line was written. If a line is incomplete, the later lines show whether it was ever
- * acknowledged: if one says that its position was durable, the line is damaged, else it is a torn write.
+ * A segment of the log is lines of text, each `<checksum> <log> <number> <durable> <JSON>`. If a line is incomplete, the later lines show
+ * whether it was ever acknowledged: if one says that its number was durable, the line is damaged, else it is a torn write.
  */
 
 /** The first line of a segment: lines of earlier segments after this number are not valid. */

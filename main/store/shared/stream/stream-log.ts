@@ -137,8 +137,6 @@ export class StreamLog implements CommitLog {
     return this.#applied.number;
   }
 
-  readonly copiedAt = undefined;
-
   numberOf(position: Position | undefined): LogNumber {
     return numberIn(this.id, position);
   }
