@@ -119,6 +119,7 @@ export class Journal {
     for (const { generation, path } of this.#segments)
       if (generation !== newest) await this.#options.fileSystem.unlink(path).catch(() => {});
     this.#segments = this.#segments.filter(({ generation }) => generation === newest);
+    const unreadable: string[] = [];
     let damagedLines = 0;
     let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0, lineage: "" };
     for (let segment = this.#segments.at(-1); segment !== undefined; segment = this.#segments.at(-1)) {
@@ -131,8 +132,8 @@ export class Journal {
       if (whole < bytes) damagedLines += await this.#setAside(segment, whole);
       if (last === undefined) {
         // Not even the first record is intact: the daemon died while it started this segment.
-        await this.#options.fileSystem.unlink(segment.path);
         this.#segments.pop();
+        unreadable.push(segment.path);
         continue;
       }
       const records = lines.map(({ record }) => record).reverse();
@@ -141,6 +142,8 @@ export class Journal {
       else if (whole < bytes) await this.#truncate(segment.path, whole);
       break;
     }
+    // Only now that their damage is recorded.
+    for (const path of unreadable) await this.#options.fileSystem.unlink(path);
     this.#head = head;
     this.#synced = head;
   }

@@ -83,9 +83,7 @@ export async function isIntact(path: string): Promise<boolean> {
 
 /** The number, from 1, of the line that begins at the offset `start`. */
 export function lineNumber(bytes: Buffer, start: number): number {
-  let number = 1;
-  for (let at = bytes.indexOf(newline); at !== -1 && at < start; at = bytes.indexOf(newline, at + 1)) number += 1;
-  return number;
+  return bytes.toString("latin1", 0, start).split("\n").length;
 }
 
 interface SegmentTail {

@@ -204,25 +204,20 @@ export class FileLog implements CommitLog {
       group.push(next);
       this.#queue.shift();
     }
-    const fail = (error: unknown, isOutcomeUnknown: boolean) => {
-      for (const { reject } of group) reject(new AppendError(error, isOutcomeUnknown));
-    };
     const bytes = Buffer.from(text);
-    let segment: OpenSegment;
+    let segment: OpenSegment | undefined;
     try {
       this.#options.assertHeld();
       if (this.#backpressure >= 1) throw new Error("the histories cannot be written, and the log is full");
       segment = await this.#segmentFor(bytes.length);
-    } catch (error) {
-      return fail(error, false);
-    }
-    try {
       await writeAll(segment.handle, bytes, segment.bytes);
       await segment.handle.datasync();
     } catch (error) {
-      // The header of the next segment invalidates the failed write. If none can be started, the outcome is unknown.
-      await this.#closeSegment();
-      return fail(error, !(await this.#tryToStart()));
+      // The header of the next segment invalidates a failed write. If none can be started, the outcome is unknown.
+      if (segment !== undefined) await this.#closeSegment();
+      const isOutcomeUnknown = segment !== undefined && !(await this.#tryToStart());
+      for (const { reject } of group) reject(new AppendError(error, isOutcomeUnknown));
+      return;
     }
     segment.bytes += bytes.length;
     if (segment.bytes > segmentBytes / 2) this.#spare ??= this.#createSegment().catch(() => undefined);

@@ -135,3 +135,20 @@ test("each damaged record at the end of a journal may have been a revision; a co
   expect(damage).not.toEqual([]);
   expect(await readFile(join(folder.path, `${name}.damaged`), "utf8")).toBe("noise\nand more\nand");
 });
+
+test("a start that is killed once a damaged file is deleted does not forget that it may have had revisions", async () => {
+  await using folder = await temporaryFolder();
+  const options = { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } };
+  const writer = (await openJournal(folder.path, options)).journal;
+  await appendUpTo(writer, 1, 3);
+  const newest = writer.segments.at(-1)?.path ?? "";
+  await writeFile(newest, "noise\nand more\n");
+  const fileSystem = watchFileSystem();
+  fileSystem.after = ({ operation, path }) => {
+    if (operation === "unlink" && path === newest) throw systemError("EIO");
+  };
+  await expect(openJournal(folder.path, { ...options, fileSystem })).rejects.toThrow("EIO");
+  expect(await readdir(folder.path)).not.toContain(basename(newest));
+  const { journal } = await openJournal(folder.path, options);
+  expect([journal.head?.revision, journal.assigned]).toEqual([2, 4]);
+});
