@@ -64,15 +64,12 @@ export class Store {
     this.repositories = new Repositories(context, index, {
       mostOpen: options.mostOpen,
       make: (id, known) => this.#make(id, known),
-      onEvict: ({ id, journal }) => {
-        journals.keep(id, journal);
-        this.lastChanges.drop(id);
-      },
+      onEvict: ({ id, journal }) => journals.keep(id, journal),
       onDrop: repository => this.#drop(repository),
     });
     const { repositories } = this;
     events.subscribe(event => {
-      if (event.kind === "changed") this.lastChanges.note(event.state.id, event.change);
+      if (event.kind === "changed") this.lastChanges.note(repositories.opened(event.state.id), event.change);
       repositories.saveIndexSoon();
     });
     context.findings.onChange = repo => {
@@ -222,7 +219,6 @@ export class Store {
     const { id, journal, state } = repository;
     this.trust.drop(id);
     void this.#context.findings.drop(id);
-    this.lastChanges.drop(id);
     this.#journals.keep(id, journal);
     this.#handEdits.watchFolder(state, true);
     this.#mirrors.drop(repository);
