@@ -1,10 +1,10 @@
+import { sameConfig } from "../../../shared/config-diff.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { ConflictError } from "../log/commit-log.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { Mirrored } from "../types.ts";
-import { isServed } from "../values/interpret.ts";
 import { type FileReader, foreignEditTime } from "./parts.ts";
 
 /** Why a file cannot be written now: a refresh comes first. */
@@ -39,8 +39,7 @@ export class MirrorWriter {
         await this.#context.turn();
         const isOutdated = this.#context.mirror.isFileOutdated;
         await this.#context.mirror.write(
-          config =>
-            !this.#context.isCheckedByOldRules && isServed(config, this.#context.current.stored, this.#context.rules),
+          config => !this.#context.isCheckedByOldRules && sameConfig(config, this.#context.current.stored ?? {}),
           this.#context.store.scopes,
         );
         if (isOutdated) this.#reader.lateEdits.endLater();

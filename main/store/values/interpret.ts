@@ -292,27 +292,6 @@ export function trustedByNewRules(active: Config, { scopes, isTrusted }: Rules):
   );
 }
 
-/** Whether all of a configuration is or can be active. The rules must be those that the active values were checked by. */
-export function isServed(config: Config, active: Config | undefined, { scopes, isTrusted }: Rules): boolean {
-  const spare = new SpareSteps();
-  return (
-    Object.keys(config).every(name => {
-      const [scope, fields] = [scopes.get(name), config[name] ?? {}];
-      return (
-        scope !== undefined &&
-        Object.keys(fields).every(field => {
-          const known = scope.fields.get(field);
-          const value = fields[field] ?? null;
-          const now = active && configValue(active, name, field);
-          if (known !== undefined && now !== undefined && sameJson(now, value)) return true;
-          if (known === undefined || known.validate(value, spare) !== undefined) return false;
-          return !known.isCommand || isTrusted({ scope: name, field }, value);
-        })
-      );
-    }) && scopes.brokenReferences((scope, field) => configValue(config, scope, field)).length === 0
-  );
-}
-
 function untrusted(schema: FieldSchema): string {
   return `${describeEffect(effectOf(schema))} and came with the work tree's file, so a person must trust it first: run repoconf trust in that folder, or use the screen`;
 }
