@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Low } from "lowdb";
+import pLimit from "p-limit";
 import type { ConfigEdit } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { canonicalJson, isJsonObject, type JsonValue } from "../../../shared/json.ts";
@@ -67,10 +68,8 @@ export class TrustedValues {
   readonly #low: Low<TrustData>;
   readonly #onProblem: (message: string, error: unknown) => void;
   readonly #trusted: Map<string, readonly string[]>;
-  /** The version in memory, and the one on the disk. */
-  #version = 0;
-  #written = 0;
-  #saving: Promise<unknown> = Promise.resolve();
+  readonly #lock = pLimit(1);
+  #isSaved = true;
 
   private constructor(low: Low<TrustData>, onProblem: (message: string, error: unknown) => void) {
     this.#low = low;
@@ -158,17 +157,18 @@ export class TrustedValues {
   }
 
   /** Writes one after the other, each with all additions so far. Throws the system's error. */
-  async #save(): Promise<void> {
-    const wanted = this.#version;
-    const write = this.#saving.then(async () => {
-      if (this.#written >= wanted) return;
-      const version = this.#version;
+  #save(): Promise<void> {
+    return this.#lock(async () => {
+      if (this.#isSaved) return;
+      this.#isSaved = true;
       this.#low.data = { trusted: Object.fromEntries(this.#trusted) };
-      await this.#low.write();
-      this.#written = version;
+      try {
+        await this.#low.write();
+      } catch (error) {
+        this.#isSaved = false;
+        throw error;
+      }
     });
-    this.#saving = write.catch(() => {});
-    await write;
   }
 
   #at(repo: string, path: ConfigPath): readonly string[] {
@@ -182,7 +182,7 @@ export class TrustedValues {
   }
 
   #saveSoon(): void {
-    this.#version += 1;
+    this.#isSaved = false;
     void this.saved();
   }
 }
