@@ -107,13 +107,6 @@ class Findings {
     }
   }
 
-  /** Counts a problem if the list is full; false if there is room for it. */
-  countIfFull(): boolean {
-    if (this.#unknown.length < limits.problemsOfFile) return false;
-    this.count += 1;
-    return true;
-  }
-
   /** `message` is called only if the problem can be reported. `inside`: a JSON pointer to the invalid part of the value. */
   add(
     code: 1011 | 1103 | 1114,
@@ -122,7 +115,8 @@ class Findings {
     inside = "",
   ): void {
     this.count += 1;
-    const found = this.#like(code, path[0]);
+    const found = code === 1011 ? this.#unknown : code === 1114 ? this.#untrusted : (this.#refused.get(path[0]) ?? []);
+    if (code === 1103) this.#refused.set(path[0], found);
     // Values that wait for trust are all reported, because they are listed and trusted by these problems.
     if (code !== 1114 && found.length >= limits.problemsOfFile) return;
     found.push(this.#problem(code, message(), path, inside));
@@ -151,16 +145,6 @@ class Findings {
       health.push({ code, message: `${more} more values in this file are not used and are not listed individually.` });
     }
     return health;
-  }
-
-  #like(code: 1011 | 1103 | 1114, scope: string): HealthProblem[] {
-    if (code === 1011) return this.#unknown;
-    if (code === 1114) return this.#untrusted;
-    const known = this.#refused.get(scope);
-    if (known !== undefined) return known;
-    const made: HealthProblem[] = [];
-    this.#refused.set(scope, made);
-    return made;
   }
 }
 
@@ -205,7 +189,6 @@ export function* interpretingConfig(
     if (refreshed % checkedAtOnce === 0) yield;
     const scope = scopes.get(scopeName);
     if (scope === undefined) {
-      if (findings.countIfFull()) continue;
       const message = () => `There is no scope "${shortName(scopeName)}"; its values are kept but not used.`;
       findings.add(1011, message, [scopeName]);
       continue;
@@ -218,7 +201,6 @@ export function* interpretingConfig(
       if (refreshed % checkedAtOnce === 0) yield;
       const field = scope.fields.get(name);
       if (field === undefined) {
-        if (findings.countIfFull()) continue;
         const beside = scope.renamed.has(name) ? " any more, and the file also has it under its new name" : "";
         const message = () =>
           `There is no field "${joinConfigPath(scopeName, shortName(name))}"${beside}; its value is kept but not used.`;
