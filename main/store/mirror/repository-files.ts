@@ -1,10 +1,15 @@
-import { lstatSync, type Stats } from "node:fs";
+import { lstatSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
-import { type FileStamp, foreignStampOf, sameStamp } from "../../files/durable-text-file.ts";
+import {
+  type DurableTextFileOptions,
+  type FileStamp,
+  foreignStampOf,
+  sameStamp,
+} from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import { JsonDocument } from "../../files/json-document.ts";
 import { isRemote } from "../../git/git-remote.ts";
@@ -66,8 +71,8 @@ export class RepositoryFiles {
   /** Why the file is not there, if it is not that the work tree has none. */
   #folderProblem: string | undefined;
   readonly #id: string;
-  readonly #fileSystem: FileSystem;
-  readonly #clock: Clock;
+  /** What both files have in common. */
+  readonly #options: Pick<DurableTextFileOptions, "maximumBytes" | "keepsReplaced"> & Omit<FilesContext, "paths">;
   /** The work tree that the index knows. */
   readonly #indexed: IndexedTree | undefined;
   /** Whether a person has just named the folder of the work tree. */
@@ -79,20 +84,11 @@ export class RepositoryFiles {
     { isExpected = false, isNew = false, indexed }: RepositoryFilesOptions = {},
   ) {
     this.#id = id;
-    this.#fileSystem = fileSystem;
-    this.#clock = clock;
+    this.#options = { maximumBytes: limits.repositoryFileBytes, keepsReplaced: true, fileSystem, clock };
     this.#indexed = indexed;
     this.#isFolderChosen = isNew;
-    const home = {
-      path: join(paths.repositories, `${id}.json`),
-      temporaryFolder: paths.temporary,
-      mode: 0o600,
-      maximumBytes: limits.repositoryFileBytes,
-      keepsReplaced: true,
-      fileSystem,
-      clock,
-    };
-    this.home = new JsonDocument(home, isExpected);
+    const path = join(paths.repositories, `${id}.json`);
+    this.home = new JsonDocument({ ...this.#options, path, temporaryFolder: paths.temporary, mode: 0o600 }, isExpected);
   }
 
   /** The file that holds the values. */
@@ -149,7 +145,9 @@ export class RepositoryFiles {
     const tree = this.#tree;
     if (tree === undefined) return false;
     // If the file is missing, only a refresh can tell whether the disk is unmounted.
-    return tree.status.kind === "missing" || !sameStamp(await foreignStampOf(tree.path, this.#clock), tree.stamp);
+    return (
+      tree.status.kind === "missing" || !sameStamp(await foreignStampOf(tree.path, this.#options.clock), tree.stamp)
+    );
   }
 
   /** Whether the folder of the work tree is not there, or is not known to be the right one: nothing may be written into it. */
@@ -188,42 +186,37 @@ export class RepositoryFiles {
     const path = metadata.inTree && metadata.path !== undefined ? join(metadata.path, inTreeFileName) : undefined;
     if (this.#tree?.path === path) return;
     void this.#tree?.dropReplaced().catch(() => {});
-    this.#treeFolder =
-      path === undefined
-        ? undefined
-        : new WorkTreeFolder({
-            id: this.#id,
-            path: dirname(path),
-            pointer: this.home.path,
-            fileSystem: this.#fileSystem,
-            recorded: this.#indexed?.path === dirname(path) ? this.#indexed.folder : undefined,
-            isChosen: this.#isFolderChosen,
-          });
-    const folder = this.#treeFolder;
+    this.#tree = undefined;
+    this.#treeFolder = undefined;
+    const isChosen = this.#isFolderChosen;
     // Later, only a person changes the path.
     this.#isFolderChosen = true;
+    if (path === undefined) return;
+    const folder = new WorkTreeFolder({
+      id: this.#id,
+      path: dirname(path),
+      pointer: this.home.path,
+      fileSystem: this.#options.fileSystem,
+      recorded: this.#indexed?.path === dirname(path) ? this.#indexed.folder : undefined,
+      isChosen,
+    });
+    this.#treeFolder = folder;
     // Located at the first write, then cached. If it disappears, the write falls back to the file's folder.
     let gitFolder: string | undefined;
-    this.#tree =
-      path === undefined
-        ? undefined
-        : new JsonDocument({
-            path,
-            // Beside it, as a rename cannot cross file systems; but there git would show, commit or stash it.
-            temporaryFolder: dirname(path),
-            mode: 0o644,
-            maximumBytes: limits.repositoryFileBytes,
-            foreign: {
-              betterTemporaryFolder: async () => {
-                gitFolder ??= await gitFolderBeside(dirname(path));
-                return gitFolder;
-              },
-              mayCreate: () => folder?.isThere() ?? true,
-            },
-            keepsReplaced: true,
-            fileSystem: this.#fileSystem,
-            clock: this.#clock,
-          });
+    this.#tree = new JsonDocument({
+      ...this.#options,
+      path,
+      // Beside it, as a rename cannot cross file systems; but there git would show, commit or stash it.
+      temporaryFolder: dirname(path),
+      mode: 0o644,
+      foreign: {
+        betterTemporaryFolder: async () => {
+          gitFolder ??= await gitFolderBeside(dirname(path));
+          return gitFolder;
+        },
+        mayCreate: () => folder.isThere(),
+      },
+    });
   }
 }
 
@@ -253,13 +246,11 @@ export function isConfig(value: unknown): value is Config {
 
 /** Undefined if there is no file, or if its stamp cannot be read. */
 function stampNow(path: string): FileStamp | undefined {
-  let stats: Stats | undefined;
   try {
-    stats = lstatSync(path, { throwIfNoEntry: false });
+    return withoutCreated(lstatSync(path, { throwIfNoEntry: false }));
   } catch {
     return undefined;
   }
-  return stats && { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
 }
 
 function fileProblem(document: JsonDocument): HealthProblem {
@@ -291,7 +282,7 @@ function readMetadata(id: string, value: JsonObject): RepositoryMetadata {
   };
 }
 
-/** As the index keeps it for thousands of files. */
+/** As the index keeps it for thousands of files: only what tells versions of a file apart. */
 function withoutCreated(stamp: FileStamp | undefined): FileStamp | undefined {
   return stamp && { size: stamp.size, mtimeMs: stamp.mtimeMs, ino: stamp.ino };
 }
