@@ -75,8 +75,8 @@ export const mutants = [
     },
     "reading a hand edit at once (it is read 300 ms late)": {
       file: "main/store/hand-edits/hand-edit-watcher.ts",
-      find: "    if (wait <= 0) {\n      void repositories.get(id)?.refresh();\n",
-      replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.refresh(), 300);\n",
+      find: "    if (wait <= 0) refresh();",
+      replace: "    if (wait <= 0) setTimeout(refresh, 300);",
     },
   }),
   ...killedBy("R11", "test/promises/r11-ways-of-saving.test.ts", {

@@ -211,15 +211,12 @@ export class HandEditWatcher {
     if (this.#delayed.has(id)) return;
     const wroteAt = repositories.opened(id)?.wroteAt ?? Number.NEGATIVE_INFINITY;
     const wait = wroteAt + echoTime - clock.monotonic();
-    if (wait <= 0) {
-      void repositories.get(id)?.refresh();
-      return;
-    }
     const refresh = () => {
       this.#delayed.delete(id);
       void repositories.get(id)?.refresh();
     };
-    this.#delayed.set(id, clock.schedule(wait, refresh));
+    if (wait <= 0) refresh();
+    else this.#delayed.set(id, clock.schedule(wait, refresh));
   }
 
   #scheduleRescan(): void {
