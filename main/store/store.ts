@@ -113,7 +113,8 @@ export class Store {
     await this.#mirrors.release();
     this.#missed = undefined;
     await this.#shared?.subscribe(() => {
-      for (const repository of repositories.allOpened()) if (repository.hasUnrecordedEdit) void repository.refresh();
+      for (const repository of repositories.allOpened())
+        if (repository.reader.unrecorded !== undefined) void repository.refresh();
     });
   }
 
@@ -172,7 +173,7 @@ export class Store {
     await this.#handEdits.close();
     for (const repository of repositories.allOpened()) await repository.idle();
     await this.#mirrors.drain();
-    for (const repository of repositories.allOpened()) await repository.endReplaced();
+    for (const repository of repositories.allOpened()) await repository.reader.lateEdits.end();
     // First apply the edits that were found meanwhile.
     for (const repository of repositories.allOpened()) await repository.idle();
     try {

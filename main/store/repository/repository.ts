@@ -43,30 +43,30 @@ export class Repository {
   readonly files: RepositoryFiles;
   readonly journal: Journal;
   readonly mirror: Mirror;
+  readonly reader: HandEditReader;
   readonly changes: RepositoryChanges;
   readonly writer: MirrorWriter;
   /** Operations on the file's text. Use them inside `exclusive`, except for `read`. */
   readonly text: TextOperations;
   readonly #context: RepositoryContext;
-  readonly #reader: HandEditReader;
   readonly #queue: RepositoryQueue;
 
-  constructor(context: StoreContext, given: KnownRepository, reports: RepositoryReports) {
-    const own = new RepositoryContext(context, given, reports);
+  constructor(store: StoreContext, given: KnownRepository, reports: RepositoryReports) {
+    const context = new RepositoryContext(store, given, reports);
     const reader = new HandEditReader(
-      own,
+      context,
       () => this.refresh(),
       (committed, document) => this.applyRemote(committed, document, false),
     );
-    this.#context = own;
-    this.#reader = reader;
-    this.id = own.id;
-    this.files = own.files;
-    this.journal = own.journal;
-    this.mirror = own.mirror;
-    this.writer = new MirrorWriter(own, reader);
-    this.changes = new RepositoryChanges(own, reader, this.writer);
-    this.text = new TextOperations(own, reader, this.writer);
+    this.#context = context;
+    this.reader = reader;
+    this.id = context.id;
+    this.files = context.files;
+    this.journal = context.journal;
+    this.mirror = context.mirror;
+    this.writer = new MirrorWriter(context, reader);
+    this.changes = new RepositoryChanges(context, reader, this.writer);
+    this.text = new TextOperations(context, reader, this.writer);
     this.#queue = new RepositoryQueue({
       // Another machine may remove a repository that was not read yet.
       isToBeRead: () => !reader.isRead && !reader.isRemoved,
@@ -115,12 +115,12 @@ export class Repository {
 
   /** The first entry that the log must keep for this repository; undefined if none. */
   get keptFrom(): LogNumber | undefined {
-    return this.#reader.keptFrom ?? this.mirror.keptFrom;
+    return this.reader.keptFrom ?? this.mirror.keptFrom;
   }
 
   /** Whether files and journal have been read. A journal that cannot be opened is retried at every refresh. */
   get loaded(): boolean {
-    return this.#reader.loaded;
+    return this.reader.loaded;
   }
 
   /** Whether `state` is the newest one, by the present rules. */
@@ -128,21 +128,16 @@ export class Repository {
     return this.loaded && !this.#context.isCheckedByOldRules;
   }
 
-  /** Whether an edit by hand is not in the log yet. */
-  get hasUnrecordedEdit(): boolean {
-    return this.#reader.unrecorded !== undefined;
-  }
-
   /** Whether it was tried to read them, successfully or not. */
   get isRead(): boolean {
-    return this.#reader.isRead;
+    return this.reader.isRead;
   }
 
   /** Whether this object can be evicted: nothing is waiting or running, and the files have everything that another object needs. */
   get isAtRest(): boolean {
     // Only this object knows which disk a work tree was on.
     if (this.#queue.isBusy || this.#context.current.inTree || this.journal.isCompacting) return false;
-    if (this.hasUnrecordedEdit || !this.isUpToDate) return false;
+    if (this.reader.unrecorded !== undefined || !this.isUpToDate) return false;
     const isWell = this.#context.current.broken === undefined && this.#context.current.health.length === 0;
     const isOver = this.wroteAt + restTime < this.#context.store.clock.monotonic();
     return isWell && isOver && !this.mirror.isOutdated && this.keptFrom === undefined;
@@ -167,7 +162,7 @@ export class Repository {
   /** Reads files and journal unless they have been read. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
   async load(): Promise<void> {
     if (!this.loaded) await this.refresh();
-    if (!this.loaded) throw this.#reader.isRemoved ? this.#reader.notWritable() : this.#reader.unrecorded;
+    if (!this.loaded) throw this.reader.isRemoved ? this.reader.notWritable() : this.reader.unrecorded;
   }
 
   /** The place of a field's value in the file, once the file has it. */
@@ -195,7 +190,7 @@ export class Repository {
    */
   applyRemote({ number, entry }: Committed<Commit>, document: DocumentCommit, isPart: boolean): void {
     if (!this.loaded) {
-      this.#reader.keep({ number, entry });
+      this.reader.keep({ number, entry });
       return;
     }
     const { committed, store } = this.#context;
@@ -206,7 +201,7 @@ export class Repository {
     const recordedThrough = numberIn(store.log.id, this.journal.head?.textRecord?.position);
     if (!isRevision && (revision < committed.revision || activeEdits?.length !== 0 || number <= recordedThrough))
       return;
-    this.#reader.takenAt = number;
+    this.reader.takenAt = number;
     const health = this.#context.problems;
     this.#context.commit([{ committed: { number, entry }, applied }], health, { isPart });
     // If values may have other problems now, all of them are checked again.
@@ -215,21 +210,21 @@ export class Repository {
       return known !== undefined && (value === undefined || known.validate(value) === undefined);
     });
     if (health.length > 0 || activeEdits !== undefined || !areGood) {
-      this.#reader.isHealthDue = true;
+      this.reader.isHealthDue = true;
       void this.refresh();
     }
   }
 
   /** Reads the files in the queue; an edit of them becomes a change. */
   refresh(): Promise<void> {
-    this.#reader.noticedAt ??= this.#context.store.clock.monotonic();
+    this.reader.noticedAt ??= this.#context.store.clock.monotonic();
     return this.#queue.refresh();
   }
 
   /** The newest state, by the present rules; reads the files if necessary. */
   async read(): Promise<RepositoryState> {
     if (!this.loaded) await this.refresh();
-    while (this.#context.isCheckedByOldRules && !this.#reader.isRemoved) await this.refresh();
+    while (this.#context.isCheckedByOldRules && !this.reader.isRemoved) await this.refresh();
     return this.state;
   }
 
@@ -270,27 +265,22 @@ export class Repository {
 
   /** See `acceptValue`. */
   accept(path: ConfigPath, hash: string): Promise<number> {
-    return this.exclusive(() => acceptValue(this.#context, this.#reader, path, hash));
-  }
-
-  /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
-  endReplaced(): Promise<void> {
-    return this.#reader.lateEdits.end();
+    return this.exclusive(() => acceptValue(this.#context, this.reader, path, hash));
   }
 
   /** Marks the repository as removed: waiting and later requests fail. */
   markRemoved(): void {
-    this.#reader.markRemoved();
+    this.reader.markRemoved();
   }
 
   /** Throws RepoconfError 1102 if the repository has been removed. */
   assertPresent(): void {
-    if (this.#reader.isRemoved) throw this.#reader.notWritable();
+    if (this.reader.isRemoved) throw this.reader.notWritable();
   }
 
   /** Resolves when a change can be decided again. See `HandEditReader.conflictApplied`. */
   conflictApplied(conflict: ConflictError): Promise<void> {
-    return this.#reader.conflictApplied(conflict);
+    return this.reader.conflictApplied(conflict);
   }
 
   /** Resolves when nothing is waiting or running. */
