@@ -13,6 +13,7 @@ import { confirmChange, labels } from "./preview-changes.ts";
 export interface UndoOptions extends ChangeCommandOptions {
   /** The id; true if --batch was given without one. */
   readonly batch?: string | true;
+  readonly to?: number;
   readonly yes?: boolean;
 }
 

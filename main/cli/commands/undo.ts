@@ -5,16 +5,17 @@ import type { HistoryEntry, RepositoryEntry } from "../../../shared/protocol.ts"
 import { addChangeOptions, changeArguments, printChangeJson, reportRestored, throwRefusal } from "../change/change.ts";
 import { describeAuthor } from "../change/describe-change.ts";
 import type { UndoOptions } from "../change/undo-batch.ts";
+import { parseRevision } from "../command-options.ts";
 import { chooseRepository } from "../connect/repositories.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { print } from "../output/terminal.ts";
 
-/** `repoconf undo`: undoes the last change, no matter who made it. */
+/** `repoconf undo`: undoes the last change, no matter who made it; in a work tree, the last one that did not come with its file. */
 export function addUndoCommand(program: Command): void {
   addChangeOptions(program.command("undo"))
     .summary("undo the last change of a repository, no matter who made it")
     .description(
-      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. To go back further, use repoconf history and repoconf restore.\n\nWhat one command changed in several repositories is a batch: --batch undoes all of it, after showing what would change. Values that were changed since stay as they are; they are named, and the exit code is 3.",
+      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. In a work tree, what came with its file, by git or an editor, is not undone, because git has that: the last set is undone where its values are unchanged. --to REVISION takes back everything since that revision, also what came with the file, after showing what would change.\n\nWhat one command changed in several repositories is a batch: --batch undoes all of it, after showing what would change. Values that were changed since stay as they are; they are named, and the exit code is 3.",
     )
     .addOption(
       new Option(
@@ -22,21 +23,42 @@ export function addUndoCommand(program: Command): void {
         "undo all changes that one command made in several repositories (default: your newest such command)",
       ).conflicts(["repo", "ifRevision", "atomic"]),
     )
-    .option("--yes", "with --batch: do not ask for confirmation")
+    .addOption(
+      new Option("--to <revision>", "take back everything since this revision, whoever changed it")
+        .argParser(parseRevision)
+        .conflicts("batch"),
+    )
+    .option("--yes", "with --batch or --to: do not ask for confirmation")
     .action(undo);
 }
 
 async function undo(options: UndoOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
-  const { batch } = options;
+  const { batch, to } = options;
+  if (to !== undefined) {
+    const { restoreRevision } = await import("../change/restore-revision.ts");
+    const asks = !options.yes && !options.dryRun;
+    const request = { to, fields: [], reason: `undo to revision ${to}`, asks };
+    return withSession(options, ({ client }) => restoreRevision(client, request, options));
+  }
   if (batch !== undefined) {
     const { undoWholeBatch } = await import("../change/undo-batch.ts");
     return withSession(options, ({ client }) => undoWholeBatch(client, batch === true ? undefined : batch, options));
   }
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
-    const last = await findLastChange(client, repository);
+    const { last, fromFile } = await findLastChange(client, repository);
     const { revision } = last;
+    const later = new Set(fromFile.flatMap(fieldsOf));
+    const [kept, fields] = [
+      fieldsOf(last).filter(path => later.has(path)),
+      fieldsOf(last).filter(path => !later.has(path)),
+    ];
+    if (fields.length === 0)
+      throw new CommandError(
+        `Nothing was undone: what revision ${revision} set has since been changed by ${revisions(fromFile)}, which came with the work tree's file, by git or an editor. To go back all the same, with a preview: repoconf undo --to ${revision - 1}`,
+        exitCodes.refused,
+      );
     if (options.ifRevision !== undefined && options.ifRevision !== revision) {
       const message = `The last change is revision ${revision}, not ${options.ifRevision}. Nothing was undone; see repoconf history.`;
       throw new CommandError(message, exitCodes.refused);
@@ -46,10 +68,10 @@ async function undo(options: UndoOptions): Promise<void> {
       ...changeArguments(options),
       repo: repository.id,
       to: revision - 1,
-      fields: fieldsOf(last),
+      fields,
       // Refuses if somebody has changed the repository since, because the user did not ask to undo that. Revisions that the key may
       // not read changed other fields only and are kept.
-      revision: Math.max(revision, repository.revision),
+      revision: Math.max(fromFile[0]?.revision ?? revision, repository.revision),
     });
     if (reply.errors[0]?.code === 1104) {
       const message =
@@ -59,7 +81,11 @@ async function undo(options: UndoOptions): Promise<void> {
     const [changed] = reply.result;
     const batch = await batchOfSeveral(client, last);
     if (options.json) {
-      await printChangeJson(client, reply, { undone: revision, ...(batch && { undoneBatch: batch.id }) });
+      await printChangeJson(client, reply, {
+        undone: revision,
+        ...(fromFile.length > 0 && { notUndone: fromFile.map(entry => entry.revision) }),
+        ...(batch && { undoneBatch: batch.id }),
+      });
       return throwRefusal(client, reply);
     }
     if (changed !== undefined) {
@@ -67,6 +93,10 @@ async function undo(options: UndoOptions): Promise<void> {
         `${options.dryRun ? "Would undo" : "Undid"} revision ${revision} of ${last.time}, ${describeAuthor(last)}.`,
       );
     }
+    if (fromFile.length > 0)
+      print(
+        `Not undone: ${[revisions(fromFile), ...kept].join(", ")}, which came with the work tree's file, by git or an editor. To take that back too, with a preview: repoconf undo --to ${revision - 1}`,
+      );
     await reportRestored(client, reply, options, revision - 1);
     if (changed !== undefined && !options.dryRun) {
       print(`This is revision ${changed.revision}; to redo: repoconf undo`);
@@ -91,34 +121,57 @@ async function batchOfSeveral(
   return count === 1 ? undefined : { id: batch, count };
 }
 
+interface LastChange {
+  readonly last: HistoryEntry;
+  /** The newer revisions that came with a work tree's file, newest first. */
+  readonly fromFile: readonly HistoryEntry[];
+}
+
 /** The newest revision that can be undone. Throws CommandError if there is none. */
-async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<HistoryEntry> {
-  // Two revisions, to know whether the last one is also the first. Skips erasures, of which there may be any number.
+async function findLastChange(client: RepoconfClient, { id, name, inTree }: RepositoryEntry): Promise<LastChange> {
   const changes: HistoryEntry[] = [];
+  const fromFile: HistoryEntry[] = [];
   let older: string | undefined;
   let damage: string | undefined;
   do {
-    const page = { limit: 2, ...(older !== undefined && { after: older }) };
+    // Two revisions, to know whether the last one is also the first.
+    const page = { limit: fromFile.length === 0 ? 2 : 100, ...(older !== undefined && { after: older }) };
     const { result, errors, next } = await client.request("history/list", { repo: id, ...page });
-    changes.push(...(result ?? []).filter(({ source }) => source !== "forget"));
+    for (const entry of result ?? []) {
+      // Erasures, of which there may be any number, are no changes.
+      if (entry.source === "forget") continue;
+      if (inTree && entry.source === "file" && changes.length === 0) fromFile.push(entry);
+      else changes.push(entry);
+    }
     older = next;
     damage = errors[0]?.message;
   } while (changes.length < 2 && older !== undefined && damage === undefined);
   const [last] = changes;
   if (last === undefined && damage !== undefined) throw new CommandError(`Nothing was undone. ${damage}`);
-  if (last === undefined) throw nothingToUndo(name, "its history has no changes");
+  // With its first revision, a repository was added.
+  if (fromFile.length > 0 && (last === undefined || last.revision === 1 || fieldsOf(last).length === 0))
+    throw nothingToUndo(
+      name,
+      `${revisions(fromFile)} came with the work tree's file, by git or an editor, and nothing was set. To go back all the same, with a preview: repoconf undo --to REVISION (to list them: repoconf history)`,
+    );
+  if (last === undefined) throw nothingToUndo(name, "its history has no changes.");
   // The first revision has the values from when the history began; earlier values are unknown.
-  if (changes.length === 1 && damage === undefined && last.source === "file") {
-    throw nothingToUndo(name, `its history starts at revision ${last.revision}`);
+  if (changes.length === 1 && damage === undefined && (last.source === "file" || (inTree && last.revision === 1))) {
+    throw nothingToUndo(name, `its history starts at revision ${last.revision}.`);
   }
   if (last.source === "recovery")
-    throw nothingToUndo(name, `what revision ${last.revision} changed is not known, as records before it were lost`);
-  if (fieldsOf(last).length === 0) throw nothingToUndo(name, `revision ${last.revision} changed no field`);
-  return last;
+    throw nothingToUndo(name, `what revision ${last.revision} changed is not known, as records before it were lost.`);
+  if (fieldsOf(last).length === 0) throw nothingToUndo(name, `revision ${last.revision} changed no field.`);
+  return { last, fromFile };
+}
+
+function revisions(entries: readonly HistoryEntry[]): string {
+  const [newest, oldest] = [entries.at(0)?.revision, entries.at(-1)?.revision];
+  return newest === oldest ? `revision ${newest}` : `revisions ${oldest} to ${newest}`;
 }
 
 function nothingToUndo(name: string, why: string): CommandError {
-  return new CommandError(`Nothing to undo in ${name}: ${why}.`, exitCodes.refused);
+  return new CommandError(`Nothing to undo in ${name}: ${why}`, exitCodes.refused);
 }
 
 function fieldsOf({ changes }: HistoryEntry): string[] {

@@ -12,6 +12,7 @@ export function describeError(error: unknown): string {
 const commandWords: readonly (readonly [RegExp, string])[] = [
   [/\bTo list all fields: scope\/list/, "To list all fields: repoconf describe"],
   [/\b(repo|key|scope|history)\/list\b/g, "repoconf $1 list"],
+  [/\(trust\/list\)/, "(repoconf trust)"],
   [/\bdaemon\/status\b/, "repoconf status"],
   [/repoconf history list/g, "repoconf history"],
   [/The arguments of \S+ are invalid: /, ""],

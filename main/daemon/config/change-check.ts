@@ -32,6 +32,9 @@ export interface ConfigChangeRequest {
   readonly mayBeEmpty?: boolean;
 }
 
+/** Where a value comes from; `edits`: from the one before. */
+type ValueSource = ConfigChangeRequest["source"] | "edits";
+
 /** The outcome of the request for one repository. */
 export interface Decision {
   readonly errors: readonly RepoconfError[];
@@ -68,7 +71,8 @@ export class ChangeCheck {
     }
     for (const [path, changes] of request.edits ?? []) {
       const value = this.#editedValue(state, path, changes);
-      const edit = value instanceof RepoconfError ? value : this.#checkField(caller, state, path, value, "set", spare);
+      const edit =
+        value instanceof RepoconfError ? value : this.#checkField(caller, state, path, value, "edits", spare);
       if (edit instanceof RepoconfError) errors.push(edit);
       else edits.push(edit);
     }
@@ -109,16 +113,19 @@ export class ChangeCheck {
 
   #checkField(
     caller: Caller,
-    { id: repo, stored = {}, inTree }: RepositoryState,
+    state: RepositoryState,
     path: string,
     value: JsonValue | undefined,
-    source: ConfigChangeRequest["source"],
+    source: ValueSource,
     spare: SpareSteps,
   ): ConfigEdit | RepoconfError {
+    const { id: repo, stored = {}, inTree } = state;
     const split = splitConfigPath(path);
     const field = split && this.#scopes.field(split.scope, split.field);
     if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))
       return noSuchField(path, repo);
+    const unused = unusedValue(state, path, source);
+    if (unused !== undefined) return unused;
     const problem = value === undefined ? undefined : field.validate(value, spare);
     if (problem === undefined) {
       const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
@@ -195,6 +202,26 @@ function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead
 export function noSuchField(field: string, repo?: string, hint = " To list all fields: scope/list."): RepoconfError {
   const message = `There is no field "${field}" that this key may write.${hint}`;
   return new RepoconfError(1007, message, { ...(repo !== undefined && { repo }), field });
+}
+
+/**
+ * The error of a value that comes from an older one than the file has, so that nobody would notice that the file's is replaced. Undefined
+ * if the file's is active, or is meant to be replaced.
+ */
+function unusedValue(
+  { id: repo, health }: RepositoryState,
+  path: string,
+  source: ValueSource,
+): RepoconfError | undefined {
+  const found = health.find(({ code, field }) => field === path && (code === 1114 || code === 1103));
+  const isDerived = source === "edits" || (source === "restore" && found?.code === 1114);
+  if (found === undefined || !isDerived) return undefined;
+  const why =
+    found.code === 1114
+      ? "waits for trust. Review it first (trust/list)"
+      : "is invalid, so the last valid one is active. Correct it first";
+  const message = `This would replace the file's value of ${path}, which ${why}, or set the whole value.`;
+  return new RepoconfError(found.code, message, { repo, field: path });
 }
 
 function untrustedValue(field: string, repo: string): RepoconfError {

@@ -177,6 +177,33 @@ describe("a command value from a work tree's file", () => {
     expect(await tree.served()).toEqual(good);
   });
 
+  test("is not dropped by a restore, or by a change of a place in the active value, which are refused; a set of the whole value replaces it", async () => {
+    await using tree = await startTree();
+    await tree.set({ "svc.services": good, "svc.envvars": [] });
+    await tree.set({ "svc.services": {} });
+    await tree.pull({ services: evil, timeout: "x" });
+    const place = { field: "svc.services", path: "/web/image", op: "set", value: "x" } as const;
+    for (const reply of [
+      await tree.t.owner.call("history/restore", { repo: "site", to: 2 }),
+      await tree.t.owner.call("history/restore", { repo: "site", to: 2, fields: ["svc.services"] }),
+      await tree.t.owner.call("config/set", { repo: "site", edits: [place] }),
+    ])
+      expect(reply.errors).toMatchObject([{ code: 1114, field: "svc.services", repo: "site" }]);
+    expect(await tree.waiting()).toMatchObject([{ field: "svc.services", value: evil }]);
+    expect(await tree.set({ "svc.services": good })).toEqual([]);
+    expect(await tree.waiting()).toEqual([]);
+    // The same goes for a place in an invalid value, but not for a restore, which corrects it.
+    await tree.pull({ services: { web: "typo" } });
+    const { errors } = await tree.t.owner.call("config/set", { repo: "site", edits: [place] });
+    expect(errors).toMatchObject([
+      { code: 1103, field: "svc.services", message: expect.stringContaining("is invalid") },
+    ]);
+    expect(await readFile(tree.file, "utf8")).toContain("typo");
+    const restored = await tree.t.owner.call("history/restore", { repo: "site", to: 2, fields: ["svc.services"] });
+    expect(restored.errors).toEqual([]);
+    expect(await readFile(tree.file, "utf8")).not.toContain("typo");
+  });
+
   test("leaves no hash once it is forgotten, and is not trusted because of an earlier repository with the same id", async () => {
     await using tree = await startTree();
     await tree.set({ "svc.services": evil });
