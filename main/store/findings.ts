@@ -197,7 +197,8 @@ function parse(value: unknown): FindingsData {
   const isFinding = (one: unknown) =>
     isJsonObject(one) &&
     [one["id"], one["time"], one["message"]].every(isText) &&
-    [one["repo"], one["kept"]].every(text => text === undefined || isText(text));
+    [one["repo"], one["kept"]].every(text => text === undefined || isText(text)) &&
+    (one["until"] === undefined || Array.isArray(one["until"]));
   const { findings } = isJsonObject(value) ? value : {};
   if (!Array.isArray(findings) || !findings.every(isFinding))
     throw new SyntaxError(`it is not { "findings": [ ... ] }`);

@@ -98,7 +98,7 @@ export const mutants = [
     },
     "remembering which entries were lost": {
       file: "main/store/log/log-identity.ts",
-      find: "lost: [...this.origin.lost, ...lost]",
+      find: "lost: [...origin.lost, ...lost]",
       replace: "lost: []",
       name: "reports an acknowledged line",
     },

@@ -165,12 +165,16 @@ test("a damaged index and a damaged list of findings are told, and damaged files
   expect(await readFile(index?.kept ?? "", "utf8")).toBe("not an index");
   expect(await shop.health()).toEqual([]);
 
-  await t.daemon.close();
-  await writeFile(at("findings.json"), `{ "findings": [{}] }`);
-  await t.restart();
-  const [list, ...others] = (await statusOf(t)).findings;
-  expect(others).toEqual([]);
-  expect(await readFile(list?.kept ?? "", "utf8")).toBe(`{ "findings": [{}] }`);
+  const settled = { id: "1", time: "2026-01-01T00:00:00.000Z", message: "It was found.", repo: "shop", until: 1 };
+  for (const finding of [{}, settled]) {
+    await t.daemon.close();
+    const damaged = JSON.stringify({ findings: [finding] });
+    await writeFile(at("findings.json"), damaged);
+    await t.restart();
+    const [list, ...others] = (await statusOf(t)).findings;
+    expect(others).toEqual([]);
+    expect(await readFile(list?.kept ?? "", "utf8")).toBe(damaged);
+  }
 });
 
 test("a dismissal that cannot be written is refused with 1108, and what was found is still told", async () => {
