@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -180,46 +180,32 @@ describe.concurrent("undo and restore on the command line", () => {
 
   test("undo in a work tree takes back sets; what came with its file only with --to, which shows it and asks", async () => {
     await using home = await makeServedHome();
-    const folder = join(home.workFolder, "site");
-    const file = join(folder, ".repoconf.json");
-    await mkdir(folder);
-    const at = (...args: string[]) => home.succeed(args, { folder });
-    const pull = async (svc: object) => {
-      const before = await at("history", "--limit", "1");
-      await writeFile(file, JSON.stringify({ config: { svc } }));
-      await until(async () => (await at("history", "--limit", "1")) !== before, "the pull");
+    const at = (...args: string[]) => home.succeed(args);
+    const undoTo1 = ["undo", "--to", "1"];
+    const write = (svc: object) => home.put("../.repoconf.json", { config: { svc } });
+    const pull = async (revision: number, svc: object) => {
+      await write(svc);
+      await until(async () => (await home.json(["history", "--limit", "1"]))[0].revision === revision, "a pull");
     };
-    await writeFile(file, `{"config":{"svc":{"timeout":10}}}`);
+    await write({ timeout: 10 });
     await at("repo", "add", ".", "--id", "site");
-    await home.refuse(3, ["undo"], "its history starts at revision 1", { folder });
-    await pull({ timeout: 11 });
-    await home.refuse(3, ["undo"], /Nothing to undo in site: revision 2 came with the work tree's file.*undo --to/, {
-      folder,
-    });
+    await home.refuse(3, ["undo"], "its history starts at revision 1");
+    await pull(2, { timeout: 11 });
+    await home.refuse(3, ["undo"], /revision 2 came with the work tree's file.* nothing was set.*undo --to/);
     await at("set", "svc.timeout=12", "svc.domain=mine");
-    await pull({ timeout: 12, domain: "theirs", provider: "p" });
-    const note = "revision 4, svc.domain, which came with the work tree's file, by git or an editor.";
+    await pull(4, { timeout: 12, domain: "theirs", provider: "p" });
     expect(withoutTimes(await at("undo"))).toEqual([
       "Undid revision 3 of TIME, by owner (set).",
-      `Not undone: ${note} To take that back too, with a preview: repoconf undo --to 2`,
+      "Not undone: revision 4, svc.domain, which came with the work tree's file, by git or an editor. To take that back too, with a preview: repoconf undo --to 2",
       "Restored svc.timeout = 11",
       "This is revision 5; to redo: repoconf undo",
     ]);
-    expect(await at("get", "svc.timeout", "svc.domain", "svc.provider")).toBe("11\ntheirs\np\n");
-    await pull({ timeout: 13 });
-    await home.refuse(3, ["undo"], "what revision 5 set has since been changed by revision 6", { folder });
-    const lines = ["site: svc.timeout: 13 -> 10"];
-    await home.refuse(
-      1,
-      ["undo", "--to", "1"],
-      [...lines, "repoconf: Nothing was changed. Answer yes, or pass --yes.", ""].join("\n"),
-      { folder },
-    );
-    expect(await at("undo", "--to", "1", "--dry-run")).toBe("Would restore svc.timeout = 10\n");
-    expect(await at("undo", "--to", "4", "--yes")).toBe(
-      "Restored svc.timeout = 12\nRestored svc.domain = theirs\nRestored svc.provider = p\n",
-    );
-    await home.refuse(2, ["undo", "--to", "1", "--batch"], "cannot be used with", { folder });
+    await pull(6, { timeout: 13 });
+    await home.refuse(3, ["undo"], "what revision 5 set has since been changed by revision 6");
+    await home.refuse(1, undoTo1, ": svc.timeout: 13 -> 10\nrepoconf: Nothing was changed. Answer yes,");
+    expect(await at(...undoTo1, "--dry-run")).toBe("Would restore svc.timeout = 10\n");
+    expect(await at(...undoTo1, "--yes")).toBe("Restored svc.timeout = 10\n");
+    await home.refuse(2, [...undoTo1, "--batch"], "cannot be used with");
   });
 
   test("undo with a limited key reverts the last change that it may read, whatever else was changed since", async () => {

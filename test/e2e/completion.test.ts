@@ -168,10 +168,4 @@ describe("repoconf completion", () => {
   test("names the supported shells when asked for another one", async () => {
     await home.refuse(2, ["completion", "tcsh"], "bash, zsh, fish");
   });
-
-  test("its help says how to install it for each shell", async () => {
-    const help = await home.succeed(["completion", "--help"]);
-    for (const place of ["~/.bashrc", "~/.zshrc", "~/.config/fish/completions/repoconf.fish"])
-      expect(help).toContain(place);
-  });
 });

@@ -69,11 +69,6 @@ describe("repoconf daemon, as a user runs it", () => {
     expect(answered).toBeGreaterThan(0);
   });
 
-  test("an unknown option exits with code 2", async () => {
-    const errorOutput = expect.stringContaining("--port");
-    expect(await runRepoconf(["daemon", "--prot", "1"])).toEqual({ code: 2, output: "", errorOutput });
-  });
-
   test("an older Node gets an error of one line", async () => {
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.20.2"})`;
     const errorOutput = "repoconf needs Node 24 or newer, but this is Node 20.20.2.\n";

@@ -247,14 +247,6 @@ describe.concurrent("repoconf doctor", () => {
     expectFinding(found, { check: "index", message: "1 file differs from the index" });
   });
 
-  test("after records were lost, history, undo and restore say what is not known", async () => {
-    await using home = await makeStoppedHome();
-    await writeFile(join(home.homeFolder, "journal/shop.0-0.jsonl"), "damaged\nlines\n", { flag: "a" });
-    expect(await home.succeed(["history", "--repo", "shop"])).toContain("\n  values as in the file; earlier");
-    await home.refuse(3, ["undo", "--repo", "shop"], /in shop: what revision \d+ changed is not known, as/);
-    await home.refuse(3, ["restore", "1", "--repo", "shop"], "The values of revision 1 are not known: rec");
-  });
-
   test("a preferred port that another program uses is only a note", async () => {
     await using home = await makeStoppedHome();
     const stranger = createServer().listen(0, "127.0.0.1");

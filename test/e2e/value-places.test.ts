@@ -57,13 +57,6 @@ describe("a place inside a value", () => {
     await shop("unset", "svc.envvars");
   });
 
-  test("many commands at once all take effect", async () => {
-    const names = ["a", "b", "c", "d", "e"].map(name => `${name}.test`);
-    await Promise.all(names.map(name => shop("set", `svc.proxy_aliases+=${name}`)));
-    expect(JSON.parse(await shop("get", "svc.proxy_aliases")).toSorted()).toEqual(names);
-    await shop("unset", "svc.proxy_aliases");
-  });
-
   test("several values are printed with their revision", async () => {
     const revision = (await shop("set", "svc.timeout=5", "--json")).match(/"revision": (\d+)/)?.[1];
     expect(await shop("get", "--with-revision", "svc.timeout", "svc.domain")).toBe(`${revision}\n5\n\n`);

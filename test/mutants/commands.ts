@@ -15,7 +15,7 @@ export const mutants = [
       file: "main/cli/commands/set.ts",
       find: "else edits.push({ ...place, op, value });",
       replace: `else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });`,
-      name: "many commands at once all take effect",
+      name: "can be set, added to, removed from, read and unset",
     },
     "limiting set --where to what the query finds": {
       file: "main/cli/change/change-values.ts",

@@ -63,42 +63,24 @@ test.each<readonly [string, JsonValue, Edit, path: string, given: string, messag
   expect(edit(before, one)).toEqual({ problem: { path, given, message } });
 });
 
-const named = {
-  properties: { ports: { uniqueItemProperties: ["port"], items: { properties: { port: { type: "integer" } } } } },
-  uniqueItemProperties: ["name"],
-};
-const variables = [
-  { name: "A", value: "1" },
-  { name: "B", value: "2" },
-];
+const port = { items: { properties: { port: { type: "integer" } } }, uniqueItemProperties: ["port"] };
+const named = { properties: { ports: port }, uniqueItemProperties: ["name"] };
+const item = (name: string, value = name) => ({ name, value });
+const [a, b, c, b2, c2] = [item("a"), item("b"), item("c"), item("b", "2"), item("c", "2")];
+const ports = (...items: JsonValue[]) => ({ ports: items });
 test.each<readonly [string, JsonValue, Edit, JsonValue | string]>([
-  ["set changes it", variables, set("/B/value", "3"), [variables[0] ?? {}, { name: "B", value: "3" }]],
-  ["set of the item keeps its name", [], set("/C", { value: "3" }), [{ name: "C", value: "3" }]],
-  ["set inside a missing one adds it", variables, set("/C/value", "3"), [...variables, { name: "C", value: "3" }]],
-  ["an index still finds one", variables, set("/1/value", "3"), [variables[0] ?? {}, { name: "B", value: "3" }]],
-  ["unset removes it", variables, unset("/A"), variables.slice(1)],
-  ["unset of a missing one changes nothing", variables, unset("/C"), variables],
-  ["remove finds it by name", variables, { op: "remove", value: "A" }, variables.slice(1)],
-  [
-    "add replaces it in its place",
-    variables,
-    add("", { name: "A", value: "3" }),
-    [{ name: "A", value: "3" }, ...variables.slice(1)],
-  ],
-  [
-    "names may be numbers, which are no indexes",
-    { ports: [{ port: 80 }] },
-    set("/ports/0/tls", true),
-    { ports: [{ port: 80 }, { port: 0, tls: true }] },
-  ],
-  ["a number is removed", { ports: [{ port: 80 }] }, { op: "remove", path: "/ports", value: 80 }, { ports: [] }],
-  ["a text is no number", { ports: [] }, set("/ports/x/tls", true), 'at /ports has 0 items and no item "x"'],
-  [
-    "a rounded number is none",
-    { ports: [] },
-    set("/ports/9007199254740993/tls", true),
-    'at /ports has 0 items and no item "9007199254740993"',
-  ],
+  ["set changes it", [a, b], set("/b/value", "2"), [a, b2]],
+  ["set of the item keeps its name", [], set("/c", { value: "c" }), [c]],
+  ["set inside a missing one adds it", [a], set("/c/value", "2"), [a, c2]],
+  ["an index still finds one", [a, b], set("/1/value", "2"), [a, b2]],
+  ["unset removes it", [a, b], unset("/a"), [b]],
+  ["unset of a missing one changes nothing", [a, b], unset("/c"), [a, b]],
+  ["remove finds it by name", [a, b], { op: "remove", value: "a" }, [b]],
+  ["add replaces it in its place", [b, a], add("", b2), [b2, a]],
+  ["a number is no index", ports({ port: 80 }), set("/ports/0/a", 1), ports({ port: 80 }, { port: 0, a: 1 })],
+  ["a number is removed", ports({ port: 80 }), { op: "remove", path: "/ports", value: 80 }, ports()],
+  ["a text is no number", ports(), set("/ports/x/a", 1), 'at /ports has 0 items and no item "x"'],
+  ["a rounded number is none", ports(), set(`/ports/${2n ** 53n + 1n}/a`, 1), expect.stringContaining("no item")],
 ])("an item that the schema names: %s", (_what, before, one, after) => {
   const outcome = applyValueEdits(before, [{ field: "svc.x", ...one }], named);
   expect("problem" in outcome ? outcome.problem.message : outcome.value).toEqual(after);

@@ -6,7 +6,6 @@ import { splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
-import { readNamedFile } from "../change/named-file.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -22,6 +21,7 @@ import { warnOfPlainSecrets } from "../environment/secret-references.ts";
 import { CommandError, exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
 import { confirm, print, printJson, visible } from "../output/terminal.ts";
+import { readNamedFile } from "../system/named-file.ts";
 import { addFormatOption, formatOfFile, type ValuesFormat } from "./export.ts";
 
 interface ImportOptions extends SessionOptions, OutputOptions, RepositoryOptions {

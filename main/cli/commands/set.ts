@@ -4,10 +4,10 @@ import { InexactNumberError, parseExactJson } from "../../../shared/exact-number
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ValueEdit } from "../../../shared/value-edit.ts";
 import { addChangeValuesOptions, type ChangeValuesOptions } from "../change/change-values.ts";
-import { readNamedFile } from "../change/named-file.ts";
 import { readPlace, schemaAt, showPlace } from "../change/value-place.ts";
 import { accepts, type Fields, isUnclearNull, type PlainSchema, readValue } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { readNamedFile } from "../system/named-file.ts";
 
 /** `repoconf set FIELD=VALUE...`: sets all fields in one revision. */
 export function addSetCommand(program: Command): void {

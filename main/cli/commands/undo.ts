@@ -24,7 +24,7 @@ export function addUndoCommand(program: Command): void {
       ).conflicts(["repo", "ifRevision", "atomic"]),
     )
     .addOption(
-      new Option("--to <revision>", "take back everything since this revision, whoever changed it")
+      new Option("--to <revision>", "take back everything since this revision, no matter who changed it")
         .argParser(parseRevision)
         .conflicts("batch"),
     )
