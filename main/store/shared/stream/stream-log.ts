@@ -16,7 +16,7 @@ import type { StreamAddress } from "./stream-address.ts";
 import { StreamConflicts } from "./stream-conflicts.ts";
 import { type Content, contentOf } from "./stream-content.ts";
 import { type InFlight, StreamOutbox, unreachable } from "./stream-outbox.ts";
-import { type StreamPosition, StreamPositionFile } from "./stream-position.ts";
+import { type StoredPosition, StreamPositionFile } from "./stream-position.ts";
 import { type StreamMessage, StreamSession } from "./stream-session.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
 
@@ -66,9 +66,8 @@ export class StreamLog implements CommitLog {
   readonly shared: { readonly machine: string };
   readonly #options: StreamLogOptions;
   readonly #positionFile: StreamPositionFile;
-  #id: string | undefined;
   /** The last message that was applied, and the number of the last applied entry. */
-  #applied: StreamPosition = { sequence: 0, number: 0, message: "" };
+  #applied: StoredPosition;
   #follower: Follower | undefined;
   #session: StreamSession | undefined;
   /** Messages that were received and are not applied yet. */
@@ -93,12 +92,13 @@ export class StreamLog implements CommitLog {
   #isClosed = false;
   readonly #closed = Promise.withResolvers<void>();
 
-  private constructor(options: StreamLogOptions) {
+  private constructor(options: StreamLogOptions, positionFile: StreamPositionFile, position: StoredPosition) {
     const { machine, clock, assertHeld } = options;
     this.#options = options;
     this.shared = { machine };
     this.#snapshots = new StreamSnapshots(clock);
-    this.#positionFile = new StreamPositionFile(options);
+    this.#positionFile = positionFile;
+    this.#applied = position;
     this.#disconnectedSince = clock.monotonic();
     this.#outbox = new StreamOutbox({
       clock,
@@ -111,26 +111,23 @@ export class StreamLog implements CommitLog {
 
   /** Needs the server only if the home has no stored position yet. Throws an Error that says why the log cannot be opened. */
   static async open(options: StreamLogOptions): Promise<OpenedLog> {
-    await mkdir(options.folder, { recursive: true, mode: 0o700 });
-    const log = new StreamLog(options);
-    const stored = await log.#positionFile.read();
-    if (stored === undefined) {
-      const session = await StreamSession.open(options.address, true);
-      log.#id = session.id;
+    const { address, folder } = options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const file = new StreamPositionFile(options);
+    let position = await file.read();
+    if (position === undefined) {
+      const session = await StreamSession.open(address, true);
+      position = { id: session.id, stream: address.name, sequence: 0, number: 0, message: "" };
       await session.close();
-      await log.#savePosition();
-    } else {
-      const { id, stream, sequence, number, message } = stored;
-      if (stream !== options.address.name)
-        throw new Error(`This home uses the shared log ${stream}, not ${options.address.name}.`);
-      log.#id = id;
-      log.#applied = { sequence, number, message };
+      await file.save(position);
     }
-    return { log, entries: [], lost: [] };
+    const { stream } = position;
+    if (stream !== address.name) throw new Error(`This home uses the shared log ${stream}, not ${address.name}.`);
+    return { log: new StreamLog(options, file, position), entries: [], lost: [] };
   }
 
   get id(): string {
-    return this.#id ?? "";
+    return this.#applied.id;
   }
 
   get newest(): LogNumber {
@@ -185,13 +182,11 @@ export class StreamLog implements CommitLog {
   /** Nothing to do: every message is sealed. */
   async seal(): Promise<void> {}
 
-  get hasSealed(): boolean {
-    return this.#positionFile.canRelease;
-  }
+  readonly hasSealed = true;
 
   async release(through: LogNumber): Promise<void> {
     const limit = Math.min(through, (this.#snapshots.replayFrom ?? Number.POSITIVE_INFINITY) - 1);
-    if (this.#positionFile.release(limit)) await this.#savePosition();
+    await this.#positionFile.release(limit);
   }
 
   async erase(through: LogNumber): Promise<void> {
@@ -231,15 +226,10 @@ export class StreamLog implements CommitLog {
     await this.#connectionLoop;
     const { onProblem } = this.#options;
     // Without this position, the next start only reads more entries and skips those that the histories contain.
-    if (this.#positionFile.isUnsaved)
-      await this.#savePosition().catch(error =>
-        onProblem("the position in the shared log cannot be saved", { error: String(error) }),
-      );
+    await this.#positionFile
+      .save()
+      .catch(error => onProblem("the position in the shared log cannot be saved", { error: String(error) }));
     this.#conflicts.applied(Number.POSITIVE_INFINITY);
-  }
-
-  #savePosition(): Promise<void> {
-    return this.#positionFile.save({ id: this.id, stream: this.#options.address.name }, this.#applied);
   }
 
   /** Connects, follows the stream, and reconnects, until the log is closed or has diverged. */
@@ -376,7 +366,7 @@ export class StreamLog implements CommitLog {
     for (const [index, entry] of content.entries.entries())
       await this.#applyEntry({ number: content.first + index, entry }, message.sequence);
     this.#bytes += message.data.length;
-    this.#advance({ sequence: message.sequence, number: this.newest, message: message.id });
+    this.#advance(message.sequence, message.id);
     this.#onApplied();
   }
 
@@ -415,10 +405,10 @@ export class StreamLog implements CommitLog {
   }
 
   /** All entries of a message are applied. */
-  #advance(position: StreamPosition): void {
-    this.#applied = position;
+  #advance(sequence: number, message: string): void {
+    this.#applied = { ...this.#applied, sequence, message };
     // A start cannot continue in the middle of a snapshot.
-    if (!this.#snapshots.isReading) this.#positionFile.advance(position);
+    if (!this.#snapshots.isReading) this.#positionFile.advance(this.#applied);
   }
 
   /** Commits our own message, which is in the stream now. */
@@ -433,7 +423,7 @@ export class StreamLog implements CommitLog {
       for (const [index, entry] of entries.entries()) this.#trackSnapshot({ number: first + index, entry }, sequence);
     });
     this.#bytes += inFlight.data.length;
-    this.#advance({ sequence, number: this.newest, message: inFlight.id });
+    this.#advance(sequence, inFlight.id);
     this.#onApplied();
   }
 

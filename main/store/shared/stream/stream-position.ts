@@ -26,7 +26,7 @@ export interface StoredPosition extends StreamPosition {
   readonly stream: string;
 }
 
-export interface StreamPositionFileOptions {
+interface StreamPositionFileOptions {
   readonly folder: string;
   readonly temporaryFolder: string;
   readonly fileSystem: FileSystem;
@@ -38,9 +38,9 @@ export class StreamPositionFile {
   readonly #file: DurableTextFile;
   readonly #clock: Clock;
   /** Positions that were applied and not released, oldest first. */
-  #applied: StreamPosition[] = [];
+  #applied: StoredPosition[] = [];
   /** The last position that was released, until it is saved. */
-  #released: StreamPosition | undefined;
+  #released: StoredPosition | undefined;
   #savedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ folder, temporaryFolder, fileSystem, clock }: StreamPositionFileOptions) {
@@ -56,35 +56,25 @@ export class StreamPositionFile {
     return text === null ? undefined : (JSON.parse(text) as StoredPosition);
   }
 
-  /** Whether any position can be released. */
-  get canRelease(): boolean {
-    return this.#applied.length > 0;
-  }
-
-  /** Whether a released position is not saved yet. */
-  get isUnsaved(): boolean {
-    return this.#released !== undefined;
-  }
-
   /** Call when a message is applied. */
-  advance(position: StreamPosition): void {
+  advance(position: StoredPosition): void {
     this.#applied.push(position);
   }
 
-  /** Call when the histories contain everything up to this entry. Returns true if the position should be saved now. */
-  release(through: LogNumber): boolean {
-    const last = this.#applied.findLast(({ number }) => number <= through);
-    if (last === undefined) return false;
-    this.#applied = this.#applied.slice(this.#applied.indexOf(last) + 1);
-    this.#released = last;
-    return this.#clock.monotonic() >= this.#savedAt + saveInterval;
+  /** Call when the histories contain everything up to this entry. Throws the system's error. */
+  async release(through: LogNumber): Promise<void> {
+    const last = this.#applied.findLastIndex(({ number }) => number <= through);
+    if (last === -1) return;
+    this.#released = this.#applied[last];
+    this.#applied = this.#applied.slice(last + 1);
+    if (this.#clock.monotonic() >= this.#savedAt + saveInterval) await this.save();
   }
 
-  /** Saves the last released position durably, or `position` if none was released. Throws the system's error. */
-  async save(log: Pick<StoredPosition, "id" | "stream">, position: StreamPosition): Promise<void> {
+  /** Saves the last released position, or this one, durably, unless the file has it. Throws the system's error. */
+  async save(position = this.#released): Promise<void> {
+    if (position === undefined) return;
     this.#savedAt = this.#clock.monotonic();
-    const stored: StoredPosition = { ...log, ...(this.#released ?? position) };
     this.#released = undefined;
-    await this.#file.write(`${JSON.stringify(stored)}\n`);
+    await this.#file.write(`${JSON.stringify(position)}\n`);
   }
 }
