@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import type { FileSystem } from "../../../files/file-system.ts";
 import type { Clock } from "../../../time/clock.ts";
+import { inTurn } from "../../../time/in-turn.ts";
 import {
   AppendError,
   type AppendRequest,
@@ -9,7 +10,6 @@ import {
   type Follower,
   numberIn,
   type OpenedLog,
-  type Snapshots,
 } from "../../log/commit-log.ts";
 import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
@@ -46,8 +46,6 @@ const minRetryDelay = 50;
 const maxRetryDelay = 1_000;
 /** Milliseconds between two checks that the stream has a leader. */
 const leaderCheckInterval = 2_000;
-/** The maximum size of a snapshot part, except for a single larger entry. */
-const partBytes = 256 * 1024;
 /** With more received messages than this, reading the stream pauses until they are applied. */
 const maxReceived = 1_000;
 
@@ -72,23 +70,21 @@ export class StreamLog implements CommitLog {
   #session: StreamSession | undefined;
   /** Messages that were received and are not applied yet. */
   #received: ReceivedMessage[] = [];
-  #receivedSequence = 0;
-  readonly #snapshots: StreamSnapshots;
-  #bytes = 0;
-  #hasFailedEntries = false;
+  readonly snapshots: StreamSnapshots;
   readonly #conflicts = new StreamConflicts();
   readonly #outbox: StreamOutbox;
-  /** Everything that the stream contained when the connection was made is applied. Nothing is appended before. */
+  /** The last message that the stream contained when the connection was made; undefined while the stream is not followed. */
+  #target: number | undefined;
+  /** Everything up to there is applied. Nothing is appended before. */
   #isCaughtUp = false;
   /** When `#isCaughtUp` became false, by the clock's `monotonic()`. */
   #disconnectedSince: number;
   #problem: string | undefined;
   /** Why this home can never continue with the stream, even if it can be reached. */
   #divergence: string | undefined;
-  #running: Promise<void> | undefined;
   #connectionLoop: Promise<void> | undefined;
   /** Lets `subscribe` return: the log is caught up, or has diverged. */
-  #settleFollow: () => void = () => {};
+  readonly #settled = Promise.withResolvers<void>();
   #isClosed = false;
   readonly #closed = Promise.withResolvers<void>();
 
@@ -96,7 +92,7 @@ export class StreamLog implements CommitLog {
     const { machine, clock, assertHeld } = options;
     this.#options = options;
     this.shared = { machine };
-    this.#snapshots = new StreamSnapshots(clock);
+    this.snapshots = new StreamSnapshots(clock);
     this.#positionFile = positionFile;
     this.#applied = position;
     this.#disconnectedSince = clock.monotonic();
@@ -105,7 +101,7 @@ export class StreamLog implements CommitLog {
       conflicts: this.#conflicts,
       assertHeld,
       hasReceived: () => this.#received.length > 0,
-      wake: () => this.#wake(),
+      wake: () => void this.#wake(),
     });
   }
 
@@ -138,20 +134,6 @@ export class StreamLog implements CommitLog {
     return numberIn(this.id, position);
   }
 
-  get snapshots(): Snapshots {
-    const { begun, ended, progressedAt, forgetting } = this.#snapshots;
-    const limit = Math.floor((this.#session?.maxPayload ?? partBytes) / 2);
-    const known = {
-      begun,
-      ended,
-      progressedAt,
-      forgetting,
-      hasFailedEntries: this.#hasFailedEntries,
-      bytes: this.#bytes,
-    };
-    return { ...known, partBytes: Math.min(partBytes, limit) };
-  }
-
   get problem(): string | undefined {
     if (this.#isCaughtUp) return undefined;
     return this.#divergence ?? this.#problem ?? this.#describe("not connected yet");
@@ -159,13 +141,10 @@ export class StreamLog implements CommitLog {
 
   async subscribe(follower: Follower): Promise<void> {
     this.#follower = follower;
-    const settled = new Promise<void>(resolve => {
-      this.#settleFollow = resolve;
-    });
     this.#connectionLoop = this.#keepConnected();
     const { promise: timedOut, resolve } = Promise.withResolvers<void>();
     const cancel = this.#options.clock.schedule(startTimeout, resolve);
-    await Promise.race([settled, timedOut]);
+    await Promise.race([this.#settled.promise, timedOut]);
     cancel();
   }
 
@@ -185,27 +164,28 @@ export class StreamLog implements CommitLog {
   readonly hasSealed = true;
 
   async release(through: LogNumber): Promise<void> {
-    const limit = Math.min(through, (this.#snapshots.replayFrom ?? Number.POSITIVE_INFINITY) - 1);
+    const limit = Math.min(through, (this.snapshots.replayFrom ?? Number.POSITIVE_INFINITY) - 1);
     await this.#positionFile.release(limit);
   }
 
   async erase(through: LogNumber): Promise<void> {
-    if (this.#snapshots.ended <= through) throw new Error("there is no snapshot behind what is to be erased");
+    if (this.snapshots.ended <= through) throw new Error("there is no snapshot behind what is to be erased");
     await this.#purge();
   }
 
   /** Deletes the messages before the newest complete snapshot. Every machine does this, because the snapshot's writer may have died. */
   async #purge(): Promise<void> {
-    const sequence = this.#snapshots.purgeTo;
+    const sequence = this.snapshots.purgeTo;
     if (sequence === undefined) return;
     const session = this.#session;
     if (session === undefined) throw new Error("cannot reach the server of the shared log");
-    this.#bytes = await session.purge(sequence);
-    this.#snapshots.purged(sequence);
+    this.snapshots.bytes = await session.purge(sequence);
+    // A newer snapshot may be complete now.
+    if (this.snapshots.purgeTo === sequence) this.snapshots.purgeTo = undefined;
   }
 
   #trackSnapshot(committed: Committed, sequence: number): void {
-    this.#snapshots.track(committed, sequence);
+    this.snapshots.track(committed, sequence);
     if (committed.entry.kind === "end") this.#purgeInBackground();
   }
 
@@ -220,7 +200,7 @@ export class StreamLog implements CommitLog {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#outbox.settled();
-    await this.#running;
+    await this.#wake();
     this.#closed.resolve();
     await this.#session?.close();
     await this.#connectionLoop;
@@ -239,7 +219,7 @@ export class StreamLog implements CommitLog {
       try {
         const session = await StreamSession.open(this.#options.address, this.#applied.sequence === 0);
         this.#session = session;
-        this.#bytes = session.bytes;
+        this.snapshots.connected(session);
         if (!this.#isClosed) await this.#assertSameStream(session);
         delay = minRetryDelay;
         await this.#followSession(session);
@@ -249,7 +229,7 @@ export class StreamLog implements CommitLog {
       this.#onDisconnected();
       await this.#session?.close();
       this.#session = undefined;
-      if (this.#divergence !== undefined) this.#settleFollow();
+      if (this.#divergence !== undefined) this.#settled.resolve();
       if (this.#isClosed) return;
       await Promise.race([this.#options.clock.delay(delay * (0.5 + Math.random() / 2)), this.#closed.promise]);
       delay = Math.min(2 * delay, maxRetryDelay);
@@ -272,26 +252,22 @@ export class StreamLog implements CommitLog {
   }
 
   async #followSession(session: StreamSession): Promise<void> {
-    this.#received = [];
-    this.#receivedSequence = this.#applied.sequence;
-    const target = session.last;
-    const checkCaughtUp = () => {
-      if (this.#isCaughtUp || this.#applied.sequence < target || this.#session !== session) return;
-      this.#isCaughtUp = true;
-      this.#problem = undefined;
-      this.#settleFollow();
-      this.#follower?.onReachable();
-      this.#purgeInBackground();
-      this.#wake();
-    };
-    this.#onApplied = checkCaughtUp;
-    checkCaughtUp();
+    this.#target = session.last;
+    this.#checkCaughtUp();
     if (this.#isClosed) return;
     void this.#watchLeader(session);
     await session.follow(this.#applied.sequence, message => this.#receive(message));
   }
 
-  #onApplied: () => void = () => {};
+  #checkCaughtUp(): void {
+    if (this.#isCaughtUp || this.#target === undefined || this.#applied.sequence < this.#target) return;
+    this.#isCaughtUp = true;
+    this.#problem = undefined;
+    this.#settled.resolve();
+    this.#follower?.onReachable();
+    this.#purgeInBackground();
+    void this.#wake();
+  }
 
   /** Closes the session after two failed checks in a row: another server of the cluster may know a leader. */
   async #watchLeader(session: StreamSession): Promise<void> {
@@ -307,14 +283,13 @@ export class StreamLog implements CommitLog {
   }
 
   async #receive(message: StreamMessage): Promise<void> {
-    if (message.sequence <= this.#receivedSequence || message.sequence <= this.#applied.sequence) return;
-    this.#receivedSequence = message.sequence;
+    if (message.sequence <= this.#applied.sequence) return;
     const content = contentOf(message);
     this.#received.push({ message, content });
     if (message.id !== this.#outbox.inFlight?.id) this.#rejectConflicting(content);
-    this.#wake();
+    const applied = this.#wake();
     // Bounds the memory of a machine that was offline for long and receives many messages.
-    if (this.#received.length > maxReceived) await this.#running;
+    if (this.#received.length > maxReceived) await applied;
   }
 
   /** Rejects waiting appends that were decided before another machine changed the same repositories. */
@@ -323,26 +298,21 @@ export class StreamLog implements CommitLog {
     this.#outbox.rejectConflicting(this.newest);
   }
 
-  #wake(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#hasWork) this.#wake();
-    });
-  }
+  /** Applies what was received, and sends what is to be appended. Batches the appends of one turn of the event loop into one message. */
+  readonly #wake = inTurn(
+    async () => {
+      while (this.#hasWork) {
+        const received = this.#received.shift();
+        if (received !== undefined) await this.#apply(received);
+        else await this.#send();
+      }
+    },
+    error => this.#reportProblem(error),
+  );
 
   get #hasWork(): boolean {
     if (this.#received.length > 0) return true;
     return this.#outbox.hasWork && this.#isCaughtUp && this.#session !== undefined;
-  }
-
-  async #run(): Promise<void> {
-    // Batches the appends of one turn of the event loop into one message.
-    await Promise.resolve();
-    while (this.#hasWork) {
-      const received = this.#received.shift();
-      if (received !== undefined) await this.#apply(received);
-      else await this.#send();
-    }
   }
 
   async #apply({ message, content }: ReceivedMessage): Promise<void> {
@@ -365,14 +335,14 @@ export class StreamLog implements CommitLog {
     this.#rejectConflicting(content);
     for (const [index, entry] of content.entries.entries())
       await this.#applyEntry({ number: content.first + index, entry }, message.sequence);
-    this.#bytes += message.data.length;
+    this.snapshots.bytes += message.data.length;
     this.#advance(message.sequence, message.id);
-    this.#onApplied();
+    this.#checkCaughtUp();
   }
 
   /** Continues at a snapshot: the messages before it were purged, and the snapshot replaces them. */
   #skipTo(first: LogNumber): void {
-    this.#snapshots.skipTo(first);
+    this.snapshots.skipTo(first);
     this.#applied = { ...this.#applied, number: first - 1 };
     // Our own message may have been among the purged ones, so its outcome stays unknown.
     this.#outbox.failInFlight();
@@ -381,24 +351,20 @@ export class StreamLog implements CommitLog {
   async #applyEntry(committed: Committed, sequence: number): Promise<void> {
     const { onProblem } = this.#options;
     this.#trackSnapshot(committed, sequence);
-    for (const followed of this.#snapshots.followedEntries(committed)) {
+    for (const followed of this.snapshots.followedEntries(committed)) {
       let publish = () => {};
       try {
         publish = (await this.#follower?.prepare(followed)) ?? publish;
       } catch (error) {
         // Requests to forget values are retried by the store.
-        this.#hasFailedEntries ||= followed.entry.kind !== "forget";
+        this.snapshots.hasFailedEntries ||= followed.entry.kind !== "forget";
         onProblem("a change from another machine could not be applied", {
           number: committed.number,
           error: String(error),
         });
       }
       this.#applied = { ...this.#applied, number: committed.number };
-      try {
-        publish();
-      } catch (error) {
-        onProblem("a change could not be published to all watchers", { error: String(error) });
-      }
+      this.#show(publish);
     }
     this.#applied = { ...this.#applied, number: committed.number };
     this.#conflicts.applied(this.newest);
@@ -408,23 +374,28 @@ export class StreamLog implements CommitLog {
   #advance(sequence: number, message: string): void {
     this.#applied = { ...this.#applied, sequence, message };
     // A start cannot continue in the middle of a snapshot.
-    if (!this.#snapshots.isReading) this.#positionFile.advance(this.#applied);
+    if (!this.snapshots.isReading) this.#positionFile.advance(this.#applied);
   }
 
   /** Commits our own message, which is in the stream now. */
   #commitOwn(inFlight: InFlight, sequence: number): void {
     this.#outbox.commit(this.newest + 1, ({ entries, committed }, first) => {
       this.#applied = { ...this.#applied, number: first + entries.length - 1 };
-      try {
-        committed(first);
-      } catch (error) {
-        this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
-      }
+      this.#show(() => committed(first));
       for (const [index, entry] of entries.entries()) this.#trackSnapshot({ number: first + index, entry }, sequence);
     });
-    this.#bytes += inFlight.data.length;
+    this.snapshots.bytes += inFlight.data.length;
     this.#advance(sequence, inFlight.id);
-    this.#onApplied();
+    this.#checkCaughtUp();
+  }
+
+  /** Calls what makes an entry visible; the log has it even if that fails. */
+  #show(makeVisible: () => void): void {
+    try {
+      makeVisible();
+    } catch (error) {
+      this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
+    }
   }
 
   async #send(): Promise<void> {
@@ -439,6 +410,7 @@ export class StreamLog implements CommitLog {
   #onDisconnected(): void {
     if (this.#isCaughtUp) this.#disconnectedSince = this.#options.clock.monotonic();
     this.#isCaughtUp = false;
+    this.#target = undefined;
     this.#received = [];
     this.#outbox.allowRetry();
     if (this.#divergence !== undefined) this.#outbox.rejectAll();

@@ -2,6 +2,9 @@ import type { Clock } from "../../../time/clock.ts";
 import type { Commit, Committed, FollowedEntry, LogEntry, SnapshotPart, Snapshots } from "../../log/commit-log.ts";
 import type { LogNumber } from "../../types.ts";
 
+/** The maximum size of a snapshot part, except for a single larger entry. */
+const maxPartBytes = 256 * 1024;
+
 /** A snapshot that is being read because earlier entries were purged. */
 interface SnapshotReading {
   readonly snapshot: LogNumber;
@@ -18,15 +21,18 @@ interface SnapshotReading {
  * each repository from the snapshot. Until the last part of a repository is received, commits to it are skipped, because its parts
  * contain them.
  */
-export class StreamSnapshots implements Omit<Snapshots, "hasFailedEntries" | "bytes" | "partBytes"> {
+export class StreamSnapshots implements Snapshots {
   begun: LogNumber = 0;
   ended: LogNumber = 0;
   progressedAt = Number.NEGATIVE_INFINITY;
   forgetting: LogNumber = 0;
+  hasFailedEntries = false;
+  bytes = 0;
+  partBytes = maxPartBytes;
+  /** Messages before this sequence, at which the newest complete snapshot begins, can be deleted; undefined if there are none. */
+  purgeTo: number | undefined;
   readonly #clock: Clock;
   readonly #begins: { readonly number: LogNumber; readonly sequence: number }[] = [];
-  /** The sequence at which the newest complete snapshot begins, while messages before it may exist. */
-  #unpurged: number | undefined;
   #reading: SnapshotReading | undefined;
 
   constructor(clock: Clock) {
@@ -41,18 +47,14 @@ export class StreamSnapshots implements Omit<Snapshots, "hasFailedEntries" | "by
   /** The first entry that a start must read again, as erasing values, a snapshot or a purge is unfinished; undefined if there is none. */
   get replayFrom(): LogNumber | undefined {
     const pending = [this.forgetting, this.begun].filter(number => number > this.ended);
-    if (this.#unpurged !== undefined) pending.push(this.ended);
+    if (this.purgeTo !== undefined) pending.push(this.ended);
     return pending.length === 0 ? undefined : Math.min(...pending);
   }
 
-  /** Messages before this sequence can be deleted; undefined if none can. */
-  get purgeTo(): number | undefined {
-    return this.#unpurged;
-  }
-
-  /** Call when the messages before a sequence are deleted. */
-  purged(sequence: number): void {
-    if (this.#unpurged === sequence) this.#unpurged = undefined;
+  /** Call when the size of the log is known, and the maximum size of a message. */
+  connected({ bytes, maxPayload }: { readonly bytes: number; readonly maxPayload: number }): void {
+    this.bytes = bytes;
+    this.partBytes = Math.min(maxPartBytes, Math.floor(maxPayload / 2));
   }
 
   /** Starts to read the snapshot that begins here, as the entries before it were never applied. */
@@ -73,7 +75,7 @@ export class StreamSnapshots implements Omit<Snapshots, "hasFailedEntries" | "by
     const begin = this.#begins.find(one => one.number === entry.snapshot);
     if (begin === undefined) return;
     this.ended = begin.number;
-    this.#unpurged = begin.sequence;
+    this.purgeTo = begin.sequence;
     this.#begins.splice(0, this.#begins.indexOf(begin));
   }
 
