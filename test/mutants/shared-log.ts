@@ -31,7 +31,7 @@ export const mutants = [
   }),
   ...killedBy("shared-log", "test/main/store/shared/stream-log.test.ts", {
     "the refusal of a decision made before another change of the same repository": {
-      file: "main/store/shared/stream/stream-conflicts.ts",
+      file: "main/store/shared/stream/stream-outbox.ts",
       find: "    if (newest <= after) return undefined;",
       replace: "    if (newest >= 0) return undefined;",
       name: "rejects a change decided before",

@@ -1,12 +1,12 @@
-import { access, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Home } from "../../home/home.ts";
-import { HomeError } from "../../home/prepare-home.ts";
+import { HomeError, isThere } from "../../home/prepare-home.ts";
 import type { SettingsValues } from "../../home/settings.ts";
 import type { OpenedLog } from "../log/commit-log.ts";
 import type { FileLogOptions } from "../log/file-log.ts";
-import { parseStreamAddress, type StreamAddress } from "./stream/stream-address.ts";
+import { parseStreamAddress } from "./stream/stream-address.ts";
 import { positionFileName } from "./stream/stream-position.ts";
 
 /**
@@ -20,7 +20,7 @@ export async function sharedLog(
 ): Promise<((options: FileLogOptions) => Promise<OpenedLog>) | undefined> {
   const { address: preferred, machine = hostname(), bytes: _, ...files } = settings ?? {};
   const text = asked ?? preferred;
-  const isBound = await exists(join(home.log, positionFileName));
+  const isBound = await isThere(join(home.log, positionFileName));
   if (text === undefined) {
     if (!isBound) return undefined;
     throw new HomeError(
@@ -31,7 +31,7 @@ export async function sharedLog(
     throw new HomeError(
       `The home ${home.folder} already has repositories in its own log. To use a shared log, start with an empty home (--home DIR), or copy them: repoconf log copy.`,
     );
-  const address = addressOf(text, files);
+  const address = parseStreamAddress(text, files);
   // Only loaded in a home with a shared log.
   const { StreamLog } = await import("./stream/stream-log.ts");
   return async options => {
@@ -42,21 +42,6 @@ export async function sharedLog(
       throw new HomeError(`The shared log ${text} cannot be used: ${why}`, { cause: error });
     }
   };
-}
-
-function addressOf(text: string, files: Parameters<typeof parseStreamAddress>[1]): StreamAddress {
-  try {
-    return parseStreamAddress(text, files);
-  } catch (error) {
-    throw new HomeError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function hasRepositories(home: Home): Promise<boolean> {

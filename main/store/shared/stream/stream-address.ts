@@ -1,3 +1,5 @@
+import { HomeError } from "../../../home/prepare-home.ts";
+
 /** The address of a shared log, and how to connect to it. */
 export interface StreamAddress {
   /** `host:port` of each server. */
@@ -20,13 +22,13 @@ export type StreamAccess = Partial<Pick<StreamAddress, "replicas" | "credentials
 const form = /^(?<protocol>nats|tls):\/\/(?<servers>[^/?#@\s]+)\/(?<name>[A-Za-z0-9_-]{1,64})$/;
 const defaultPort = 4222;
 
-/** Throws an Error that explains the form of an address. */
+/** Throws a HomeError that explains the form of an address. */
 export function parseStreamAddress(text: string, access: StreamAccess = {}): StreamAddress {
   const { protocol, servers = "", name } = form.exec(text)?.groups ?? {};
   const { replicas = 1, ...files } = access;
   if (name === undefined) {
     const message = `The address of a shared log is nats://HOST:PORT/NAME, or tls:// for TLS; separate several servers with commas (HOST:PORT,HOST:PORT). NAME consists of letters, digits, - and _. Put a credentials file into settings.json ("log"), not a password into the address.`;
-    throw new Error(message);
+    throw new HomeError(message);
   }
   return {
     servers: servers.split(",").map(server => (/:\d+$/.test(server) ? server : `${server}:${defaultPort}`)),

@@ -13,9 +13,8 @@ import {
 } from "../../log/commit-log.ts";
 import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
-import { StreamConflicts } from "./stream-conflicts.ts";
 import { type Content, contentOf } from "./stream-content.ts";
-import { type InFlight, StreamOutbox, unreachable } from "./stream-outbox.ts";
+import { type InFlight, StreamOutbox } from "./stream-outbox.ts";
 import { type StoredPosition, StreamPositionFile } from "./stream-position.ts";
 import { type StreamMessage, StreamSession } from "./stream-session.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
@@ -71,7 +70,6 @@ export class StreamLog implements CommitLog {
   /** Messages that were received and are not applied yet. */
   #received: ReceivedMessage[] = [];
   readonly snapshots: StreamSnapshots;
-  readonly #conflicts = new StreamConflicts();
   readonly #outbox: StreamOutbox;
   /** The last message that the stream contained when the connection was made; undefined while the stream is not followed. */
   #target: number | undefined;
@@ -98,7 +96,6 @@ export class StreamLog implements CommitLog {
     this.#disconnectedSince = clock.monotonic();
     this.#outbox = new StreamOutbox({
       clock,
-      conflicts: this.#conflicts,
       assertHeld,
       hasReceived: () => this.#received.length > 0,
       wake: () => void this.#wake(),
@@ -148,14 +145,12 @@ export class StreamLog implements CommitLog {
     cancel();
   }
 
-  append(request: AppendRequest): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new AppendError(new Error("the log is closed"), false));
-    if (this.#divergence !== undefined) return Promise.reject(new AppendError(new Error(this.#divergence), false));
-    const conflict = this.#conflicts.find(request, this.newest);
-    if (conflict !== undefined) return Promise.reject(conflict);
+  async append(request: AppendRequest): Promise<void> {
+    if (this.#isClosed) throw new AppendError(new Error("the log is closed"), false);
+    if (this.#divergence !== undefined) throw new AppendError(new Error(this.#divergence), false);
     const { clock } = this.#options;
     const timeout = this.#isCaughtUp ? appendTimeout : this.#disconnectedSince + appendTimeout - clock.monotonic();
-    return timeout > 0 ? this.#outbox.append(request, timeout) : Promise.reject(unreachable(false));
+    await this.#outbox.append(request, timeout, this.newest);
   }
 
   /** Nothing to do: every message is sealed. */
@@ -209,7 +204,7 @@ export class StreamLog implements CommitLog {
     await this.#positionFile
       .save()
       .catch(error => onProblem("the position in the shared log cannot be saved", { error: String(error) }));
-    this.#conflicts.applied(Number.POSITIVE_INFINITY);
+    this.#outbox.applied(Number.POSITIVE_INFINITY);
   }
 
   /** Connects, follows the stream, and reconnects, until the log is closed or has diverged. */
@@ -286,16 +281,10 @@ export class StreamLog implements CommitLog {
     if (message.sequence <= this.#applied.sequence) return;
     const content = contentOf(message);
     this.#received.push({ message, content });
-    if (message.id !== this.#outbox.inFlight?.id) this.#rejectConflicting(content);
+    if (message.id !== this.#outbox.inFlight?.id) this.#outbox.recordForeign(content, this.newest);
     const applied = this.#wake();
     // Bounds the memory of a machine that was offline for long and receives many messages.
     if (this.#received.length > maxReceived) await applied;
-  }
-
-  /** Rejects waiting appends that were decided before another machine changed the same repositories. */
-  #rejectConflicting(content: Content): void {
-    this.#conflicts.recordForeign(content);
-    this.#outbox.rejectConflicting(this.newest);
   }
 
   /** Applies what was received, and sends what is to be appended. Batches the appends of one turn of the event loop into one message. */
@@ -332,7 +321,7 @@ export class StreamLog implements CommitLog {
     // called, because the follower may wait for them.
     this.#outbox.requeue();
     // `#receive` did not do this if the message was our own then. Its callers may have timed out since.
-    this.#rejectConflicting(content);
+    this.#outbox.recordForeign(content, this.newest);
     for (const [index, entry] of content.entries.entries())
       await this.#applyEntry({ number: content.first + index, entry }, message.sequence);
     this.snapshots.bytes += message.data.length;
@@ -367,7 +356,7 @@ export class StreamLog implements CommitLog {
       this.#show(publish);
     }
     this.#applied = { ...this.#applied, number: committed.number };
-    this.#conflicts.applied(this.newest);
+    this.#outbox.applied(this.newest);
   }
 
   /** All entries of a message are applied. */

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { RepoconfError } from "../../../../shared/errors.ts";
 import type { Clock } from "../../../time/clock.ts";
-import { AppendError, type AppendRequest } from "../../log/commit-log.ts";
+import { AppendError, type AppendRequest, ConflictError, type LogEntry } from "../../log/commit-log.ts";
 import type { LogNumber } from "../../types.ts";
-import type { StreamConflicts } from "./stream-conflicts.ts";
-import { formatContent } from "./stream-content.ts";
+import { type Content, formatContent } from "./stream-content.ts";
 import type { StreamPosition } from "./stream-position.ts";
 import type { Published, StreamSession } from "./stream-session.ts";
 
@@ -21,7 +20,6 @@ const envelopeBytes = 512;
 
 export interface StreamOutboxOptions {
   readonly clock: Clock;
-  readonly conflicts: StreamConflicts;
   /** Throws if the home is no longer this daemon's. */
   assertHeld(): void;
   /** Whether there are received messages that are not applied yet. */
@@ -30,12 +28,10 @@ export interface StreamOutboxOptions {
   wake(): void;
 }
 
-interface PendingAppend extends AppendRequest {
+interface PendingAppend extends AppendRequest, PromiseWithResolvers<void> {
   readonly json: string;
   /** Cancels its timeout. */
   cancel(): void;
-  resolve(): void;
-  reject(error: Error): void;
 }
 
 /** A message that is being published and whose outcome is not known yet. */
@@ -48,15 +44,19 @@ export interface InFlight {
 }
 
 /**
- * Publishes appends. One message is in flight at a time; appends in the meantime become the next one. A message is sent with the same
+ * Publishes appends, and rejects those that were decided on a state that other machines have changed since. One message is in flight at a time; appends in the meantime become the next one. A message is sent with the same
  * id until its outcome is known, or until its callers time out.
  */
 export class StreamOutbox {
   readonly #options: StreamOutboxOptions;
   #queue: PendingAppend[] = [];
   #inFlight: InFlight | undefined;
-  /** Appends that are not settled yet. */
-  readonly #pending = new Set<Promise<void>>();
+  /** The newest entry of another machine, by repository. */
+  readonly #newestForeign = new Map<string, LogNumber>();
+  /** The newest entry of another machine that may have changed any repository. */
+  #newestForeignToAll: LogNumber = 0;
+  /** Conflicts whose `applied` resolves when this entry is applied. */
+  #conflicts: { readonly number: LogNumber; resolve(): void }[] = [];
 
   constructor(options: StreamOutboxOptions) {
     this.#options = options;
@@ -71,39 +71,63 @@ export class StreamOutbox {
     return this.#inFlight === undefined ? this.#queue.length > 0 : !this.#inFlight.isSuperseded;
   }
 
-  /** Resolves when the entries are in the stream; rejects after `timeout` milliseconds. */
-  append(request: AppendRequest, timeout: number): Promise<void> {
-    const appended = new Promise<void>((resolve, reject) => {
-      const pending: PendingAppend = {
-        ...request,
-        json: JSON.stringify(request.entries).slice(1, -1),
-        cancel: this.#options.clock.schedule(timeout, () => this.#expire(pending)),
-        resolve,
-        reject,
-      };
-      this.#queue.push(pending);
-      this.#options.wake();
-    });
-    this.#pending.add(appended);
-    const settled = () => void this.#pending.delete(appended);
-    appended.then(settled, settled);
-    return appended;
+  /** Resolves when the entries are in the stream; rejects at a conflict, or after `timeout` milliseconds. `applied`: the newest applied entry. */
+  async append(request: AppendRequest, timeout: number, applied: LogNumber): Promise<void> {
+    const conflict = this.#conflictOf(request, applied);
+    if (conflict !== undefined) throw conflict;
+    if (timeout <= 0) throw unreachable(false);
+    const pending: PendingAppend = {
+      ...request,
+      ...Promise.withResolvers<void>(),
+      json: JSON.stringify(request.entries).slice(1, -1),
+      cancel: this.#options.clock.schedule(timeout, () => this.#expire(pending)),
+    };
+    this.#queue.push(pending);
+    this.#options.wake();
+    await pending.promise;
   }
 
   /** Resolves when every append is settled, at the latest after its timeout. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#pending);
+    const { group = [] } = this.#inFlight ?? {};
+    await Promise.allSettled([...group, ...this.#queue].map(({ promise }) => promise));
   }
 
-  /** Rejects queued appends that conflict with others' entries at once: applying these may have to wait for the callers. */
-  rejectConflicting(applied: LogNumber): void {
+  /**
+   * Call when a message of another machine is received: appends that conflict with it are rejected at once, because applying it may
+   * have to wait for their callers.
+   */
+  recordForeign({ first, entries }: Content, applied: LogNumber): void {
+    for (const [index, entry] of entries.entries()) {
+      const repos = repositoriesOf(entry);
+      if (repos === undefined) this.#newestForeignToAll = first + index;
+      for (const repo of repos ?? []) this.#newestForeign.set(repo, first + index);
+    }
     const queued = this.#queue;
     this.#queue = [];
     for (const pending of queued) {
-      const conflict = this.#options.conflicts.find(pending, applied);
+      const conflict = this.#conflictOf(pending, applied);
       if (conflict === undefined) this.#queue.push(pending);
       else reject(pending, conflict);
     }
+  }
+
+  #conflictOf({ entries, after }: AppendRequest, applied: LogNumber): ConflictError | undefined {
+    const repos = entries.flatMap(entry => repositoriesOf(entry) ?? []);
+    const numbers = repos.map(repo => this.#newestForeign.get(repo) ?? 0);
+    const newest = Math.max(this.#newestForeignToAll, ...numbers);
+    if (newest <= after) return undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (newest <= applied) resolve();
+    else this.#conflicts.push({ number: newest, resolve });
+    return new ConflictError(promise);
+  }
+
+  /** Call when everything up to this entry is applied: callers that wait for it can decide again. */
+  applied(through: LogNumber): void {
+    const ready = this.#conflicts.filter(({ number }) => number <= through);
+    this.#conflicts = this.#conflicts.filter(({ number }) => number > through);
+    for (const { resolve } of ready) resolve();
   }
 
   /** Another message took the position of the one in flight, which will never be in the stream: its appends are queued again. */
@@ -221,11 +245,26 @@ function reject(pending: PendingAppend, error: Error): void {
   pending.reject(error);
 }
 
-export function unreachable(isOutcomeUnknown: boolean): AppendError {
+function unreachable(isOutcomeUnknown: boolean): AppendError {
   return new AppendError(new Error("cannot reach the server of the shared log"), isOutcomeUnknown);
 }
 
 function tooLarge(given: number, limit: number): RepoconfError {
   const message = `The change takes ${given} bytes in the shared log, and one message of its server at most ${limit}; nothing was changed. Change fewer repositories or smaller values at once, or raise max_payload of the server.`;
   return new RepoconfError(1107, message, { details: { given, limit } });
+}
+
+/** The repositories that an entry changes, or its scope as a name that no repository can have; undefined if it may change any of them. */
+function repositoriesOf(entry: LogEntry): readonly string[] | undefined {
+  switch (entry.kind) {
+    case "commit":
+      return entry.documents.map(({ repo }) => repo);
+    case "snapshot":
+    case "end":
+      return undefined;
+    case "scope":
+      return [`scope ${entry.name}`];
+    default:
+      return [entry.repo];
+  }
 }

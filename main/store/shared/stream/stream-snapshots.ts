@@ -1,5 +1,5 @@
 import type { Clock } from "../../../time/clock.ts";
-import type { Commit, Committed, FollowedEntry, LogEntry, SnapshotPart, Snapshots } from "../../log/commit-log.ts";
+import type { Commit, Committed, FollowedEntry, SnapshotPart, Snapshots } from "../../log/commit-log.ts";
 import type { LogNumber } from "../../types.ts";
 
 /** The maximum size of a snapshot part, except for a single larger entry. */
@@ -134,19 +134,4 @@ function commitWhileReading({ number, entry }: Committed<Commit>, { repos }: Sna
   for (const { repo, begins } of entry.documents) if (begins) repos.add(repo);
   const documents = entry.documents.filter(({ repo }) => repos.has(repo));
   return documents.length === 0 ? [] : [{ number, entry: { ...entry, documents } }];
-}
-
-/** The repositories that an entry changes, or its scope as a name that no repository can have; undefined if it may change any of them. */
-export function repositoriesOf(entry: LogEntry): readonly string[] | undefined {
-  switch (entry.kind) {
-    case "commit":
-      return entry.documents.map(({ repo }) => repo);
-    case "snapshot":
-    case "end":
-      return undefined;
-    case "scope":
-      return [`scope ${entry.name}`];
-    default:
-      return [entry.repo];
-  }
 }
