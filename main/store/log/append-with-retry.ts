@@ -12,18 +12,19 @@ export interface HeldRepository {
  */
 export async function appendWithRetry<Entry extends LogEntry>(
   log: CommitLog,
-  make: () => Entry,
+  make: () => Entry | Promise<Entry>,
   held?: HeldRepository,
 ): Promise<Committed<Entry>> {
   for (;;) {
+    const after = log.newest;
     held?.assertPresent();
-    const entry = make();
+    const entry = await make();
     let number = 0;
     const committed = (first: number) => {
       number = first;
     };
     try {
-      await log.append({ entries: [entry], after: log.newest, committed });
+      await log.append({ entries: [entry], after, committed });
       return { number, entry };
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;

@@ -7,7 +7,7 @@ import type { StoreContext } from "../context.ts";
 import { readWidth } from "../hand-edits/repository-folder.ts";
 import { SegmentMissingError } from "../history/segment.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
-import { type Commit, ConflictError, type SnapshotEnd, type SnapshotPart, type Snapshots } from "../log/commit-log.ts";
+import type { Commit, SnapshotEnd, SnapshotPart, Snapshots } from "../log/commit-log.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import type { LogNumber } from "../types.ts";
 import { beginningOf, commitsSince, type SharedRepository } from "./kept-history.ts";
@@ -127,16 +127,12 @@ export class LogShortener {
   async #writeSnapshot(): Promise<void> {
     const { log, clock } = this.#context;
     if (this.#snapshots.hasFailedEntries) throw new Error("a change of another machine could not be applied here");
-    let snapshot = 0;
-    const entry = { kind: "snapshot", time: timeText(clock) } as const;
-    const begun = (first: LogNumber) => {
-      snapshot = first;
+    const { begun, ended } = this.#snapshots;
+    const begin = () => {
+      if (this.#snapshots.begun !== begun || this.#snapshots.ended !== ended) throw new OvertakenError();
+      return { kind: "snapshot", time: timeText(clock) } as const;
     };
-    await log.append({ entries: [entry], after: log.newest, committed: begun }).catch(async error => {
-      if (!(error instanceof ConflictError)) throw error;
-      await error.applied;
-      throw new OvertakenError();
-    });
+    const { number: snapshot } = await appendWithRetry(log, begin);
     // A snapshot must not contain values that are to be forgotten.
     await this.#parts.erasures.carryOut();
     // Scopes come before the values that they describe.
@@ -152,19 +148,13 @@ export class LogShortener {
   async #writeRepository(repository: SharedRepository, snapshot: LogNumber): Promise<void> {
     try {
       await repository.load();
+      // Otherwise the log has no entry of it.
+      if (repository.state.revision > 0) await this.#writeHistory(repository, snapshot);
     } catch (error) {
       if (this.#parts.repositories.get(repository.id) !== repository) return;
+      // The history was rewritten or compacted while it was read.
+      if (error instanceof SegmentMissingError) return this.#writeRepository(repository, snapshot);
       throw error;
-    }
-    // The log has no entry of it.
-    if (repository.state.revision === 0) return;
-    for (;;) {
-      try {
-        return await this.#writeHistory(repository, snapshot);
-      } catch (error) {
-        // The history was rewritten or compacted while it was read.
-        if (!(error instanceof SegmentMissingError)) throw error;
-      }
     }
   }
 
@@ -192,27 +182,15 @@ export class LogShortener {
         written = commit.documents[0]?.revision;
       }
     };
-    // Not inside the turn below, because it may take long.
+    // Not only inside the turn below, because it may take long.
     await collect();
-    // The last part must include every earlier commit: none is pending here now, and commits of others cause a conflict.
-    const finish = async () => {
-      if (this.#parts.repositories.get(id) !== repository) return undefined;
-      const after = log.newest;
+    // The last part must include every earlier commit: none is pending here then, and commits of others cause a conflict.
+    const last = async () => {
       await collect();
       this.#assertNewest(snapshot);
-      return log.append({ entries: [part(true)], after, committed: () => {} }).then(
-        () => undefined,
-        (error: unknown) => {
-          if (error instanceof ConflictError) return error;
-          throw error;
-        },
-      );
+      return part(true);
     };
-    for (;;) {
-      const conflict = await repository.exclusive(finish);
-      if (conflict === undefined) return;
-      await conflict.applied;
-    }
+    await repository.exclusive(() => appendWithRetry(log, last, repository));
   }
 
   /** Appends a part, retrying if others append meanwhile. */
