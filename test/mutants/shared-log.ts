@@ -99,7 +99,7 @@ export const mutants = [
     },
     "checking for a local change of a scope that another machine changed": {
       file: "main/store/shared/shared-scopes.ts",
-      find: "      if (found !== known) await this.#keepAside(name, found);\n",
+      find: "      if (found !== known) await this.#keepAside(name, file.path, found);\n",
       name: "changed on two machines",
     },
     "checking values against the scopes of other machines": {

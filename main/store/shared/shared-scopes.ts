@@ -4,7 +4,8 @@ import { isOwnScopeName } from "../../../shared/config-path.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import { type DurableTextFile, UnreadableFileError } from "../../files/durable-text-file.ts";
-import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import { JsonFile } from "../../files/json-file.ts";
 import type { Home } from "../../home/home.ts";
 import { privateFile } from "../../home/prepare-home.ts";
 import { type ScopeFiles, scopeFileEnding } from "../../scopes/scope-files.ts";
@@ -12,7 +13,7 @@ import { type Clock, timeText } from "../../time/clock.ts";
 import { inTurn } from "../../time/in-turn.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { type CommitLog, ConflictError, type ScopeChange } from "../log/commit-log.ts";
-import { keepAside, type RemovedFilesContext } from "../removed-files.ts";
+import { keepAside } from "../removed-files.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { LogNumber } from "../types.ts";
 
@@ -20,7 +21,7 @@ export interface SharedScopesOptions {
   readonly home: Home;
   readonly scopeFiles: ScopeFiles;
   readonly clock: Clock;
-  readonly fileSystem?: FileSystem;
+  readonly fileSystem: FileSystem;
   /** Reads the scope files again. Resolves when they are active. */
   reload(): Promise<unknown>;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
@@ -28,6 +29,11 @@ export interface SharedScopesOptions {
 
 /** A scope's newest entry in the log. `text` is the text of its file; null if the scope was deleted. */
 type LoggedScope = Pick<ScopeChange, "text"> & { readonly number: LogNumber };
+
+/** The content of the file below. */
+interface SavedScopes {
+  readonly scopes: { readonly [name: string]: LoggedScope };
+}
 
 /** A file in the log's folder: up to which log entry each scope's file is up to date. */
 export const sharedScopesFileName = "scopes.json";
@@ -41,9 +47,7 @@ const retryTime = 10_000;
  */
 export class SharedScopes {
   readonly #options: SharedScopesOptions;
-  readonly #fileSystem: FileSystem;
-  readonly #removedFiles: RemovedFilesContext;
-  readonly #file: DurableTextFile;
+  readonly #file: JsonFile<SavedScopes>;
   /** The newest log entry of each scope. */
   readonly #logged = new Map<string, LoggedScope>();
   /** The log entry that each scope's file shows; and what of that is saved for the next start. */
@@ -60,25 +64,22 @@ export class SharedScopes {
   #isClosed = false;
 
   private constructor(options: SharedScopesOptions) {
-    const { home, clock, fileSystem = realFileSystem } = options;
+    const { home, fileSystem } = options;
     this.#options = options;
-    this.#fileSystem = fileSystem;
-    this.#removedFiles = { paths: home, fileSystem, clock };
-    this.#file = privateFile(home, join(home.log, sharedScopesFileName), fileSystem);
+    this.#file = new JsonFile(privateFile(home, join(home.log, sharedScopesFileName), fileSystem), parseSavedScopes);
   }
 
   static async open(options: SharedScopesOptions): Promise<SharedScopes> {
     const scopes = new SharedScopes(options);
-    try {
-      for (const [name, logged] of parseLoggedScopes(await scopes.#file.read())) {
-        scopes.#logged.set(name, logged);
-        scopes.#mirrored.set(name, logged);
-      }
-    } catch (error) {
+    const saved = await scopes.#file.read().catch(error => {
       // Harmless: the log's entries are read again, and a file with the same text counts as unchanged.
       options.onProblem("cannot read which scopes the shared log has", { error: String(error) });
+    });
+    scopes.#saved = new Map(Object.entries(saved?.scopes ?? {}));
+    for (const [name, logged] of scopes.#saved) {
+      scopes.#logged.set(name, logged);
+      scopes.#mirrored.set(name, logged);
     }
-    scopes.#saved = new Map(scopes.#mirrored);
     return scopes;
   }
 
@@ -138,10 +139,8 @@ export class SharedScopes {
         this.#retryLater();
         // The log reports its own problem.
         if (this.#log?.problem !== undefined) return;
-        this.#reportProblem(
-          name,
-          `${this.#pathOf(name)} is in use here, but other machines do not have it (${causeOf(error)})`,
-        );
+        const { path } = this.#fileOf(name);
+        this.#reportProblem(name, `${path} is in use here, but other machines do not have it (${causeOf(error)})`);
       }
   }
 
@@ -154,7 +153,6 @@ export class SharedScopes {
       if (this.#isClosed || text === undefined || text === (known?.text ?? null)) return;
       // Another machine's change is about to replace the file.
       if (known !== this.#logged.get(name)) return;
-      const entry: ScopeChange = { kind: "scope", time: timeText(this.#options.clock), name, text };
       const committed = (number: LogNumber) => {
         const logged = { number, text };
         this.#logged.set(name, logged);
@@ -163,7 +161,7 @@ export class SharedScopes {
         this.#problems.delete(name);
       };
       try {
-        await log.append({ entries: [entry], after: log.newest, committed });
+        await log.append({ entries: [this.#change(name, text)], after: log.newest, committed });
         return await this.#mirror();
       } catch (error) {
         if (!(error instanceof ConflictError)) throw error;
@@ -184,14 +182,17 @@ export class SharedScopes {
     return this.#appending(async () => {
       const log = this.#log;
       if (log === undefined) return;
-      const names = [...this.#logged].flatMap(([name, { text }]) => (text === null ? [] : [name]));
-      for (const name of names)
-        await appendWithRetry(log, (): ScopeChange => {
-          assertNeeded();
-          const text = this.#logged.get(name)?.text ?? null;
-          return { kind: "scope", time: timeText(this.#options.clock), name, text };
-        });
+      for (const [name, { text }] of [...this.#logged])
+        if (text !== null)
+          await appendWithRetry(log, () => {
+            assertNeeded();
+            return this.#change(name, this.#logged.get(name)?.text ?? null);
+          });
     });
+  }
+
+  #change(name: string, text: string | null): ScopeChange {
+    return { kind: "scope", time: timeText(this.#options.clock), name, text };
   }
 
   /** Writes to the files what the log has. Failed writes are retried. */
@@ -207,7 +208,7 @@ export class SharedScopes {
         const mirrored = new Map(this.#mirrored);
         if ([...mirrored].every(([name, logged]) => this.#saved.get(name) === logged)) return;
         // The files come first: a file that differs from what is saved here counts as a person's edit.
-        await this.#file.write(`${JSON.stringify({ scopes: Object.fromEntries(mirrored) })}\n`);
+        await this.#file.write({ scopes: Object.fromEntries(mirrored) });
         this.#saved = mirrored;
       } catch (error) {
         this.#options.onProblem("cannot write the scopes that another machine changed; Repoconf keeps retrying", {
@@ -224,7 +225,7 @@ export class SharedScopes {
     for (;;) {
       const found = await this.#read(file);
       if (found === text) return;
-      if (found !== known) await this.#keepAside(name, found);
+      if (found !== known) await this.#keepAside(name, file.path, found);
       const assertUnchanged = () => {
         if (found !== undefined && !file.holds(found)) throw new ChangedMeanwhileError();
       };
@@ -238,9 +239,10 @@ export class SharedScopes {
     }
   }
 
-  async #keepAside(name: string, found: string | null | undefined): Promise<void> {
-    const path = this.#pathOf(name);
-    const kept = found === null ? undefined : await keepAside(this.#removedFiles, `${name}.schema`, path);
+  async #keepAside(name: string, path: string, found: string | null | undefined): Promise<void> {
+    const { home: paths, fileSystem, clock } = this.#options;
+    const context = { paths, fileSystem, clock };
+    const kept = found === null ? undefined : await keepAside(context, `${name}.schema`, path);
     const yours =
       kept === undefined
         ? "so it was not deleted. To delete it for all machines, delete it again"
@@ -271,12 +273,9 @@ export class SharedScopes {
     });
   }
 
-  #pathOf(name: string): string {
-    return join(this.#options.home.scopes, `${name}${scopeFileEnding}`);
-  }
-
   #fileOf(name: string): DurableTextFile {
-    return privateFile(this.#options.home, this.#pathOf(name), this.#fileSystem, limits.scopeBytes);
+    const { home, fileSystem } = this.#options;
+    return privateFile(home, join(home.scopes, `${name}${scopeFileEnding}`), fileSystem, limits.scopeBytes);
   }
 
   /** Starts no further work. */
@@ -295,16 +294,15 @@ export class SharedScopes {
 /** Somebody saved the file right before it was replaced. */
 class ChangedMeanwhileError extends Error {}
 
-/** Throws SyntaxError. */
-function parseLoggedScopes(text: string | null): [string, LoggedScope][] {
-  const value: unknown = JSON.parse(text ?? '{"scopes":{}}');
+/** Leaves out what is not of that form. Throws SyntaxError if nothing is. */
+function parseSavedScopes(value: unknown): SavedScopes {
   const scopes = isJsonObject(value) ? value["scopes"] : undefined;
   if (!isJsonObject(scopes)) throw new SyntaxError("it does not have the form of that file");
-  return Object.entries(scopes).flatMap(([name, logged]): [string, LoggedScope][] => {
-    if (!isJsonObject(logged)) return [];
-    const { number, text: scopeText } = logged;
-    const isValid =
-      isOwnScopeName(name) && typeof number === "number" && (typeof scopeText === "string" || scopeText === null);
-    return isValid ? [[name, { number, text: scopeText }]] : [];
+  const valid = Object.entries(scopes).flatMap(([name, logged]): [string, LoggedScope][] => {
+    if (!isOwnScopeName(name) || !isJsonObject(logged)) return [];
+    const { number, text } = logged;
+    const isValid = typeof number === "number" && (typeof text === "string" || text === null);
+    return isValid ? [[name, { number, text }]] : [];
   });
+  return { scopes: Object.fromEntries(valid) };
 }

@@ -391,7 +391,7 @@ export class StreamLog implements CommitLog {
     const session = this.#session;
     if (session === undefined) return;
     const { sequence } = this.#applied;
-    const stored = await this.#outbox.send(session, this.#applied, () => this.#session === session);
+    const stored = await this.#outbox.send(session, this.#applied);
     if (stored !== undefined) this.#commitOwn(stored, sequence + 1);
   }
 

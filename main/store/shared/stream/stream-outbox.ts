@@ -162,12 +162,8 @@ export class StreamOutbox {
     }
   }
 
-  /** Publishes a message right after a position; returns it if it was stored there. `isCurrent`: the session is still in use. */
-  async send(
-    session: StreamSession,
-    position: StreamPosition,
-    isCurrent: () => boolean,
-  ): Promise<InFlight | undefined> {
+  /** Publishes a message right after a position; returns it if it was stored there. */
+  async send(session: StreamSession, position: StreamPosition): Promise<InFlight | undefined> {
     const inFlight = this.#inFlight ?? this.#buildMessage(position, session.maxPayload);
     if (inFlight === undefined) return undefined;
     this.#inFlight = inFlight;
@@ -188,7 +184,7 @@ export class StreamOutbox {
       inFlight.isSuperseded = !hasReceived();
       // The consumer that delivers messages may be lost with a server of the cluster.
       if (inFlight.isSuperseded) clock.schedule(receiveTimeout, () => this.#reconnectUnlessReceived(inFlight, session));
-    } else if (isCurrent()) await clock.delay(retryDelay);
+    } else await clock.delay(retryDelay);
     return undefined;
   }
 
