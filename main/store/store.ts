@@ -84,7 +84,8 @@ export class Store {
     this.erasures = new Erasures(context, repositories, () => this.#shared?.shortener);
     const { scopes, leastBytes } = options.shared ?? {};
     const parts = { repositories, journals, erasures: this.erasures, events };
-    this.#shared = scopes && new SharedStore(context, { ...parts, scopes }, leastBytes);
+    const { snapshots } = context.log;
+    this.#shared = scopes && snapshots && new SharedStore(context, { ...parts, scopes }, snapshots, leastBytes);
     scopes?.begin(context.log, () => this.reinterpret());
     const reconciled = () => this.#handEdits.reconciled;
     this.roster = new Roster(context, { repositories, shared: this.#shared, reconciled, events });

@@ -38,7 +38,7 @@ export const mutants = [
     },
     "recognizing our own message by its id when it is delivered": {
       file: "main/store/shared/stream/stream-log.ts",
-      find: "    if (message.id === inFlight?.id) return this.#commitOwn(inFlight, message.sequence);\n",
+      find: "    if (message.id === this.#outbox.inFlight?.id) return this.#commitOwn(message);\n",
       name: "recognizes a message by its id",
     },
     "checking that the stream is the one that the home follows": {

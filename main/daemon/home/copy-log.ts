@@ -234,7 +234,6 @@ async function readShared(
     clock: systemClock,
     assertHeld: () => {},
     onProblem: () => {},
-    onDamage: async () => {},
   });
   const known = new Map<string, Known>();
   const take = (commit: Commit) => {

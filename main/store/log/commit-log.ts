@@ -1,4 +1,6 @@
 import type { ConfigPath } from "../../../shared/config-path.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import type { Clock } from "../../time/clock.ts";
 import type { Actor, Attribution, DocumentCommit, LogNumber, Position } from "../types.ts";
 
 /*
@@ -126,6 +128,16 @@ export interface AppendRequest {
   readonly after: LogNumber;
   /** Called when the entries are durable, in the order of the log, before later entries become visible. */
   committed(first: LogNumber): void;
+}
+
+/** What every log needs. */
+export interface LogOptions {
+  readonly folder: string;
+  readonly fileSystem: FileSystem;
+  readonly clock: Clock;
+  /** Called before each write or append; throws if the home is no longer this daemon's. */
+  assertHeld(): void;
+  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
 export interface CommitLog {

@@ -4,26 +4,26 @@ import { basename, dirname, join } from "node:path";
 import pLimit from "p-limit";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/file-system.ts";
-import type { Clock } from "../../time/clock.ts";
 import type { LogNumber, NewFinding, Position } from "../types.ts";
-import { AppendError, type AppendRequest, type CommitLog, type Committed, type OpenedLog } from "./commit-log.ts";
+import {
+  AppendError,
+  type AppendRequest,
+  type CommitLog,
+  type Committed,
+  type LogOptions,
+  type OpenedLog,
+} from "./commit-log.ts";
 import { formatFrame, formatHeader, type LogOrigin } from "./frame.ts";
 import { copyMarkerIn, describeRenewal, readLog, takeStop } from "./log-folder.ts";
 import { newLogId, numberOfPosition, renewed } from "./log-identity.ts";
 import { type ClosedSegment, type Recovered, recover } from "./recover.ts";
 
-export interface FileLogOptions {
-  readonly folder: string;
-  readonly fileSystem: FileSystem;
-  readonly clock: Clock;
+export interface FileLogOptions extends LogOptions {
   /**
    * The newest positions that other files name. `stop`: what the last clean stop marked the log with; undefined after any other end, so
    * that the histories must be asked.
    */
   witnesses?(stop: string | undefined): Promise<readonly Position[]>;
-  /** Called before each write; throws if the home is no longer this daemon's. */
-  assertHeld(): void;
-  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
   /** Called with damage that a person should know. Await it before anything that removes what it is about. */
   onDamage(damage: NewFinding): Promise<void>;
 }

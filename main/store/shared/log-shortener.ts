@@ -33,6 +33,7 @@ interface SnapshotParts {
 export class LogShortener {
   readonly #context: StoreContext;
   readonly #parts: SnapshotParts;
+  readonly #snapshots: Snapshots;
   /** Up to this many bytes the log is left as it is. */
   readonly #leastBytes: number;
   readonly #lock = pLimit(1);
@@ -41,9 +42,10 @@ export class LogShortener {
   #cancel: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(context: StoreContext, parts: SnapshotParts, leastBytes: number) {
+  constructor(context: StoreContext, parts: SnapshotParts, snapshots: Snapshots, leastBytes: number) {
     this.#context = context;
     this.#parts = parts;
+    this.#snapshots = snapshots;
     this.#leastBytes = leastBytes;
   }
 
@@ -76,15 +78,14 @@ export class LogShortener {
   /** Shortens a log that is longer than `leastBytes` and more than twice as long as the kept histories. */
   async shortenIfLong(): Promise<void> {
     const { log, paths } = this.#context;
-    const leastBytes = this.#leastBytes;
     const { bytes } = this.#snapshots;
     const behind = log.newest;
     if (bytes < this.#checkedBytes) this.#checkedBytes = 0;
     // A check counts the bytes of all histories, so it is not made for every append.
-    if (bytes < leastBytes || bytes < 1.1 * this.#checkedBytes || this.#isGoingOn(0)) return;
+    if (bytes < this.#leastBytes || bytes < 1.1 * this.#checkedBytes || this.#isGoingOn(0)) return;
     this.#checkedBytes = bytes;
     try {
-      if (bytes < leastBytes + 2 * (await bytesIn(paths.journal))) return;
+      if (bytes < this.#leastBytes + 2 * (await bytesIn(paths.journal))) return;
       await this.shorten(behind);
     } catch (error) {
       this.#report(error);
@@ -112,12 +113,6 @@ export class LogShortener {
   #isGoingOn(behind: LogNumber): boolean {
     const { begun, ended, progressedAt } = this.#snapshots;
     return begun > Math.max(behind, ended) && progressedAt + staleTime >= this.#context.clock.monotonic();
-  }
-
-  get #snapshots(): Snapshots {
-    const { snapshots } = this.#context.log;
-    if (snapshots === undefined) throw new Error("nobody shares this log");
-    return snapshots;
   }
 
   #report(error: unknown): void {

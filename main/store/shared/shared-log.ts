@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { Home } from "../../home/home.ts";
 import { HomeError, isThere } from "../../home/prepare-home.ts";
 import type { SettingsValues } from "../../home/settings.ts";
-import type { OpenedLog } from "../log/commit-log.ts";
-import type { FileLogOptions } from "../log/file-log.ts";
+import type { LogOptions, OpenedLog } from "../log/commit-log.ts";
 import { parseStreamAddress } from "./stream/stream-address.ts";
 import { positionFileName } from "./stream/stream-position.ts";
 
@@ -17,7 +16,7 @@ export async function sharedLog(
   home: Home,
   asked: string | undefined,
   { log: settings }: SettingsValues,
-): Promise<((options: FileLogOptions) => Promise<OpenedLog>) | undefined> {
+): Promise<((options: LogOptions) => Promise<OpenedLog>) | undefined> {
   const { address: preferred, machine = hostname(), bytes: _, ...files } = settings ?? {};
   const text = asked ?? preferred;
   const isBound = await isThere(join(home.log, positionFileName));

@@ -14,6 +14,7 @@ import {
   type KeptHistory,
   numberIn,
   type Renaming,
+  type Snapshots,
 } from "../log/commit-log.ts";
 import { homeFileOf, RepositoryFiles } from "../mirror/repository-files.ts";
 import { moveAside } from "../removed-files.ts";
@@ -54,10 +55,10 @@ export class SharedStore {
   /** Entries with a new name that is not in the file yet. */
   readonly #renamings = new Set<{ readonly number: LogNumber }>();
 
-  constructor(context: StoreContext, parts: SharedStoreParts, leastBytes = defaultLeastBytes) {
+  constructor(context: StoreContext, parts: SharedStoreParts, snapshots: Snapshots, leastBytes = defaultLeastBytes) {
     this.#context = context;
     this.#parts = parts;
-    this.shortener = new LogShortener(context, parts, leastBytes);
+    this.shortener = new LogShortener(context, parts, snapshots, leastBytes);
   }
 
   /** Starts to apply what other machines append. Resolves when that is applied, or when the log cannot be reached. */

@@ -1,6 +1,4 @@
 import { mkdir } from "node:fs/promises";
-import type { FileSystem } from "../../../files/file-system.ts";
-import type { Clock } from "../../../time/clock.ts";
 import { inTurn } from "../../../time/in-turn.ts";
 import {
   AppendError,
@@ -8,29 +6,24 @@ import {
   type CommitLog,
   type Committed,
   type Follower,
+  type LogOptions,
   numberIn,
   type OpenedLog,
 } from "../../log/commit-log.ts";
 import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import { type Content, contentOf } from "./stream-content.ts";
-import { type InFlight, StreamOutbox } from "./stream-outbox.ts";
+import { StreamOutbox } from "./stream-outbox.ts";
 import { type StoredPosition, StreamPositionFile } from "./stream-position.ts";
 import { type StreamMessage, StreamSession } from "./stream-session.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
 
-export interface StreamLogOptions {
+/** `folder`: where the file with this home's position in the stream is. */
+export interface StreamLogOptions extends LogOptions {
   readonly address: StreamAddress;
   /** The name of this machine in the shared log. */
   readonly machine: string;
-  /** The folder of the file with this home's position in the stream. */
-  readonly folder: string;
   readonly temporaryFolder: string;
-  readonly fileSystem: FileSystem;
-  readonly clock: Clock;
-  /** Called before each append; throws if the home is no longer this daemon's. */
-  assertHeld(): void;
-  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
 /**
@@ -185,11 +178,8 @@ export class StreamLog implements CommitLog {
   }
 
   #purgeInBackground(): void {
-    this.#purge().catch(error =>
-      this.#options.onProblem("cannot remove old messages from the shared log", {
-        error: String(error),
-      }),
-    );
+    const { onProblem } = this.#options;
+    this.#purge().catch(error => onProblem("cannot remove old messages from the shared log", { error: String(error) }));
   }
 
   async close(): Promise<void> {
@@ -290,19 +280,14 @@ export class StreamLog implements CommitLog {
   /** Applies what was received, and sends what is to be appended. Batches the appends of one turn of the event loop into one message. */
   readonly #wake = inTurn(
     async () => {
-      while (this.#hasWork) {
+      for (;;) {
         const received = this.#received.shift();
         if (received !== undefined) await this.#apply(received);
-        else await this.#send();
+        else if (!(await this.#send())) return;
       }
     },
     error => this.#reportProblem(error),
   );
-
-  get #hasWork(): boolean {
-    if (this.#received.length > 0) return true;
-    return this.#outbox.hasWork && this.#isCaughtUp && this.#session !== undefined;
-  }
 
   async #apply({ message, content }: ReceivedMessage): Promise<void> {
     if (message.sequence <= this.#applied.sequence) return;
@@ -315,8 +300,7 @@ export class StreamLog implements CommitLog {
       return;
     }
     if (resumesAtSnapshot) this.#skipTo(content.first);
-    const { inFlight } = this.#outbox;
-    if (message.id === inFlight?.id) return this.#commitOwn(inFlight, message.sequence);
+    if (message.id === this.#outbox.inFlight?.id) return this.#commitOwn(message);
     // This message took the position of our own, which is not in the stream. Its callers must decide again before the follower is
     // called, because the follower may wait for them.
     this.#outbox.requeue();
@@ -324,9 +308,7 @@ export class StreamLog implements CommitLog {
     this.#outbox.recordForeign(content, this.newest);
     for (const [index, entry] of content.entries.entries())
       await this.#applyEntry({ number: content.first + index, entry }, message.sequence);
-    this.snapshots.bytes += message.data.length;
-    this.#advance(message.sequence, message.id);
-    this.#checkCaughtUp();
+    this.#advance(message);
   }
 
   /** Continues at a snapshot: the messages before it were purged, and the snapshot replaces them. */
@@ -360,22 +342,23 @@ export class StreamLog implements CommitLog {
   }
 
   /** All entries of a message are applied. */
-  #advance(sequence: number, message: string): void {
-    this.#applied = { ...this.#applied, sequence, message };
+  #advance({ sequence, id, data }: StreamMessage): void {
+    this.snapshots.bytes += data.length;
+    this.#applied = { ...this.#applied, sequence, message: id };
     // A start cannot continue in the middle of a snapshot.
     if (!this.snapshots.isReading) this.#positionFile.advance(this.#applied);
+    this.#checkCaughtUp();
   }
 
   /** Commits our own message, which is in the stream now. */
-  #commitOwn(inFlight: InFlight, sequence: number): void {
+  #commitOwn(message: StreamMessage): void {
     this.#outbox.commit(this.newest + 1, ({ entries, committed }, first) => {
       this.#applied = { ...this.#applied, number: first + entries.length - 1 };
       this.#show(() => committed(first));
-      for (const [index, entry] of entries.entries()) this.#trackSnapshot({ number: first + index, entry }, sequence);
+      for (const [index, entry] of entries.entries())
+        this.#trackSnapshot({ number: first + index, entry }, message.sequence);
     });
-    this.snapshots.bytes += inFlight.data.length;
-    this.#advance(sequence, inFlight.id);
-    this.#checkCaughtUp();
+    this.#advance(message);
   }
 
   /** Calls what makes an entry visible; the log has it even if that fails. */
@@ -387,12 +370,14 @@ export class StreamLog implements CommitLog {
     }
   }
 
-  async #send(): Promise<void> {
+  /** Returns whether there was anything to send. */
+  async #send(): Promise<boolean> {
     const session = this.#session;
-    if (session === undefined) return;
+    if (session === undefined || !this.#isCaughtUp || !this.#outbox.hasWork) return false;
     const { sequence } = this.#applied;
     const stored = await this.#outbox.send(session, this.#applied);
-    if (stored !== undefined) this.#commitOwn(stored, sequence + 1);
+    if (stored !== undefined) this.#commitOwn({ ...stored, sequence: sequence + 1 });
+    return true;
   }
 
   /** The connection has ended: received messages will be received again, and the message in flight is sent again. */
