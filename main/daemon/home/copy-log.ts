@@ -3,18 +3,15 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { applyConfigEdits, type Config, configEntries } from "../../../shared/config.ts";
-import { editsOf } from "../../../shared/config-diff.ts";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
-import { readRemote } from "../../git/git-remote.ts";
 import type { Home } from "../../home/home.ts";
 import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import { Settings, type SettingsValues } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
-import { changesAfter, configAt } from "../../store/history/repository-history.ts";
 import type { Commit, CommitLog } from "../../store/log/commit-log.ts";
-import { whoOf } from "../../store/log/document-commits.ts";
+import { beginningOf, commitsSince } from "../../store/shared/kept-history.ts";
 import { sharedLog } from "../../store/shared/shared-log.ts";
 import { sharedScopesFileName } from "../../store/shared/shared-scopes.ts";
 import { positionFileName } from "../../store/shared/stream/stream-position.ts";
@@ -197,26 +194,18 @@ async function appendAll(
   return digests.size;
 }
 
-/** A repository's kept history as commits of a log; the first one has the values at the oldest revision. */
+/** A repository's kept history as commits of another log; the first one has the values at the beginning. */
 async function* commitsOf(store: Store, repo: string, machine: string): AsyncGenerator<Commit> {
   const repository = await store.repositories.load(repo);
-  const { state, oldest, lineage } = repository;
-  const remote = state.path && (await readRemote(state.path));
-  const first = { begins: true, name: state.name, ...(remote && { remote }) } as const;
-  let isFirst = true;
-  for await (const change of changesAfter(repository, oldest)) {
-    const { revision, changes, time } = change;
-    if (isFirst && oldest > 0) {
-      const { config } = await configAt(repository, oldest);
-      const edits = [...configEntries(config)].map(({ scope, field, value }) => ({ scope, field, value }));
-      const document = { repo, lineage, ...first, revision: oldest, edits };
-      yield { kind: "commit", machine, time, actor: { kind: "file" }, source: "file", documents: [document] };
-      isFirst = false;
-    }
-    const document = { repo, lineage, ...(isFirst && first), revision, edits: editsOf(changes) };
-    yield { kind: "commit", ...whoOf(change), machine, documents: [document] };
-    isFirst = false;
-  }
+  const { log } = store;
+  for await (const { number: _, ...commit } of commitsSince(
+    repository,
+    await beginningOf(repository),
+    undefined,
+    log.id,
+    Number.POSITIVE_INFINITY,
+  ))
+    yield { ...commit, machine };
 }
 
 /** The repositories in a shared log, and the log itself, whose place is stored in `folder`. */

@@ -30,7 +30,7 @@ export interface SharedRepository extends OpenRepository, RecordedRepository, He
   applyRemote(committed: Committed<Commit>, document: DocumentCommit, isPart: boolean): void;
 }
 
-/** The maximum of bytes of values in one commit, except for a single larger value. */
+/** The maximum of bytes of values in one commit of a snapshot, except for a single larger value. */
 const pieceBytes = 64 * 1024;
 
 /** The state at the beginning of a repository's kept history. */
@@ -61,8 +61,10 @@ export async function beginningOf(repository: SharedRepository): Promise<Beginni
       if (revision <= oldest) break;
       isCut = record.revision !== revision;
       if (isCut) break;
-      undone.push(editsBefore(record.changes));
       ({ time } = record);
+      // What was before a recovery is not known.
+      if (record.recovered !== undefined) break;
+      undone.push(editsBefore(record.changes));
       revision -= 1;
     }
   } catch (error) {
@@ -89,6 +91,7 @@ export async function* commitsSince(
   beginning: Beginning,
   after: number | undefined,
   logId: string,
+  maxBytes = pieceBytes,
 ): AsyncGenerator<Commit> {
   const { id: repo, journal, lineage, state } = repository;
   await repository.writeHistory();
@@ -96,7 +99,7 @@ export async function* commitsSince(
   const known = { name: state.name, ...(remote !== undefined && { remote }) };
   const begins = { begins: true, isWhole: true, ...known } as const;
   if (after === undefined && from > 0)
-    for (const edits of piecesOf(values)) {
+    for (const edits of piecesOf(values, maxBytes)) {
       const document = { repo, lineage, ...begins, revision: from, edits };
       yield { kind: "commit", time, actor: { kind: "file" }, source: "file", documents: [document] };
     }
@@ -108,12 +111,12 @@ export async function* commitsSince(
 }
 
 /** Splits values into pieces, at least one. */
-function* piecesOf(values: Config): Generator<ConfigEdit[]> {
+function* piecesOf(values: Config, maxBytes: number): Generator<ConfigEdit[]> {
   let edits: ConfigEdit[] = [];
   let bytes = 0;
   for (const { scope, field, value } of configEntries(values)) {
     const more = Buffer.byteLength(JSON.stringify(value)) + field.length;
-    if (bytes > 0 && bytes + more > pieceBytes) {
+    if (bytes > 0 && bytes + more > maxBytes) {
       yield edits;
       [edits, bytes] = [[], 0];
     }

@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copyToShared } from "../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../main/home/home.ts";
@@ -59,5 +60,28 @@ describeWithNats("a home's repositories", () => {
     await using laptop = await startAlone(world);
     expect(await valuesOf(laptop, "shop")).toEqual({ svc: { timeout: 2 } });
     expect(await readFile(laptop.repositoryFile("shop"), "utf8")).toContain('"timeout": 2');
+  });
+
+  test("whose history has a recovery start in a shared log with what is known since then", async () => {
+    await using world = await makeSharedWorld();
+    const home = world.home("laptop");
+    {
+      await using laptop = await startAlone(world);
+      await laptop.addRepository("shop");
+      for (let timeout = 31; timeout <= 35; timeout++)
+        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    }
+    const [name = ""] = await readdir(join(home, "journal"));
+    const journal = join(home, "journal", name);
+    await writeFile(journal, (await readFile(journal, "utf8")).replace('"after":33', '"after":93'));
+    await writeFile(join(home, "repos/shop.json"), `{ "name": "shop", "config": { "svc": { "timeout": 40 } } }`);
+    {
+      await using laptop = await startAlone(world);
+      expect((await historyOf(laptop, "shop"))[0]).toMatchObject({ source: "recovery" });
+      await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "open.example.org" });
+    }
+    await copy(world);
+    await using desk = await world.start("desk");
+    expect(await valuesOf(desk, "shop")).toEqual({ svc: { timeout: 40, domain: "open.example.org" } });
   });
 });
