@@ -49,10 +49,10 @@ export class SharedScopes {
   readonly #options: SharedScopesOptions;
   readonly #file: JsonFile<SavedScopes>;
   /** The newest log entry of each scope. */
-  readonly #logged = new Map<string, LoggedScope>();
+  readonly #logged: Map<string, LoggedScope>;
   /** The log entry that each scope's file shows; and what of that is saved for the next start. */
-  readonly #mirrored = new Map<string, LoggedScope>();
-  #saved: ReadonlyMap<string, LoggedScope> = new Map();
+  readonly #mirrored: Map<string, LoggedScope>;
+  #saved: ReadonlyMap<string, LoggedScope>;
   /** By scope: a sentence about a person's edit that was not shared. */
   readonly #problems = new Map<string, string>();
   #log: CommitLog | undefined;
@@ -63,24 +63,26 @@ export class SharedScopes {
   #cancelRetry: (() => void) | undefined;
   #isClosed = false;
 
-  private constructor(options: SharedScopesOptions) {
-    const { home, fileSystem } = options;
+  private constructor(
+    options: SharedScopesOptions,
+    file: JsonFile<SavedScopes>,
+    saved: ReadonlyMap<string, LoggedScope>,
+  ) {
     this.#options = options;
-    this.#file = new JsonFile(privateFile(home, join(home.log, sharedScopesFileName), fileSystem), parseSavedScopes);
+    this.#file = file;
+    this.#saved = saved;
+    this.#logged = new Map(saved);
+    this.#mirrored = new Map(saved);
   }
 
   static async open(options: SharedScopesOptions): Promise<SharedScopes> {
-    const scopes = new SharedScopes(options);
-    const saved = await scopes.#file.read().catch(error => {
+    const { home, fileSystem, onProblem } = options;
+    const file = new JsonFile(privateFile(home, join(home.log, sharedScopesFileName), fileSystem), parseSavedScopes);
+    const saved = await file.read().catch(error => {
       // Harmless: the log's entries are read again, and a file with the same text counts as unchanged.
-      options.onProblem("cannot read which scopes the shared log has", { error: String(error) });
+      onProblem("cannot read which scopes the shared log has", { error: String(error) });
     });
-    scopes.#saved = new Map(Object.entries(saved?.scopes ?? {}));
-    for (const [name, logged] of scopes.#saved) {
-      scopes.#logged.set(name, logged);
-      scopes.#mirrored.set(name, logged);
-    }
-    return scopes;
+    return new SharedScopes(options, file, new Map(Object.entries(saved?.scopes ?? {})));
   }
 
   /** `onApplied` is called when scopes that other machines changed are in use. */

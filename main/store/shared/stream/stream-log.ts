@@ -6,7 +6,6 @@ import {
   type CommitLog,
   type Committed,
   type Follower,
-  type LogOptions,
   numberIn,
   type OpenedLog,
 } from "../../log/commit-log.ts";
@@ -14,16 +13,15 @@ import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import { type Content, contentOf } from "./stream-content.ts";
 import { StreamOutbox } from "./stream-outbox.ts";
-import { type StoredPosition, StreamPositionFile } from "./stream-position.ts";
+import { type StreamFolders, type StreamPosition, StreamPositionFile } from "./stream-position.ts";
 import { type StreamMessage, StreamSession } from "./stream-session.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
 
 /** `folder`: where the file with this home's position in the stream is. */
-export interface StreamLogOptions extends LogOptions {
+export interface StreamLogOptions extends StreamFolders {
   readonly address: StreamAddress;
   /** The name of this machine in the shared log. */
   readonly machine: string;
-  readonly temporaryFolder: string;
 }
 
 /**
@@ -57,7 +55,7 @@ export class StreamLog implements CommitLog {
   readonly #options: StreamLogOptions;
   readonly #positionFile: StreamPositionFile;
   /** The last message that was applied, and the number of the last applied entry. */
-  #applied: StoredPosition;
+  #applied: StreamPosition;
   #follower: Follower | undefined;
   #session: StreamSession | undefined;
   /** Messages that were received and are not applied yet. */
@@ -79,7 +77,7 @@ export class StreamLog implements CommitLog {
   #isClosed = false;
   readonly #closed = Promise.withResolvers<void>();
 
-  private constructor(options: StreamLogOptions, positionFile: StreamPositionFile, position: StoredPosition) {
+  private constructor(options: StreamLogOptions, positionFile: StreamPositionFile, position: StreamPosition) {
     const { machine, clock, assertHeld } = options;
     this.#options = options;
     this.shared = { machine };

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DurableTextFile } from "../../../files/durable-text-file.ts";
-import type { FileSystem } from "../../../files/file-system.ts";
 import type { Clock } from "../../../time/clock.ts";
+import type { LogOptions } from "../../log/commit-log.ts";
 import type { LogNumber } from "../../types.ts";
 
 /** The file in the folder of the log with the shared log that the home follows, and the position that its histories contain. */
@@ -10,8 +10,11 @@ export const positionFileName = "stream.json";
 /** The minimum of milliseconds between two writes of the file. After a crash, a start reads the entries since the last one again. */
 const saveInterval = 1_000;
 
-/** A position in the stream: right after this message. */
+/** The content of the file: a position in a stream, right after this message. */
 export interface StreamPosition {
+  /** The log, and the name of its stream. */
+  readonly id: string;
+  readonly stream: string;
   /** The sequence of the message in the stream. */
   readonly sequence: number;
   /** The number of its last entry. */
@@ -20,17 +23,8 @@ export interface StreamPosition {
   readonly message: string;
 }
 
-/** The content of the file: the log, and the position up to which the histories of the home contain it. */
-export interface StoredPosition extends StreamPosition {
-  readonly id: string;
-  readonly stream: string;
-}
-
-interface StreamPositionFileOptions {
-  readonly folder: string;
+export interface StreamFolders extends LogOptions {
   readonly temporaryFolder: string;
-  readonly fileSystem: FileSystem;
-  readonly clock: Clock;
 }
 
 /** Stores the position up to which the histories of a home contain the stream. Applied messages may be ahead of it. */
@@ -38,12 +32,12 @@ export class StreamPositionFile {
   readonly #file: DurableTextFile;
   readonly #clock: Clock;
   /** Positions that were applied and not released, oldest first. */
-  #applied: StoredPosition[] = [];
+  #applied: StreamPosition[] = [];
   /** The last position that was released, until it is saved. */
-  #released: StoredPosition | undefined;
+  #released: StreamPosition | undefined;
   #savedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ folder, temporaryFolder, fileSystem, clock }: StreamPositionFileOptions) {
+  constructor({ folder, temporaryFolder, fileSystem, clock }: StreamFolders) {
     this.#clock = clock;
     const path = join(folder, positionFileName);
     const maximumBytes = 64 * 1024;
@@ -51,13 +45,13 @@ export class StreamPositionFile {
   }
 
   /** Undefined if the home follows no stream yet. Throws the system's error. */
-  async read(): Promise<StoredPosition | undefined> {
+  async read(): Promise<StreamPosition | undefined> {
     const text = await this.#file.read();
-    return text === null ? undefined : (JSON.parse(text) as StoredPosition);
+    return text === null ? undefined : (JSON.parse(text) as StreamPosition);
   }
 
   /** Call when a message is applied. */
-  advance(position: StoredPosition): void {
+  advance(position: StreamPosition): void {
     this.#applied.push(position);
   }
 
