@@ -137,7 +137,10 @@ export class LogShortener {
       const repository = this.#parts.repositories.get(id);
       if (repository !== undefined) await this.#writeRepository(repository, snapshot);
     }
-    await this.#append({ kind: "end", snapshot });
+    await appendWithRetry(log, (): SnapshotEnd => {
+      this.#assertNewest(snapshot);
+      return { kind: "end", snapshot };
+    });
   }
 
   async #writeRepository(repository: SharedRepository, snapshot: LogNumber): Promise<void> {
@@ -162,6 +165,7 @@ export class LogShortener {
     let isFirst = true;
     let written: number | undefined;
     const part = (isLast: boolean): SnapshotPart => {
+      this.#assertNewest(snapshot);
       const erasures = isLast ? beginning.erasures : [];
       return { kind: "part", snapshot, repo: id, commits, erasures, isFirst, isLast };
     };
@@ -169,7 +173,7 @@ export class LogShortener {
       for await (const commit of commitsSince(repository, beginning, written, log.id)) {
         const more = Buffer.byteLength(JSON.stringify(commit));
         if (commits.length > 0 && bytes + more > this.#snapshots.partBytes) {
-          await this.#append(part(false));
+          await appendWithRetry(log, () => part(false), repository);
           [commits, bytes, isFirst] = [[], 0, false];
         }
         commits.push(commit);
@@ -182,18 +186,9 @@ export class LogShortener {
     // The last part must include every earlier commit: none is pending here then, and commits of others cause a conflict.
     const last = async () => {
       await collect();
-      this.#assertNewest(snapshot);
       return part(true);
     };
     await repository.exclusive(() => appendWithRetry(log, last, repository));
-  }
-
-  /** Appends a part, retrying if others append meanwhile. */
-  async #append(entry: SnapshotPart | SnapshotEnd): Promise<void> {
-    await appendWithRetry(this.#context.log, () => {
-      this.#assertNewest(entry.snapshot);
-      return entry;
-    });
   }
 
   #assertNewest(snapshot: LogNumber): void {
