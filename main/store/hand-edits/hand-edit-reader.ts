@@ -15,9 +15,12 @@ import { startingPoint } from "../mirror/recovery.ts";
 import type { StartingPoint } from "../mirror/starting-point.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
-import type { DocumentCommit, LogNumber } from "../types.ts";
+import type { Attribution, DocumentCommit, LogNumber } from "../types.ts";
 import { LateEdits } from "./late-edits.ts";
 import { tellRecovery, tellStart } from "./start-report.ts";
+
+/** A commit of this repository alone. */
+type OwnCommit = Commit & { readonly documents: readonly [DocumentCommit] };
 
 /** Reads a repository's files. An edit by hand is appended to the log like any other change. */
 export class HandEditReader {
@@ -35,9 +38,9 @@ export class HandEditReader {
   /** Whether the values must be checked again, only to report their problems. */
   isHealthDue = false;
   readonly #context: RepositoryContext;
+  isRemoved = false;
   /** Whether the journal is open and its values are known. */
   #journalRead = false;
-  #isRemoved = false;
   /** The next commit must be a recovery. */
   #isRecovery = false;
   /** Callbacks of those who hold the repository and wait for commits of other machines. */
@@ -74,13 +77,8 @@ export class HandEditReader {
     return this.isRead && this.#journalRead;
   }
 
-  /** Whether the repository has been removed. */
-  get isRemoved(): boolean {
-    return this.#isRemoved;
-  }
-
   markRemoved(): void {
-    this.#isRemoved = true;
+    this.isRemoved = true;
     for (const resolve of this.#waiting) resolve();
   }
 
@@ -89,7 +87,7 @@ export class HandEditReader {
    * follow the removal in the log, and waits until nobody holds the earlier one.
    */
   async conflictApplied(conflict: ConflictError): Promise<void> {
-    if (this.#isRemoved) return;
+    if (this.isRemoved) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.add(resolve);
     void conflict.applied.then(resolve);
@@ -200,8 +198,7 @@ export class HandEditReader {
   #keepRecorded(point: StartingPoint): void {
     const { content } = this.#context.files;
     const entry = this.#proposed("file", editsOf(diffConfigs(this.#context.committed.target, point.before.target)));
-    for (const document of entry.documents)
-      this.#context.committed = applyCommit(this.#context.committed, entry, document).state;
+    this.#context.committed = applyCommit(this.#context.committed, entry, entry.documents[0]).state;
     this.#context.mirror.waitForEdit(point);
     if (content.kind === "good") this.#context.current = { ...this.#context.current, ...content.metadata };
     this.#context.reports.onMetadata(this.#context.current);
@@ -265,20 +262,19 @@ export class HandEditReader {
     await this.#context.turn();
     const edits = [...editsOf(edited), ...activatedEdits(changes, edited, target)];
     await this.#context.turn();
-    const accept = (entry: Commit, number?: LogNumber) => {
+    const accept = (entry: OwnCommit, number?: LogNumber) => {
       this.#context.mirror.forgetRecentWrites(changes);
-      for (const document of entry.documents) {
-        const applied = lackingIn(content.config, applyCommit(this.#context.committed, entry, document, { target }));
-        const mergeNote = { code: 1104, message: mergeMessage(applied.record) } as const;
-        const committed = number === undefined ? undefined : { number, entry };
-        this.#context.commit([{ committed, applied }], source === "merge" ? [...health, mergeNote] : health, {
-          isFirst: first,
-          file: content,
-          // Before the first revision nobody has seen any values.
-          isSilent: source !== "recovery" && (changes.length === 0 || begins),
-          uncommitted: committed === undefined && before.stored === undefined ? stored : undefined,
-        });
-      }
+      const made = applyCommit(this.#context.committed, entry, entry.documents[0], { target });
+      const applied = lackingIn(content.config, made);
+      const mergeNote = { code: 1104, message: mergeMessage(applied.record) } as const;
+      const committed = number === undefined ? undefined : { number, entry };
+      this.#context.commit([{ committed, applied }], source === "merge" ? [...health, mergeNote] : health, {
+        isFirst: first,
+        file: content,
+        // Before the first revision nobody has seen any values.
+        isSilent: source !== "recovery" && (changes.length === 0 || begins),
+        uncommitted: committed === undefined && before.stored === undefined ? stored : undefined,
+      });
       this.#context.reports.onMetadata(this.#context.current);
     };
     if (this.takenAt > after) {
@@ -287,7 +283,8 @@ export class HandEditReader {
     }
     if (changes.length > 0 || begins || source === "recovery") {
       if (source === "recovery") await tellRecovery(this.#context, target);
-      const proposed = source === "recovery" ? this.#recovery(target, changes) : this.#proposed(kind, edits, changes);
+      const proposed =
+        source === "recovery" ? this.#recovery(content.config, target, changes) : this.#proposed(kind, edits, changes);
       const isRecorded = await this.#record(proposed, after, accept);
       // An edit without a revision becomes active only if no other values are known.
       if (isRecorded || !first || before.stored !== undefined) return by;
@@ -315,7 +312,11 @@ export class HandEditReader {
   }
 
   /** Commits an edit by hand. If that fails, it is retried at the next refresh, and the edit is inactive until then. */
-  async #record(entry: Commit, after: LogNumber, accept: (entry: Commit, number: LogNumber) => void): Promise<boolean> {
+  async #record(
+    entry: OwnCommit,
+    after: LogNumber,
+    accept: (entry: OwnCommit, number: LogNumber) => void,
+  ): Promise<boolean> {
     try {
       const { store, journal } = this.#context;
       if (journal.head === undefined) throw this.unrecorded;
@@ -327,44 +328,43 @@ export class HandEditReader {
       await store.log.append({ entries: [entry], after, committed });
       return true;
     } catch (error) {
-      if (error instanceof ConflictError) {
-        this.#beginAgain(error);
-        return false;
-      }
-      if (this.unrecorded === undefined)
+      if (this.unrecorded === undefined && !(error instanceof ConflictError))
         this.#context.reportProblem("a hand edit cannot be recorded, so it is not active yet", error);
-      this.unrecorded = error;
+      if (error instanceof ConflictError) this.#beginAgain(error);
+      else this.unrecorded = error;
       return false;
     }
   }
 
   /** The commit that follows lost revisions or records: all values, but no changes. */
-  #recovery(target: Config, changes: readonly StoredDifference[]): Commit {
-    const { id, store, committed, current, origin, files } = this.#context;
-    const { content } = files;
-    const removed = diffConfigs(content.kind === "good" ? content.config : {}, target).filter(
-      ({ after }) => after === undefined,
-    );
+  #recovery(config: Config, target: Config, changes: readonly StoredDifference[]): OwnCommit {
+    const { id, committed, current } = this.#context;
+    const removed = diffConfigs(config, target).filter(({ after }) => after === undefined);
     const place = { repo: id, lineage: committed.lineage, revision: current.revision + 1, isWhole: true } as const;
-    const edits = [...editsOf(diffConfigs({}, target)), ...editsOf(removed)];
-    const documents = [documentCommit(place, edits, diffConfigs({}, applyChanges(committed.valid, changes)))];
-    const who = { actor: { kind: "file" }, source: "recovery" } as const;
-    return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents };
+    const edits = editsOf([...diffConfigs({}, target), ...removed]);
+    const values = diffConfigs({}, applyChanges(committed.valid, changes));
+    return this.#ownCommit({ actor: { kind: "file" }, source: "recovery" }, documentCommit(place, edits, values));
   }
 
   /** The commit of an edit by hand, or of the first values of a repository. Without `changes` of active values it is no revision. */
-  #proposed(source: "file" | "merge", edits: readonly ConfigEdit[], changes?: readonly StoredDifference[]): Commit {
-    const { id, store, committed, current, given, introduction, origin } = this.#context;
+  #proposed(source: "file" | "merge", edits: readonly ConfigEdit[], changes?: readonly StoredDifference[]): OwnCommit {
+    const { id, committed, current, given, introduction } = this.#context;
     const addedBy = this.isRead ? undefined : given.addedBy;
-    const who =
-      addedBy === undefined ? { actor: { kind: "file" } as const, source } : { actor: addedBy, source: "set" as const };
     const isFirst = current.stored === undefined || given.addedBy !== undefined;
     const begins = isFirst && !this.isRead ? ({ begins: true, ...introduction } as const) : {};
     const revision = changes === undefined ? current.revision : current.revision + 1;
-    const documents = [
-      documentCommit({ repo: id, lineage: committed.lineage, revision, ...begins }, edits, changes ?? []),
-    ];
-    return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents };
+    const document = documentCommit(
+      { repo: id, lineage: committed.lineage, revision, ...begins },
+      edits,
+      changes ?? [],
+    );
+    if (addedBy !== undefined) return this.#ownCommit({ actor: addedBy, source: "set" }, document);
+    return this.#ownCommit({ actor: { kind: "file" }, source }, document);
+  }
+
+  #ownCommit(who: Pick<Attribution, "actor" | "source">, document: DocumentCommit): OwnCommit {
+    const { store, origin } = this.#context;
+    return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents: [document] };
   }
 
   notWritable(): RepoconfError {
