@@ -85,7 +85,7 @@ export class Erasures {
       let appended: Committed<Forgetting>;
       try {
         const followed = await repository.writer.flushInQueue();
-        await repository.mirror.dropReplaced();
+        await repository.mirror.files.values.dropReplaced();
         // A broken file has to be fixed by a person first.
         if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
         // Older segments may contain the values. They are deleted as soon as the histories have their commits.

@@ -151,7 +151,7 @@ export class Roster {
     const { log, clock } = this.#context;
     let movedTo: string | undefined;
     try {
-      await repository.mirror.dropReplaced();
+      await repository.mirror.files.values.dropReplaced();
       // No commit may be in the log only: entries before the removal are never written to files again.
       if (repository.loaded) await repository.mirror.recordText();
       const removal: Removal = { kind: "remove", time: timeText(clock), repo: id };

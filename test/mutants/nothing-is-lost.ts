@@ -48,7 +48,7 @@ export const mutants = [
   ...killedBy("R1", "test/promises/r19-states.test.ts", {
     "telling an older text of our own from a hand edit while the log has newer revisions": {
       file: "main/store/mirror/recovery.ts",
-      find: "      if (record.textHash === hash) return record;\n",
+      find: "    if (record.textHash === hash) return record;\n",
     },
   }),
   ...killedBy("R2", "test/promises/r2-together.test.ts", {
@@ -117,9 +117,9 @@ export const mutants = [
   }),
   ...killedBy("R6", "test/main/store/stale-edits.test.ts", {
     "merging an edit that was based on a text before recent sets": {
-      file: "main/store/mirror/mirror.ts",
-      find: "config: edited }, this.#recentWrites);",
-      replace: "config: edited }, []);",
+      file: "main/store/mirror/merge-edit.ts",
+      find: "const recent = this.#writes;",
+      replace: "const recent: readonly RecentWrite[] = [];",
     },
   }),
   ...killedBy("R6", "test/main/store/merging.test.ts", {

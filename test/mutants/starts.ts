@@ -111,7 +111,7 @@ export const mutants = [
   ...killedBy("R19", "test/main/store/recovery.test.ts", {
     "knowing a value that a commit gave, where the history lacks that the file got it": {
       file: "main/store/mirror/recovery.ts",
-      find: "      wasCommitted(path, present) ||\n",
+      find: " || wasCommitted(path, value)",
       name: "if the end of a history is cut off",
     },
   }),
@@ -135,8 +135,8 @@ export const mutants = [
     },
     "believing that a write is complete only after it": {
       file: "main/store/mirror/mirror.ts",
-      find: "const replaced = { replacedHash: before.textHash, ",
-      replace: "const replaced = { replacedHash: textHash, ",
+      find: "    replacedHash: replaced.hash,",
+      replace: "    replacedHash: now.hash,",
     },
     "taking an edit in the home field by field": {
       file: "main/store/mirror/recovery.ts",

@@ -133,7 +133,7 @@ export class HandEditReader {
     const path = this.isRead ? this.#context.files.values.path : undefined;
     const changed = await this.#context.files.refresh();
     // Writes to another file are no earlier texts of this one.
-    if (path !== undefined && this.#context.files.values.path !== path) this.#context.mirror.forgetRecentWrites();
+    if (path !== undefined && this.#context.files.values.path !== path) this.#context.mirror.recentWrites.forget();
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
     else if (this.#context.isCheckedByOldRules) await this.reconcile(this.#context.committed.target, "file");
@@ -248,7 +248,7 @@ export class HandEditReader {
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
       // A person is editing the file and knows its text; later edits are based on it, so earlier writes must not be merged into them.
-      this.#context.mirror.forgetRecentWrites();
+      this.#context.mirror.recentWrites.forget();
       this.#context.show({ ...whole, ...content.metadata, broken: content.problem }, [content.problem], first);
       this.#context.reports.onMetadata(this.#context.current);
       return this.#context.store.scopes.defaults;
@@ -263,7 +263,7 @@ export class HandEditReader {
     const edits = [...editsOf(edited), ...activatedEdits(changes, edited, target)];
     await this.#context.turn();
     const accept = (entry: OwnCommit, number?: LogNumber) => {
-      this.#context.mirror.forgetRecentWrites(changes);
+      this.#context.mirror.recentWrites.forget(changes);
       const made = applyCommit(this.#context.committed, entry, entry.documents[0], { target });
       const applied = lackingIn(content.config, made);
       const mergeNote = { code: 1104, message: mergeMessage(applied.record) } as const;

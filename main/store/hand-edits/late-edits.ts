@@ -45,7 +45,7 @@ export class LateEdits {
     if (edited === null && !this.#isEnding) return false;
     if (edited === null) await this.#keepText();
     else await this.#reader.reconcile(edited, "merge", after);
-    if (this.#reader.unrecorded === undefined) await this.#context.mirror.dropReplaced().catch(() => {});
+    if (this.#reader.unrecorded === undefined) await this.#context.files.values.dropReplaced().catch(() => {});
     return true;
   }
 
@@ -88,7 +88,7 @@ export class LateEdits {
     }
     return mirror.locked(async () => {
       if (files.content.kind !== "good" || this.#reader.unrecorded !== undefined) return false;
-      await mirror.dropReplaced().catch(() => {});
+      await files.values.dropReplaced().catch(() => {});
       return files.values.replacedPath === undefined;
     });
   }

@@ -1,7 +1,6 @@
 import pLimit from "p-limit";
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { diffConfigs, diffingConfigs, sameConfig } from "../../../shared/config-diff.ts";
-import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import { type FileStamp, sameStamp } from "../../files/durable-text-file.ts";
@@ -19,8 +18,8 @@ import {
 } from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
 import type { CommittedState, LogNumber, Position } from "../types.ts";
-import { editsAsIn, movedNames, valueByAnyName } from "../values/renamed-fields.ts";
-import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
+import { editsAsIn, movedNames } from "../values/renamed-fields.ts";
+import { keepSets, RecentWrites } from "./merge-edit.ts";
 import { isConfig, type RepositoryFiles } from "./repository-files.ts";
 import type { MirroredCommit, StartingPoint } from "./starting-point.ts";
 import { UnrecordedEdits } from "./unrecorded-edits.ts";
@@ -34,6 +33,13 @@ interface CommitSnapshot {
 
 /** What a text record says of the file, without its place in the journal and in the log. */
 type TextOfFile = Omit<TextRecord, "kind" | "revision" | "lineage" | "unrecorded" | "position">;
+
+/** A text of the file: the revision whose values it has, its hash, and the file's stamp. */
+interface TextVersion {
+  readonly revision: number;
+  readonly hash: string;
+  readonly stamp: FileStamp | undefined;
+}
 
 /** A history, to append to. */
 interface AppendedHistory {
@@ -51,6 +57,7 @@ const noText = { text: "", hash: hashText("") };
 export class Mirror {
   readonly files: RepositoryFiles;
   readonly #journal: AppendedHistory;
+  readonly recentWrites = new RecentWrites();
   readonly #log: CommitLog;
   readonly #clock: Clock;
   /** What is committed. */
@@ -76,9 +83,9 @@ export class Mirror {
   #isTextUnrecorded = false;
   /** How many bytes the edits that the file lacks can add to it, at most. */
   #editedBytes = 0;
-  #recentWrites: RecentWrite[] = [];
   #hashed = noText;
-  #wroteAt = Number.NEGATIVE_INFINITY;
+  /** When the file was last written, by the clock's `monotonic()`. */
+  wroteAt = Number.NEGATIVE_INFINITY;
   /** The values of the file that the last write replaced. */
   #replaced: Config = {};
 
@@ -98,10 +105,6 @@ export class Mirror {
 
   get #target(): Config {
     return this.#committed().target;
-  }
-
-  get wroteAt(): number {
-    return this.#wroteAt;
   }
 
   /** Whether the file or the history lacks a commit. */
@@ -142,11 +145,10 @@ export class Mirror {
     this.#position = head?.position;
     // If the history has no record of the file's text yet, the text is the one before all that is appended.
     const revision = head?.revision ?? 0;
-    const isUnrecorded = head?.textRecord === undefined && this.files.content.kind === "good";
-    this.#firstText = isUnrecorded
-      ? { kind: "text", revision, ...this.#presentText(this.textHash(), revision) }
-      : undefined;
-    this.#isTextUnrecorded = this.files.content.kind === "good" && !this.isTextRecorded;
+    const isGood = this.files.content.kind === "good";
+    const isUnrecorded = isGood && head?.textRecord === undefined;
+    this.#firstText = isUnrecorded ? { kind: "text", revision, ...this.#presentText(revision) } : undefined;
+    this.#isTextUnrecorded = isGood && !this.isTextRecorded;
   }
 
   /** After a start: the edit in the file will be compared with the file's earlier values later. */
@@ -183,23 +185,20 @@ export class Mirror {
 
   /**
    * The values that the file is to have after an edit by hand: those of the edit, and sets that its author did not know of. `merged`
-   * is true if these include sets that the file already had. Old and new names of a field count as the same field. `noticedAt`: when
-   * the edit was noticed, by the clock's `monotonic()`; undefined if it could not be recorded then. A write does not get too old
-   * while the edit waits, for example for the log.
+   * is true if these include sets that the file already had. `noticedAt`: when the edit was noticed, by the clock's `monotonic()`;
+   * undefined if it could not be recorded then. A write does not get too old while the edit waits, for example for the log.
    */
   rebase(
     edited: Config,
     scopes: Scopes,
     noticedAt: number | undefined,
   ): { readonly config: Config; readonly merged: boolean } {
-    if (noticedAt !== undefined) this.#dropOldWrites(noticedAt);
-    const merged = mergeStaleEdit({ textHash: this.textHash(), config: edited }, this.#recentWrites);
-    const base = merged ?? edited;
-    const untouched = diffConfigs(this.#onDisk, this.#target).filter(path =>
-      sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#onDisk, path, scopes)),
-    );
-    const edits = editsAsIn(this.#target, untouched, scopes);
-    return { config: edits.length > 0 ? applyConfigEdits(base, edits) : base, merged: merged !== undefined };
+    if (noticedAt !== undefined) this.recentWrites.dropOld(noticedAt);
+    const merged = this.recentWrites.merge({ textHash: this.textHash(), config: edited });
+    const config = merged ?? edited;
+    const fields = diffConfigs(this.#onDisk, this.#target);
+    const { edits } = keepSets(config, this.#target, fields, [this.#onDisk], scopes);
+    return { config: edits.length > 0 ? applyConfigEdits(config, edits) : config, merged: merged !== undefined };
   }
 
   /**
@@ -220,26 +219,8 @@ export class Mirror {
   /** Call before the file is replaced again. Throws ForeignEditError if the previously replaced file was edited. */
   async beginReplacing(): Promise<void> {
     if ((await this.files.values.replacedEdit()) !== undefined) throw new ForeignEditError();
-    await this.dropReplaced();
+    await this.files.values.dropReplaced();
     this.#replaced = this.#onDisk;
-  }
-
-  /** Deletes the replaced file, so that the next start does not check it for an edit. */
-  dropReplaced(): Promise<void> {
-    return this.files.values.dropReplaced();
-  }
-
-  /** Excludes fields that a person changed from later merges, which would restore them. Without paths, excludes all fields. */
-  forgetRecentWrites(paths?: readonly ConfigPath[]): void {
-    if (paths === undefined) {
-      this.#recentWrites = [];
-      return;
-    }
-    const changed = new Set(paths.map(({ scope, field }) => joinConfigPath(scope, field)));
-    this.#recentWrites = this.#recentWrites.map(write => ({
-      ...write,
-      paths: write.paths.filter(({ scope, field }) => !changed.has(joinConfigPath(scope, field))),
-    }));
   }
 
   /**
@@ -250,11 +231,9 @@ export class Mirror {
     const isRecovery = this.#tail.some(({ record }) => record?.recovered !== undefined);
     // A recovery is recorded together with the text that it was compared with.
     const recordsText = (mayRecordText && this.#hasTextToRecord) || isRecovery;
-    const hash = this.textHash();
     const moment = this.#moment();
     const fileRevision = this.#target === this.#onDisk ? moment.revision : this.#fileRevision;
-    const textRecord = this.#presentText(hash, fileRevision);
-    await this.#appendTail(isLazy, moment, recordsText ? textRecord : undefined);
+    await this.#appendTail(isLazy, moment, recordsText ? this.#presentText(fileRevision) : undefined);
     if (recordsText) this.#isTextUnrecorded = false;
   }
 
@@ -271,16 +250,14 @@ export class Mirror {
     return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);
   }
 
-  /** A record that the file has a text, whatever it had before. */
-  #presentText(textHash: string, fileRevision: number): TextOfFile {
-    const { stamp } = this.files.values;
-    const present = { fileRevision, textHash, ...(stamp !== undefined && { stamp }) };
-    const replaced = {
-      replacedRevision: fileRevision,
-      replacedHash: textHash,
-      ...(stamp !== undefined && { replacedStamp: stamp }),
-    };
-    return { ...present, ...replaced, isFullyActive: false };
+  #textVersion(revision: number): TextVersion {
+    return { revision, hash: this.textHash(), stamp: this.files.values.stamp };
+  }
+
+  /** A record that the file has its text, whatever it had before. */
+  #presentText(revision: number): TextOfFile {
+    const version = this.#textVersion(revision);
+    return textOfFile(version, version, false);
   }
 
   /** Whether the history lacks something about the file's present text. */
@@ -305,16 +282,17 @@ export class Mirror {
 
   /**
    * Writes the commits durably to the history and the file: before the file is replaced, the history has its revision, and hash and stamp
-   * of its text and of the one that it replaces. Call it inside `locked`. `isServed` tells whether a whole configuration can be active.
+   * of its text and of the one that it replaces. Call it inside `locked`. `isActive` tells whether these are the active values.
    * Throws ForeignEditError, DocumentTooLargeError or the system's error.
    */
-  async write(isServed: (config: Config) => boolean, scopes: Scopes): Promise<void> {
+  async write(isActive: (config: Config) => boolean, scopes: Scopes): Promise<void> {
     const document = this.files.values;
     if (this.files.content.kind === "broken") return this.writeHistory(false);
     await this.beginReplacing();
     // Read together: a commit after this moment is not in the text.
     const target = this.#target;
     const moment = this.#moment();
+    const isFullyActive = isActive(target);
     const differences = await runInParts(diffingConfigs(this.#onDisk, target));
     if (differences.length === 0) {
       this.#onDisk = target;
@@ -322,14 +300,11 @@ export class Mirror {
       return this.writeHistory(false);
     }
     const before = { textHash: this.textHash(), config: this.#onDisk };
-    const written = { fileRevision: moment.revision, replacedRevision: this.#fileRevision };
-    const isFullyActive = isServed(target);
-    let textHash = before.textHash;
+    let { textHash } = before;
     const record = async (text: string, stamp: FileStamp) => {
       textHash = hashText(text);
-      const replacedStamp = document.stamp;
-      const replaced = { replacedHash: before.textHash, ...(replacedStamp !== undefined && { replacedStamp }) };
-      const textRecord = { ...written, textHash, stamp, ...replaced, isFullyActive };
+      const written = { revision: moment.revision, hash: textHash, stamp };
+      const textRecord = textOfFile(written, this.#textVersion(this.#fileRevision), isFullyActive);
       await this.#appendTail(false, moment, textRecord);
     };
     const moved = movedNames(before.config, target, scopes);
@@ -339,10 +314,9 @@ export class Mirror {
     this.#dropRecordedEdits();
     this.#fileRevision = moment.revision;
     if (this.#target === target) this.#editedBytes = 0;
-    this.#wroteAt = this.#clock.monotonic();
-    this.#dropOldWrites(this.#wroteAt);
+    this.wroteAt = this.#clock.monotonic();
     const paths = differences.map(({ scope, field }) => ({ scope, field }));
-    this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: target }, paths });
+    this.recentWrites.add({ at: this.wroteAt, before, after: { textHash, config: target }, paths });
   }
 
   /** Records the file's present text, even if it was recorded before, because the file lacks no changes any more. */
@@ -359,8 +333,8 @@ export class Mirror {
   async recordCompletion(): Promise<void> {
     const record = this.#journal.head?.textRecord;
     if (record === undefined || record.textHash === record.replacedHash || !this.isTextRecorded) return;
-    const { textHash, fileRevision, isFullyActive } = record;
-    await this.#appendTail(true, this.#moment(), { ...this.#presentText(textHash, fileRevision), isFullyActive });
+    const { fileRevision, isFullyActive } = record;
+    await this.#appendTail(true, this.#moment(), { ...this.#presentText(fileRevision), isFullyActive });
   }
 
   /** Runs `task`, which rewrites the history, while nothing is appended to it. */
@@ -388,7 +362,15 @@ export class Mirror {
       const records = this.#tail.slice(this.#appended, end).flatMap(({ record }) => record ?? []);
       const revision = records.at(-1)?.revision ?? this.#journal.head?.revision ?? 0;
       const position = last > 0 ? formatPosition(this.#log.id, last) : this.#position;
-      const textRecord = text && this.#textRecord({ kind: "text", revision, ...text }, unrecorded, position);
+      const { lineage } = this.#committed();
+      const textRecord: TextRecord | undefined = text && {
+        kind: "text",
+        revision,
+        ...text,
+        ...(lineage !== "" && { lineage }),
+        ...(unrecorded.length > 0 && { unrecorded }),
+        ...(position !== undefined && { position }),
+      };
       const isRecordedAlready =
         records.length === 0 && sameJson(textRecord ?? {}, this.#journal.head?.textRecord ?? {});
       const texts = textRecord === undefined || isRecordedAlready ? [] : [textRecord];
@@ -426,16 +408,6 @@ export class Mirror {
     );
   }
 
-  #textRecord(text: TextRecord, unrecorded: readonly ConfigEdit[], position: Position | undefined): TextRecord {
-    const { lineage } = this.#committed();
-    return {
-      ...text,
-      ...(lineage !== "" && { lineage }),
-      ...(unrecorded.length > 0 && { unrecorded }),
-      ...(position !== undefined && { position }),
-    };
-  }
-
   #moment(): CommitSnapshot {
     return { last: this.#tail.at(-1)?.number ?? 0, revision: this.#newestRevision, unrecorded: this.#unrecorded.list };
   }
@@ -453,12 +425,19 @@ export class Mirror {
         sameJson(configValue(this.#target, scope, field), value),
     );
   }
+}
 
-  #dropOldWrites(now: number): void {
-    const since = now - staleEditAge;
-    const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
-    this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
-  }
+/** A record that the file has this text, or is about to have it instead of another. */
+function textOfFile(now: TextVersion, replaced: TextVersion, isFullyActive: boolean): TextOfFile {
+  return {
+    fileRevision: now.revision,
+    textHash: now.hash,
+    ...(now.stamp !== undefined && { stamp: now.stamp }),
+    replacedRevision: replaced.revision,
+    replacedHash: replaced.hash,
+    ...(replaced.stamp !== undefined && { replacedStamp: replaced.stamp }),
+    isFullyActive,
+  };
 }
 
 /** The most bytes that fields can take in a file's text, however deep they are indented. */

@@ -1,16 +1,17 @@
-import { applyConfigEdits, type Config, configValue } from "../../../shared/config.ts";
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { sameConfig } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runInParts } from "../../time/turns.ts";
 import { sharing } from "../apply-commit.ts";
 import type { Journal } from "../history/journal.ts";
-import { type ChangeRecord, type TextRecord, valuesAfter } from "../history/record.ts";
+import { type ChangeRecord, type JournalRecord, type TextRecord, valuesAfter } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import { type Commit, type CommitLog, type Committed, numberIn } from "../log/commit-log.ts";
 import type { LogNumber } from "../types.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
-import { valueByAnyName, withNewNames, writingNewNames } from "../values/renamed-fields.ts";
+import { valueByAnyName, withNewNames } from "../values/renamed-fields.ts";
+import { keepSets } from "./merge-edit.ts";
 import type { Mirror } from "./mirror.ts";
 import { changeKey, replay } from "./replay.ts";
 import type { PendingChange, StartingPoint } from "./starting-point.ts";
@@ -119,16 +120,12 @@ export async function startingPoint(
   // value under a field's old name counts as the field's value.
   const base = isKnown ? applyConfigEdits(onDisk, unrecorded) : onDisk;
   const after = applyConfigEdits(onDiskThen, lacking);
-  const fields = new Map(
-    lacking.map(({ scope, field, before, by }) => {
-      const path = { scope, field: scopes.newName(scope, field) ?? field };
-      // Where no record says what the file had, what the log has counts.
-      const isUnknown =
-        isRecovery &&
-        (text === undefined || (isGap && records.includes(by)) || (!inHistory.isWhole && before === undefined));
-      return [joinConfigPath(path.scope, path.field), { path, isUnknown }];
-    }),
-  );
+  const keyOf = ({ scope, field }: ConfigPath) => joinConfigPath(scope, scopes.newName(scope, field) ?? field);
+  // Where no record says what the file had, what the log has counts.
+  const isUnknown = ({ before, by }: Lacking) =>
+    isRecovery &&
+    (text === undefined || (isGap && records.includes(by)) || (!inHistory.isWhole && before === undefined));
+  const unknown = new Map(lacking.map(one => [keyOf(one), isUnknown(one)]));
   const possible = [onDiskThen];
   // It is not known whether the file had the newest recorded text.
   if (!isOurs && text !== undefined && text.fileRevision > fileRevision)
@@ -136,38 +133,31 @@ export async function startingPoint(
   // The edit by hand may have been made in another machine's file.
   if (!isOurs && log.shared !== undefined) possible.push(stateBefore(lacking));
   // Values that commits gave to fields which the history lacks: it may also lack that the file had got them.
-  const committed = Map.groupBy(isKnown ? [] : records.flatMap(({ changes }) => changes), ({ scope, field }) =>
-    joinConfigPath(scope, scopes.newName(scope, field) ?? field),
-  );
-  const wasCommitted = ({ scope, field }: ConfigPath, value: JsonValue | undefined) =>
-    committed.get(joinConfigPath(scope, field))?.some(({ after }) => after !== undefined && sameJson(after, value));
-  const leftAlone = [...fields.values()].flatMap(({ path, isUnknown }) => {
-    const present = valueByAnyName(base, path, scopes);
-    const isAsBefore =
-      isKnown ||
-      isUnknown ||
-      wasCommitted(path, present) ||
-      possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
-    return isAsBefore ? { path, present } : [];
-  });
-  const missing = leftAlone.flatMap(({ path, present }) => {
-    const value = valueByAnyName(after, path, scopes);
-    return sameJson(present, value) ? [] : { ...path, value };
-  });
-  const edits = [...(isKnown ? unrecorded : []), ...writingNewNames(missing, base, scopes)];
+  const committed = Map.groupBy(isKnown ? [] : records.flatMap(({ changes }) => changes), keyOf);
+  const wasCommitted = (path: ConfigPath, value: JsonValue | undefined) =>
+    committed.get(keyOf(path))?.some(one => one.after !== undefined && sameJson(one.after, value)) === true;
+  const mayHave = (path: ConfigPath, value: JsonValue | undefined) =>
+    isKnown || unknown.get(keyOf(path)) === true || wasCommitted(path, value);
+  const kept = keepSets(base, after, lacking, possible, scopes, mayHave);
+  const edits: readonly ConfigEdit[] = [...(isKnown ? unrecorded : []), ...kept.edits];
   const target = edits.length > 0 ? applyConfigEdits(onDisk, edits) : onDisk;
-  const onDiskBefore = applyConfigEdits(
-    onDiskThen,
-    leftAlone.map(({ path, present }) => ({ ...path, value: present })),
-  );
   return {
     ...known,
     state: stateWith(target),
     onDisk,
     fileRevision,
     merged: !isOurs && edits.length > 0 && !possible.some(config => sameConfig(newNames(onDisk), newNames(config))),
-    before: { ...before, onDisk: onDiskBefore },
+    before: { ...before, onDisk: applyConfigEdits(onDiskThen, kept.untouched) },
   };
+}
+
+/** The records of a history, newest first, as far as they can be read. Throws the system's error. */
+async function* readableRecords(journal: Journal): AsyncGenerator<JournalRecord> {
+  try {
+    yield* journal.backward(journal.head?.revision ?? 0);
+  } catch (error) {
+    if (!(error instanceof JournalDamageError)) throw error;
+  }
 }
 
 /**
@@ -181,15 +171,11 @@ async function earlierText(
 ): Promise<TextRecord | undefined> {
   const { copiedAt = 0 } = log;
   const oldest = Math.min(copiedAt, unmirrored[0]?.number ?? copiedAt);
-  try {
-    for await (const record of journal.backward(journal.head?.revision ?? 0)) {
-      if (record.kind !== "text") continue;
-      if (record.textHash === hash) return record;
-      // This was the file's text at that entry.
-      if (log.numberOf(record.position) < oldest) return undefined;
-    }
-  } catch (error) {
-    if (!(error instanceof JournalDamageError)) throw error;
+  for await (const record of readableRecords(journal)) {
+    if (record.kind !== "text") continue;
+    if (record.textHash === hash) return record;
+    // This was the file's text at that entry.
+    if (log.numberOf(record.position) < oldest) return undefined;
   }
   return undefined;
 }
@@ -237,13 +223,9 @@ async function changesSince(
     }
   };
   for (const record of tail.toReversed()) if (record.revision > after) add(record);
-  try {
-    for await (const record of journal.backward(journal.head?.revision ?? 0)) {
-      if (record.revision <= after) break;
-      if (record.kind === "change") add(record);
-    }
-  } catch (error) {
-    if (!(error instanceof JournalDamageError)) throw error;
+  for await (const record of readableRecords(journal)) {
+    if (record.revision <= after) break;
+    if (record.kind === "change") add(record);
   }
   // In the order of the changes, so that new fields are written to the file in the same order as without a crash.
   return [...changed.values()].toReversed();
@@ -282,14 +264,10 @@ async function valuesInHistory(
   const config = await valuesOfText();
   if (config === undefined || text === undefined) return replayed;
   const changes: ChangeRecord[] = [];
-  try {
-    for await (const record of journal.backward(head?.revision ?? 0)) {
-      if (record.revision <= (isNewest ? text.fileRevision : text.replacedRevision)) break;
-      if (record.kind === "change") changes.push(record);
-    }
-  } catch (error) {
-    if (error instanceof JournalDamageError) return replayed;
-    throw error;
+  for await (const record of readableRecords(journal)) {
+    if (record.revision <= (isNewest ? text.fileRevision : text.replacedRevision))
+      return { config: valuesAfter(config, changes.reverse()), isWhole: true };
+    if (record.kind === "change") changes.push(record);
   }
-  return { config: valuesAfter(config, changes.reverse()), isWhole: true };
+  return replayed;
 }

@@ -73,7 +73,7 @@ export class TextOperations {
         throw storageFailure(id, error);
       }
       // The author knew the replaced text, and with it every set.
-      mirror.forgetRecentWrites();
+      mirror.recentWrites.forget();
       this.#reader.lateEdits.endLater();
       await this.#reader.refreshLocked();
       return true;
@@ -114,7 +114,7 @@ export class TextOperations {
       } catch (error) {
         throw storageFailure(id, error);
       }
-      mirror.forgetRecentWrites();
+      mirror.recentWrites.forget();
       await this.#reader.refreshLocked();
       return kept;
     });

@@ -218,7 +218,7 @@ export class SharedStore {
     this.#parts.repositories.drop(repository);
     this.#parts.events.publish({ kind: "removed", state: repository.state });
     const putAside = async () => {
-      await repository.mirror.dropReplaced();
+      await repository.mirror.files.values.dropReplaced();
       if (repository.loaded) await repository.mirror.recordText();
       await moveAside(this.#context, id, repository.files.home.path).catch(error => {
         throw storageFailure(id, error);
