@@ -130,10 +130,11 @@ export class HandEditReader {
     if (this.isRemoved) return false;
     const noticedAt = this.noticedAt ?? this.#context.store.clock.monotonic();
     this.noticedAt = undefined;
-    const path = this.isRead ? this.#context.files.values.path : undefined;
-    const changed = await this.#context.files.refresh();
+    const { files, mirror } = this.#context;
+    const path = this.isRead ? files.values.path : undefined;
+    const changed = await files.refresh();
     // Writes to another file are no earlier texts of this one.
-    if (path !== undefined && this.#context.files.values.path !== path) this.#context.mirror.recentWrites.forget();
+    if (path !== undefined && files.values.path !== path) mirror.recentWrites.forget();
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
     else if (this.#context.isCheckedByOldRules) await this.reconcile(this.#context.committed.target, "file");
@@ -148,28 +149,24 @@ export class HandEditReader {
    * file had last is read from the journal.
    */
   async #load(): Promise<void> {
-    const { journal, files } = this.#context;
+    const { id: repo, store, mirror, journal, files, given } = this.#context;
+    const { indexed, missed } = given;
+    const isNew = given.addedBy !== undefined;
     try {
       const unmirrored = [...this.#unmirrored];
       await journal.open();
       const others = await files.values.adoptLeft(journal.head?.textRecord ?? {});
-      const point = await startingPoint(this.#context.mirror, journal, {
-        repo: this.#context.id,
-        unmirrored,
-        log: this.#context.store.log,
-        indexed: this.#context.given.indexed,
-        lost: this.#context.given.missed.lost,
-        isNew: this.#context.given.addedBy !== undefined,
-        rules: this.#context.rules,
-      });
+      const { rules } = this.#context;
+      const known = { repo, unmirrored, log: store.log, indexed, lost: missed.lost, isNew, rules };
+      const point = await startingPoint(mirror, journal, known);
       await this.#context.turn();
       // Values of an earlier repository with this id are no last valid values of this one.
-      const begins = this.#context.given.addedBy !== undefined || point.state.revision === 0;
+      const begins = isNew || point.state.revision === 0;
       const lineage = begins || point.state.lineage === "" ? randomBytes(4).toString("hex") : point.state.lineage;
       this.#isRecovery = point.isRecovery;
       this.#unmirrored.splice(0, unmirrored.length);
       this.#context.committed = { ...point.state, lineage };
-      this.#context.mirror.begin(point);
+      mirror.begin(point);
       this.unrecorded = undefined;
       const { revision, position, valid } = point.state;
       await tellStart(this.#context, point, others);
@@ -184,14 +181,14 @@ export class HandEditReader {
       journal.close();
       if (this.unrecorded === undefined)
         this.#context.reportProblem("cannot read the journal; changes are refused until it can be read again", error);
-      this.unrecorded = unreadableJournal(this.#context.id, error);
+      this.unrecorded = unreadableJournal(repo, error);
       const { content } = files;
       await this.reconcile(content.kind === "good" ? content.config : {}, "file");
     }
     this.isRead = true;
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
-    if (this.#journalRead && this.#context.mirror.isOutdated) this.#context.reports.onOutdated();
+    if (this.#journalRead && mirror.isOutdated) this.#context.reports.onOutdated();
   }
 
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
@@ -217,18 +214,12 @@ export class HandEditReader {
   async applyExternalEdit(noticedAt = this.#context.store.clock.monotonic()): Promise<void> {
     const { content } = this.#context.files;
     if (content.kind === "broken") return this.reconcile(this.#context.committed.target, "file");
-    // In a work tree a file that the daemon did not write counts as a whole: git puts whole files there. The daemon's own one lacks the
-    // changes that are not written yet.
     const { mirror } = this.#context;
     const isOurs = mirror.isTextRecorded || mirror.isReplacedText;
-    const { config, merged } =
-      content.metadata.inTree && !isOurs
-        ? { config: content.config, merged: false }
-        : mirror.rebase(
-            content.config,
-            this.#context.store.scopes,
-            this.unrecorded === undefined ? noticedAt : undefined,
-          );
+    // Git puts whole files into a work tree. The daemon's own one lacks the changes that are not written yet.
+    if (content.metadata.inTree && !isOurs) return this.reconcile(content.config, "file");
+    const noticed = this.unrecorded === undefined ? noticedAt : undefined;
+    const { config, merged } = mirror.rebase(content.config, this.#context.store.scopes, noticed);
     await this.reconcile(config, merged ? "merge" : "file");
   }
 

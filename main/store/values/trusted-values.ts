@@ -69,7 +69,9 @@ export class TrustedValues {
   readonly #onProblem: (message: string, error: unknown) => void;
   readonly #trusted: Map<string, readonly string[]>;
   readonly #lock = pLimit(1);
-  #isSaved = true;
+  /** How often they have changed, and how often when they were last saved. */
+  #changes = 0;
+  #saved = 0;
 
   private constructor(low: Low<TrustData>, onProblem: (message: string, error: unknown) => void) {
     this.#low = low;
@@ -159,15 +161,11 @@ export class TrustedValues {
   /** Writes one after the other, each with all additions so far. Throws the system's error. */
   #save(): Promise<void> {
     return this.#lock(async () => {
-      if (this.#isSaved) return;
-      this.#isSaved = true;
+      const changes = this.#changes;
+      if (this.#saved === changes) return;
       this.#low.data = { trusted: Object.fromEntries(this.#trusted) };
-      try {
-        await this.#low.write();
-      } catch (error) {
-        this.#isSaved = false;
-        throw error;
-      }
+      await this.#low.write();
+      this.#saved = changes;
     });
   }
 
@@ -182,7 +180,7 @@ export class TrustedValues {
   }
 
   #saveSoon(): void {
-    this.#isSaved = false;
+    this.#changes += 1;
     void this.saved();
   }
 }
