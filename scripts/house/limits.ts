@@ -38,11 +38,11 @@ export const limits: Limits = {
     "main/store/hand-edits/hand-edit-reader.ts": { lines: 410, reason: "one class with the state of one file" },
     "main/store/history/journal.ts": { lines: 525, reason: "one class with the state of one history's segments" },
     "main/store/log/file-log.ts": { lines: 360, reason: "one class with the state of one log's segments" },
-    "main/store/mirror/mirror.ts": { lines: 500, reason: "one class with the state of one repository's mirrors" },
+    "main/store/mirror/mirror.ts": { lines: 475, reason: "one class with the state of one repository's mirrors" },
     "main/store/shared/shared-scopes.ts": { lines: 325, reason: "one class with the scopes that a shared log has" },
     "main/store/shared/stream/stream-log.ts": { lines: 425, reason: "one class: the port of the log, over a stream" },
     "main/store/store.ts": { lines: 250, reason: "only puts parts together, which have their own files" },
-    "main/store/values/interpret.ts": { lines: 375, reason: "one pass over the values of a file, and what it finds" },
+    "main/store/values/interpret.ts": { lines: 325, reason: "one pass over the values of a file, and what it finds" },
     "shared/protocol.ts": { lines: 575, reason: "the protocol's types, in one file to read" },
   },
 };
