@@ -98,6 +98,8 @@ test("R17 an atomic set is served whole or not at all after a power loss at each
   loss.end();
   // Calls that are already waiting can still finish.
   watched.before = () => {};
+  // It would go on writing to the files that the states are made of.
+  await t[Symbol.asyncDispose]();
   const wrong: string[] = [];
   const seen = new Set<unknown>();
   let states = 0;

@@ -72,9 +72,13 @@ export class LateEdits {
   /** Call a moment after the last write, when nobody is writing to the replaced file any more: the write is complete. */
   async end(): Promise<void> {
     this.#cancelEnd?.();
+    this.#cancelEnd = undefined;
     if (!(await this.#dropReplaced())) return;
     const { mirror } = this.#context;
-    await mirror.locked(() => mirror.recordCompletion().catch(() => {}));
+    await mirror.locked(async () => {
+      // A write since then has an end of its own.
+      if (this.#cancelEnd === undefined) await mirror.recordCompletion().catch(() => {});
+    });
   }
 
   /** Reads the replaced file once more, and deletes it. Returns whether it is gone. */

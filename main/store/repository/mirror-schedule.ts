@@ -66,7 +66,9 @@ export class MirrorSchedule {
 
   /** Writes every repository that lacks a commit, as far as the disk allows. */
   async drain(): Promise<void> {
-    const outdated = [...this.#options.repositories()].filter(({ mirror }) => mirror.isOutdated);
+    // Waits for those that are being written, too.
+    const all = [...this.#options.repositories()];
+    const outdated = all.filter(one => one.mirror.isOutdated || this.#behind.has(one));
     await Promise.all(outdated.map(({ writer }) => writer.write()));
   }
 

@@ -118,21 +118,38 @@ test("sets that the log has stay if the end of a history is cut off after a kill
   expect(await timeoutOf(again, "shop")).toBe(33);
 });
 
-test("an edit of the text before the last write, saved a moment after it, keeps what it leaves alone of the set, also if the daemon is killed first", async () => {
-  const clock = new TestClock();
-  await using shop = await startShop(undefined, { ...noRescans, clock });
-  await shop.set({ "svc.timeout": 31, flush: true });
-  const known = await shop.read();
-  await shop.set({ "svc.timeout": 32, "svc.domain": "a.test", flush: true });
-  clock.advance(1_500);
-  await shop.t.owner.call("file/read", { repo: "shop" });
-  await using killed = await freezeHome(shop.t.homeFolder);
-  await saveByRename(join(killed.path, "repos/shop.json"), known.replace(`"timeout": 31`, `"timeout": 33`));
-  await using again = await startTestDaemon({ ...noRescans, home: killed.path });
-  await again.owner.call("file/read", { repo: "shop" });
-  const { result } = await again.owner.call("config/list", { repo: "shop" });
-  expect(result).toMatchObject({ svc: { timeout: 33, domain: "a.test" } });
-});
+test.each([
+  ["a moment after it", 1_500, 0],
+  // The end of the write before it falls into this one.
+  ["a moment after it, if it was a slow one", 0, 2_000],
+])(
+  "an edit of the text before the last write, saved %s, keeps what it leaves alone of the set, also if the daemon is killed first",
+  async (_when, later, duration) => {
+    const clock = new TestClock();
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { ...noRescans, clock, fileSystem });
+    await shop.set({ "svc.timeout": 31, flush: true });
+    const known = await shop.read();
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
+      fileSystem.before = () => {};
+      clock.advance(1_000);
+      // Lets what is due run into the lock.
+      await delay(20);
+      clock.advance(duration);
+      await delay(20);
+    };
+    await shop.set({ "svc.timeout": 32, "svc.domain": "a.test", flush: true });
+    clock.advance(later);
+    await shop.t.owner.call("file/read", { repo: "shop" });
+    await using killed = await freezeHome(shop.t.homeFolder);
+    await saveByRename(join(killed.path, "repos/shop.json"), known.replace(`"timeout": 31`, `"timeout": 33`));
+    await using again = await startTestDaemon({ ...noRescans, home: killed.path });
+    await again.owner.call("file/read", { repo: "shop" });
+    const { result } = await again.owner.call("config/list", { repo: "shop" });
+    expect(result).toMatchObject({ svc: { timeout: 33, domain: "a.test" } });
+  },
+);
 
 test.each([
   ["", false],
