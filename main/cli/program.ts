@@ -63,7 +63,8 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
     .description(packageJson.description)
     .version(packageJson.version)
     .showSuggestionAfterError()
-    .showHelpAfterError("Try repoconf --help, or --help after a command.")
+    // In a narrow terminal too, texts are wrapped beside the names.
+    .configureHelp({ minWidthToWrap: 20 })
     // Options after the command name belong to the command.
     .enablePositionalOptions()
     .optionsGroup("Options that most commands accept, before or after the command name:")
@@ -76,7 +77,44 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
   for (const option of leadingOptions()) program.addOption(option);
   const wanted = await Promise.all(names.map(name => commands[name]?.()));
   for (const addCommand of wanted) addCommand?.(program);
+  program
+    .showHelpAfterError("To list all commands: repoconf --help")
+    .configureOutput({ ...commanderOutput, outputError: (text, write) => write(withCommandMeant(text)) });
+  for (const command of program.commands) showUsageAfterError(command);
   return program;
+}
+
+/** After an error in its arguments, a command says how it is used. */
+function showUsageAfterError(command: Command): void {
+  const usage = command.createHelp().commandUsage(command);
+  const [name] = usage.split(/ (?=[[<])/);
+  command.showHelpAfterError(`Usage: ${usage}\nFor more: ${name} --help`);
+  for (const inner of command.commands) showUsageAfterError(inner);
+}
+
+/** Commands by the words that other programs have for them. */
+const meantBy: { readonly [word: string]: string } = {
+  init: "repo add",
+  add: "repo add",
+  clone: "repo add",
+  remove: "repo remove, or unset for a value",
+  rm: "repo remove, or unset for a value",
+  delete: "repo remove, or unset for a value",
+  config: "list, get or set",
+  show: "list or get",
+  ls: "list or repo list",
+  revert: "undo or restore",
+  start: "daemon",
+  keys: "key list",
+  repos: "repo list",
+  find: "search",
+  validate: "check",
+};
+
+/** The error of an unknown command, with the command that has another name here. */
+function withCommandMeant(text: string): string {
+  const [, word = ""] = /^error: unknown command '(.*)'/.exec(text) ?? [];
+  return Object.hasOwn(meantBy, word) ? `error: unknown command '${word}'\n(Did you mean ${meantBy[word]}?)\n` : text;
 }
 
 /** The commands that these arguments can run; undefined for all, so that help and suggestions know them. */

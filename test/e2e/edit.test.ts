@@ -118,6 +118,11 @@ describe("repoconf edit", () => {
     const before = await folders();
     expect(await edit([], "exit 7")).toMatchObject({ code: 1, errorOutput: expect.stringContaining("failed with 7") });
     expect(await folders()).toEqual(before);
+    // One that would wait for a terminal is not started.
+    for (const EDITOR of ["", "/usr/bin/vim -n"])
+      await home.refuse(1, ["edit", "--repo", "shop"], /needs a terminal.*repoconf set FIELD=VALUE/, {
+        environment: { VISUAL: "", EDITOR },
+      });
     // What was typed until then is saved.
     expect((await edit([], `echo '{}' > "$1"; exit 7`)).errorOutput).toContain("Your text is saved in");
     expect(await folders()).toHaveLength(before.length + 1);

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { confirm, print, printNote } from "../output/terminal.ts";
+import { confirm, isTerminal, print, printNote } from "../output/terminal.ts";
 
 /** A text that the user edits. */
 export interface EditedText {
@@ -55,11 +55,18 @@ function keptIn(file: string, why: string): CommandError {
   return new CommandError(`${why} Your text is saved in ${file}`, exitCodes.refused);
 }
 
+const needsTerminal = /^(\S*\/)?(vi|n?vim|nano)(\s|$)/;
+
 /** Opens a file in the user's editor (VISUAL, else EDITOR) and waits until it exits. Throws CommandError. */
 async function runEditor(file: string): Promise<void> {
   const { VISUAL, EDITOR } = process.env;
   const isWindows = process.platform === "win32";
   const editor = VISUAL || EDITOR || (isWindows ? "notepad" : "vi");
+  // Without a terminal it would wait forever.
+  if (needsTerminal.test(editor) && !(process.stdin.isTTY && isTerminal()))
+    throw new CommandError(
+      `The editor ${editor} needs a terminal, and here is none. Without one: repoconf set FIELD=VALUE, FIELD=@FILE for a file's text, or an EDITOR that opens a window or is a script.`,
+    );
   // The variable may contain arguments, such as "code --wait", so a shell parses it, as in git.
   const child = isWindows
     ? spawn(`${editor} "${file}"`, { shell: true, stdio: "inherit" })

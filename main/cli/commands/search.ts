@@ -30,7 +30,8 @@ export function addSearchCommand(program: Command): void {
 async function search(words: readonly string[], options: SearchOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { listFields, showValue } = await import("../connect/fields.ts");
-  const { printJson, printNote, printTable } = await import("../output/terminal.ts");
+  const { labels } = await import("../change/preview-changes.ts");
+  const { isTerminal, printJson, printNote, printTable } = await import("../output/terminal.ts");
   await withSession(options, async ({ client }) => {
     const { limit = defaultLimit } = options;
     const hits: SearchHit[] = [];
@@ -43,11 +44,13 @@ async function search(words: readonly string[], options: SearchOptions): Promise
     if (options.json) printJson(hits);
     else {
       const fields = await listFields(client);
+      // People know repositories by their names; programs get ids.
+      const nameOf = isTerminal() ? labels(await client.repositories()) : (repo: string) => repo;
       const rows = hits.map(({ repo, scope, field, value }) => {
-        if (scope === undefined || field === undefined) return [repo, "", ""];
+        if (scope === undefined || field === undefined) return [nameOf(repo), "", ""];
         const path = joinConfigPath(scope, field);
         // Masked values are not shown.
-        return [repo, path, value === undefined ? "" : showValue(value, fields.get(path), false)];
+        return [nameOf(repo), path, value === undefined ? "" : showValue(value, fields.get(path), false)];
       });
       if (hits.length > 0) printTable(["REPOSITORY", "FIELD", "VALUE"], rows);
       else printNote("Nothing found.");

@@ -50,7 +50,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
       // Unknown fields are left to the daemon, which reports them and sets the others.
       const place = isWhole ? { field: name, path: "" } : readPlace(name, fields);
       const shown = showPlace(place);
-      if (op === "set" && seen.has(shown)) throw new CommandError(`${shown} is given twice.`, exitCodes.usage);
+      if (op === "set" && seen.has(shown)) throw givenTwice(shown);
       seen.add(shown);
       const schema = schemaAt(fields.get(place.field), place.path);
       const value = parseValue(shown, { ...given, op }, op === "set" ? schema : schemaAt(schema, "/0"));
@@ -62,6 +62,12 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
       throw new CommandError(`${both} and a place inside it cannot be set in the same command.`, exitCodes.usage);
     await changeValues(client, fields, { values, unset: [], edits }, options);
   });
+}
+
+/** Shells make two arguments of `FIELD={"a":1,"b":2}`. */
+function givenTwice(place: string): CommandError {
+  const message = `${place} is given twice. If its value is one in braces, quote it for the shell: ${place}='{...}'`;
+  return new CommandError(message, exitCodes.usage);
 }
 
 /** A field name may end with a minus, so `FIELD-=VALUE` may set the field `FIELD-`. */

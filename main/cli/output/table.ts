@@ -1,3 +1,5 @@
+import { isAbsolute } from "node:path";
+
 /** Spaces between two columns. */
 const gap = 2;
 /** Columns are not made narrower than this. */
@@ -5,7 +7,7 @@ const narrowest = 12;
 
 /**
  * Lays out the header and the rows as aligned columns; each row becomes one or more lines. If they are wider than `width`, the widest
- * columns are narrowed and their cells wrapped. The first column never is: it identifies the row, and users copy it.
+ * columns are narrowed and their cells wrapped. The first column never is, and no path: users copy them.
  */
 export function layOutTable(
   header: readonly string[],
@@ -38,6 +40,7 @@ function narrow(natural: readonly number[], width: number): number[] {
 
 /** Wraps between words if possible, and splits words that are longer than a line. */
 function wrap(text: string, width: number): string[] {
+  if (isAbsolute(text)) return [text];
   const lines: string[] = [];
   let rest = text;
   while (rest.length > width) {

@@ -28,6 +28,11 @@ test("the subject of a row is never split, as people copy it into the next comma
     expect(layOutTable(header, rows, width)[1]?.[0]).toContain("svc.proxy_https_redirect");
 });
 
+test("a path is never split, as people copy it", () => {
+  const path = "/home/somebody/my work/a-shop";
+  expect(layOutTable(["A", "FOLDER"], [["shop", path]], 20)[1]).toEqual([`shop  ${path}`]);
+});
+
 test("a word that is longer than its column is split, but not within a character", () => {
   const [, lines = []] = layOutTable(["A", "B"], [["a", `${"x".repeat(11)}${"😀".repeat(10)}`]], 15);
   expect(lines.map(line => line.slice(3)).join("")).toBe(`${"x".repeat(11)}${"😀".repeat(10)}`);
