@@ -5,9 +5,13 @@ import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { connect } from "../helpers/patient-client.ts";
 import { saveByRename } from "../helpers/shop.ts";
+import { onTerminal } from "../helpers/spawned-daemon.ts";
 
 test("status and doctor report rejected requests and broken files", async () => {
   await using home = await makeCommandHome();
+  await home.refuse(4, ["endpoint"], "Start one: repoconf daemon");
+  expect((await home.run(["key", "list"])).errorOutput).toContain("Create one for a tool: repoconf key create NAME");
+  expect(await home.succeed(["status"])).toContain("repositories  0; to add one: repoconf repo add\n");
   for (const name of ["shop", "bakery"]) {
     await mkdir(join(home.workFolder, name));
     await home.succeed(["repo", "add", name, "--id", name]);
@@ -33,6 +37,8 @@ test("status and doctor report rejected requests and broken files", async () => 
   // A file's name must not be able to clear the terminal.
   expect(status).not.toContain("\u001b");
 
+  const { errorOutput } = await home.run(["repo", "list"], { nodeArguments: onTerminal });
+  expect(errorOutput).toContain("For details and fixes: repoconf doctor\n");
   const output = await home.find(1, ["doctor"]);
   expect(output).toMatch(
     /^note\trefusals\t.*1 from web pages of other sites, 1 without a valid key\t.*"origins" in settings\.json/m,

@@ -17,7 +17,10 @@ async function endpoint(options: OutputOptions & { readonly home?: string }): Pr
   const { held, endpoint: found } = await waitForLockState(home);
   if (found === undefined && held) throw await unreachable(home);
   if (found === undefined)
-    throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);
+    throw new CommandError(
+      `No daemon is running on the home ${home.folder}. Start one: repoconf daemon`,
+      exitCodes.noDaemon,
+    );
   const { instanceSecret: _, ...shown } = found;
   if (options.json) printJson(shown);
   else print(found.url);

@@ -70,6 +70,8 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
   await withSession(options, async ({ client }) => {
     const keys = await client.run("key/list", { limit: 1_000 });
     if (options.json) return printJson(keys);
+    if (keys.length === 0)
+      printNote("There are no keys but the owner's. Create one for a tool: repoconf key create NAME");
     const rows = keys.map(({ id, name, grants, expires, kind, usedAt, connections }) => [
       id,
       name,

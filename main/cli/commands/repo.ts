@@ -11,7 +11,16 @@ import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptio
 import { chooseRepository } from "../connect/repositories.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { describeError, shellQuoted } from "../output/messages.ts";
-import { confirm, print, printJson, printNote, printTable, showProgress, visible } from "../output/terminal.ts";
+import {
+  confirm,
+  isTerminal,
+  print,
+  printJson,
+  printNote,
+  printTable,
+  showProgress,
+  visible,
+} from "../output/terminal.ts";
 
 interface AddOptions extends SessionOptions, OutputOptions {
   readonly name?: string;
@@ -212,6 +221,11 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
       return [id, name, `${modified}`, `${status}${waits}`, path ?? ""];
     });
     printTable(["ID", "NAME", "STORED", "HEALTH", "FOLDER"], rows);
+    const isUntrusted = entries.some(({ health }) => health.some(({ code }) => code === 1114));
+    if (isTerminal() && entries.some(({ health }) => problemsIn(health).length > 0))
+      printNote(
+        `For details and fixes: repoconf doctor${isUntrusted ? "; to review what needs trust: repoconf trust" : ""}`,
+      );
   });
 }
 

@@ -46,7 +46,7 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["url", url],
       ["home", home],
       ["pid", pid],
-      ["repositories", repositories],
+      ["repositories", repositories === 0 ? "0; to add one: repoconf repo add" : repositories],
       ["reading", indexing && `${indexing.done} of ${indexing.total} new or changed files`],
       // Users would wonder about a client that they did not start.
       ["clients", sockets === undefined ? undefined : `${sockets}, including this command`],
