@@ -1,17 +1,23 @@
-import type { Stats } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { foreignDisks, UnreachableDiskError } from "../files/foreign-disks.ts";
 import { readForeignText } from "../files/foreign-file.ts";
+import { valueIn } from "./git-config.ts";
 
 /** Bytes of a file in which git keeps one path. */
 const pathFileBytes = 64 * 1024;
+const configBytes = 1024 * 1024;
 
 /** A git work tree. It is found by reading git's files, so git itself need not be installed. */
 export interface WorkTree {
   readonly folder: string;
   /** Git's folder of this work tree: `.git`, or the folder that the file `.git` of a linked worktree or a submodule names. */
   readonly gitFolder: string;
+  /**
+   * Whether `gitFolder` is in the work tree, or names it in turn. Nothing may be written to another one: in an unpacked archive, the file
+   * or link `.git` may name the folder of a stranger.
+   */
+  readonly isOwn: boolean;
   /** Only for a linked worktree: the folder of the main one. */
   readonly mainFolder?: string;
 }
@@ -26,16 +32,43 @@ export async function findWorkTree(folder: string): Promise<WorkTree | undefined
 
 async function readWorkTree(folder: string): Promise<WorkTree | undefined> {
   const entry = join(folder, ".git");
-  const stats = await statAt(folder, entry);
-  if (stats?.isDirectory()) return { folder, gitFolder: entry };
-  if (!stats?.isFile()) return undefined;
+  const stats = await ask(folder, () => lstat(entry));
+  if (stats?.isDirectory()) return { folder, gitFolder: entry, isOwn: true };
+  const target = stats?.isSymbolicLink() ? await ask(folder, () => stat(entry)) : stats;
+  if (target?.isDirectory()) return { folder, gitFolder: entry, isOwn: await namesWorkTree(entry, folder) };
+  if (!target?.isFile()) return undefined;
   const pointer = /^gitdir: (.+)$/m.exec((await readPath(entry)) ?? "")?.[1];
   if (pointer === undefined) return undefined;
   const gitFolder = resolve(folder, pointer);
+  const isOwn = await namesWorkTree(gitFolder, folder);
   // A linked worktree names the shared folder; a submodule, which is a repository of its own, does not.
+  const common = isOwn ? await commonFolderOf(gitFolder) : undefined;
+  return { folder, gitFolder, isOwn, ...(common !== undefined && { mainFolder: dirname(common) }) };
+}
+
+/** Whether a git folder names the work tree: that of a linked worktree in its file `gitdir`, that of a submodule in its configuration. */
+async function namesWorkTree(gitFolder: string, folder: string): Promise<boolean> {
+  const entry = (await readPath(join(gitFolder, "gitdir")))?.trim();
+  const named = entry ? dirname(entry) : valueIn((await readGitConfig(gitFolder)) ?? "", "core", undefined, "worktree");
+  return named !== undefined && isSameFolder(resolve(gitFolder, named), folder);
+}
+
+/** The folder that linked worktrees share. Undefined if it does not contain this one: then the pointer to it is not git's. */
+async function commonFolderOf(gitFolder: string): Promise<string | undefined> {
   const common = await readPath(join(gitFolder, "commondir"));
-  if (common === null) return { folder, gitFolder };
-  return { folder, gitFolder, mainFolder: dirname(resolve(gitFolder, common.trim())) };
+  if (common === null) return undefined;
+  const folder = resolve(gitFolder, common.trim());
+  return (await isSameFolder(join(folder, "worktrees", basename(gitFolder)), gitFolder)) ? folder : undefined;
+}
+
+async function isSameFolder(one: string, other: string): Promise<boolean> {
+  const [real, otherReal] = [await ask(one, () => realpath(one)), await ask(other, () => realpath(other))];
+  return real !== undefined && real === otherReal;
+}
+
+/** The text of a git folder's configuration; null if it cannot be read. */
+export function readGitConfig(gitFolder: string): Promise<string | null> {
+  return readForeignText(join(gitFolder, "config"), { maximumBytes: configBytes, followsLinks: true });
 }
 
 /** Links are followed, because some tools link the files of a git folder. */
@@ -44,15 +77,15 @@ function readPath(file: string): Promise<string | null> {
 }
 
 /** Undefined if there is nothing. Throws UnreachableDiskError. */
-function statAt(folder: string, path: string): Promise<Stats | undefined> {
-  return foreignDisks.ask(folder, () => stat(path).catch(() => undefined));
+function ask<Result>(folder: string, call: () => Promise<Result>): Promise<Result | undefined> {
+  return foreignDisks.ask(folder, () => call().catch(() => undefined));
 }
 
 /** The folder with the git configuration of a work tree; linked worktrees share that of the main one. Undefined if there is none. */
 export async function commonGitFolder(folder: string): Promise<string | undefined> {
   const workTree = await readWorkTree(folder);
   if (workTree?.mainFolder === undefined) return workTree?.gitFolder;
-  return resolve(workTree.gitFolder, ((await readPath(join(workTree.gitFolder, "commondir"))) ?? "").trim());
+  return commonFolderOf(workTree.gitFolder);
 }
 
 /** Folders that are not searched: they contain no work trees of the user, or too many files. */

@@ -41,13 +41,13 @@ function unusable(path: string, why: string): RepoconfError {
 }
 
 /**
- * The .git folder of the work tree that a folder is in, if files can be renamed from there to the folder. Git neither shows nor commits,
+ * The .git folder of the work tree that a folder is in, if it is that work tree's own and files can be renamed from there to the folder. Git neither shows nor commits,
  * stashes or cleans files in it.
  */
 export async function gitFolderBeside(folder: string): Promise<string | undefined> {
   try {
-    const gitFolder = (await findWorkTree(folder))?.gitFolder;
-    if (gitFolder === undefined) return undefined;
+    const { gitFolder, isOwn } = (await findWorkTree(folder)) ?? {};
+    if (gitFolder === undefined || !isOwn) return undefined;
     const here = await foreignDisks.ask(folder, () => stat(folder));
     const [there, head] = await foreignDisks.ask(gitFolder, () =>
       Promise.all([stat(gitFolder), stat(join(gitFolder, "HEAD"))]),

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { originIn } from "../../main/git/git-remote.ts";
+import { valueIn } from "../../main/git/git-config.ts";
 import { moveIn } from "../../main/git/work-tree.ts";
 import { connectClient, type TestClient, until } from "../helpers/daemon.ts";
 import { canMountDeadDisk, endDeadDisk, onDeadDisk } from "../helpers/dead-disk.ts";
@@ -193,5 +193,5 @@ test("a configuration of git made to be slow is read in proportion to its length
     `[remote "${"\\".repeat(1_000_000)}`,
     `url = "${many}`,
   ])
-    expect(originIn(`[remote "origin"]\n${line}\n`)).toBe(undefined);
+    expect(valueIn(`[remote "origin"]\n${line}\n`, "remote", "origin", "url")).toBe(undefined);
 });

@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { normalizedRemote, originIn, readRemote } from "../../../main/git/git-remote.ts";
+import { valueIn } from "../../../main/git/git-config.ts";
+import { normalizedRemote, readRemote } from "../../../main/git/git-remote.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 test.each([
@@ -52,6 +53,8 @@ test.each([
   }).not.toThrow(/secret|github/);
 });
 
+const origin = (config: string) => valueIn(config, "remote", "origin", "url");
+
 test("the remote origin is read from git's configuration", () => {
   const config = `
 [core]
@@ -64,10 +67,10 @@ test("the remote origin is read from git's configuration", () => {
 	url = https://example.org/second
 [branch "main"]
 	remote = origin`;
-  expect(originIn(config)).toBe("https://example.org/shop");
-  expect(originIn('[remote "origin"] url = git@example.org:shop.git # here')).toBe("git@example.org:shop.git");
-  expect(originIn('[remote "other"]\n\turl = https://example.org/shop')).toBeUndefined();
-  expect(originIn('[remote "origin"]\n\tpushurl = https://example.org/shop')).toBeUndefined();
+  expect(origin(config)).toBe("https://example.org/shop");
+  expect(origin('[remote "origin"] url = git@example.org:shop.git # here')).toBe("git@example.org:shop.git");
+  expect(origin('[remote "other"]\n\turl = https://example.org/shop')).toBeUndefined();
+  expect(origin('[remote "origin"]\n\tpushurl = https://example.org/shop')).toBeUndefined();
 });
 
 test("a clone, a linked work tree and a submodule have their remotes; a folder below one, and any other folder, has none", async () => {
@@ -80,6 +83,7 @@ test("a clone, a linked work tree and a submodule have their remotes; a folder b
   await mkdir(at("empty"));
   await writeFile(at("clone/.git/config"), config);
   await writeFile(at("clone/.git/worktrees/linked/commondir"), "../..\n");
+  await writeFile(at("clone/.git/worktrees/linked/gitdir"), `${at("linked/.git")}\n`);
   await writeFile(at("linked/.git"), `gitdir: ${at("clone/.git/worktrees/linked")}\n`);
   expect(await readRemote(at("clone"))).toBe("example.org/acme/shop");
   expect(await readRemote(at("linked"))).toBe("example.org/acme/shop");

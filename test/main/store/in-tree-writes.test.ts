@@ -1,8 +1,9 @@
 import { existsSync, statSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { findWorkTree } from "../../../main/git/git.ts";
 import { noRescans, startTestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, type WatchedFileSystem, watchFileSystem } from "../../helpers/file-system.ts";
 import { git } from "../../helpers/git.ts";
@@ -221,12 +222,49 @@ describe("a set in a work tree succeeds", () => {
     }
   });
 
-  test("by writing next to the file if .git names a folder that does not belong to git", async () => {
+  test.each<[what: string, point: (tree: string, stranger: string) => Promise<unknown>]>([
+    ["names a folder without git", tree => writeFile(join(tree, ".git"), "gitdir: ..\n")],
+    ["names another repository", (tree, other) => writeFile(join(tree, ".git"), `gitdir: ${join(other, ".git")}\n`)],
+    [
+      "names another repository's worktree",
+      async (tree, other) => {
+        await git(other, "worktree", "add", "--quiet", "../linked");
+        await writeFile(join(tree, ".git"), `gitdir: ${join(other, ".git/worktrees/linked")}\n`);
+      },
+    ],
+    ["is a link to another repository's", (tree, other) => symlink(join(other, ".git"), join(tree, ".git"))],
+    [
+      "names a link to another repository's",
+      async (tree, other) => {
+        await symlink(join(other, ".git"), join(tree, "inner"));
+        await writeFile(join(tree, ".git"), "gitdir: inner\n");
+      },
+    ],
+  ])("by writing only next to the file if .git %s", async (_what, point) => {
     await using above = await temporaryFolder();
-    await mkdir(join(above.path, "private"));
-    await writeFile(join(above.path, ".git"), "gitdir: private\n");
-    expect([...(await setWith(above.path, async () => {}))]).toEqual([above.path]);
-    expect(await readdir(join(above.path, "private"))).toEqual([]);
+    const [tree, stranger] = [join(above.path, "tree"), join(above.path, "stranger")];
+    await makeRepository(stranger);
+    await mkdir(tree);
+    await point(tree, stranger);
+    const writable = [above.path, join(stranger, ".git"), join(stranger, ".git/worktrees/linked")];
+    const changed = () => writable.map(folder => statSync(folder, { throwIfNoEntry: false })?.mtimeMs);
+    const before = changed();
+    expect([...(await setWith(tree, async () => {}))]).toEqual([tree]);
+    expect(changed()).toEqual(before);
+    expect((await findWorkTree(tree))?.mainFolder).toBe(undefined);
+  });
+
+  test("and an invented linked worktree does not belong to the repository that it names", async () => {
+    await using above = await temporaryFolder();
+    const [tree, stranger] = [join(above.path, "tree"), join(above.path, "stranger")];
+    await makeRepository(stranger);
+    await mkdir(join(tree, "inner"), { recursive: true });
+    await writeFile(join(tree, ".git"), "gitdir: inner\n");
+    await writeFile(join(tree, "inner/HEAD"), "ref: refs/heads/main\n");
+    await writeFile(join(tree, "inner/gitdir"), "../.git\n");
+    await writeFile(join(tree, "inner/commondir"), `${join(stranger, ".git")}\n`);
+    expect([...(await setWith(tree, async () => {}))]).toEqual([join(tree, "inner")]);
+    expect((await findWorkTree(tree))?.mainFolder).toBe(undefined);
   });
 });
 
