@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import type { Address } from "../../shared/client/address.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { protocolVersion } from "../../shared/protocol.ts";
+import { readHomeFile } from "../files/foreign-file.ts";
 import { keyCredentials, sign } from "../home/credentials.ts";
 import { type Endpoint, readEndpoint } from "../home/endpoint-file.ts";
 import { type Home, homeAt, homeFolder } from "../home/home.ts";
@@ -65,7 +66,9 @@ async function findKey(home: Home, { apiKey, keyFile }: LocateOptions): Promise<
   if (!keyFile && fromEnvironment) return fromEnvironment;
   const path = keyFile || home.ownerKeyFile;
   try {
-    return (await readFile(path, "utf8")).trim();
+    // Another file, which the caller names, may be a pipe. Reading one that is missing throws.
+    const own = path === home.ownerKeyFile ? await readHomeFile(path) : null;
+    return (own?.bytes ?? (await readFile(path))).toString().trim();
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     throw new RepoconfError(

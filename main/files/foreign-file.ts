@@ -13,6 +13,9 @@ export interface ReadOptions {
   readonly fileSystem?: Pick<FileSystem, "open">;
 }
 
+/** More than the largest of them, a history that is kept in one piece; a thin file can claim to have more than the memory has. */
+const homeFileBytes = 1.25 * 1024 ** 3;
+
 /** What is known of a folder that is not ours. */
 export interface ForeignPlace {
   /** A folder for temporary files to try first; undefined if there is none now. It may turn out to be unusable. */
@@ -54,15 +57,43 @@ export async function readForeignText(path: string, options: ReadOptions): Promi
  * UnreadableFileError, and the system's error if the process has no file handles left, because then nothing is known about the file.
  */
 export async function readRegularFile(path: string, options: ReadOptions): Promise<FileContent | null> {
-  const { maximumBytes, followsLinks = false, fileSystem = realFileSystem } = options;
-  let handle: FileHandle;
+  let handle: FileHandle | null;
+  try {
+    handle = await openRegularFile(path, options);
+  } catch (error) {
+    if (error instanceof UnreadableFileError || isOutOfHandles(error)) throw error;
+    throw new UnreadableFileError(`it cannot be read (${systemErrorCode(error) ?? String(error)})`, { cause: error });
+  }
+  if (handle === null) return null;
+  try {
+    return await readOpened(handle, options.maximumBytes);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Opens a regular file for reading, and nothing that blocks; null if there is none. Throws UnreadableFileError if something else is there,
+ * and the system's error.
+ */
+export async function openRegularFile(
+  path: string,
+  { followsLinks = false, fileSystem = realFileSystem }: Omit<ReadOptions, "maximumBytes"> = {},
+): Promise<FileHandle | null> {
   try {
     // Opening some devices has an effect, so they are not opened.
     if (followsLinks) assertRegular(await stat(path));
-    handle = await fileSystem.open(path, followsLinks ? readFlags & ~noFollow : readFlags);
+    const handle = await fileSystem.open(path, followsLinks ? readFlags & ~noFollow : readFlags);
+    try {
+      // fstat of a file that was just opened returns at once; waking up a thread of the pool would take longer.
+      assertRegular(fstatSync(handle.fd));
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   } catch (error) {
-    const code = systemErrorCode(error);
-    switch (code) {
+    switch (systemErrorCode(error)) {
       case "ENOENT":
         return null;
       case "ELOOP":
@@ -73,21 +104,28 @@ export async function readRegularFile(path: string, options: ReadOptions): Promi
       case "ENXIO":
         throw new UnreadableFileError("it is not a regular file");
       default:
-        if (error instanceof UnreadableFileError || isOutOfHandles(error)) throw error;
-        throw new UnreadableFileError(`it cannot be read (${code ?? String(error)})`, { cause: error });
+        throw error;
     }
   }
+}
+
+/**
+ * A file of the home, or one that the settings name; null if there is none. A home may have been unpacked or copied from anywhere, so
+ * nothing that blocks or does not end is read. Throws UnreadableFileError, which names the file.
+ */
+export async function readHomeFile(path: string, options: Partial<ReadOptions> = {}): Promise<FileContent | null> {
   try {
-    return await readOpened(handle, maximumBytes);
-  } finally {
-    await handle.close();
+    return await readRegularFile(path, { maximumBytes: homeFileBytes, ...options });
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+    throw new UnreadableFileError(`${path} is not usable: ${error.message}. Look what it is, and move it away.`, {
+      cause: error.cause,
+    });
   }
 }
 
 async function readOpened(handle: FileHandle, maximumBytes: number): Promise<FileContent> {
-  // fstat of a file that was just opened returns at once; waking up a thread of the pool would take longer.
   const stats = fstatSync(handle.fd);
-  assertRegular(stats);
   if (stats.size > maximumBytes)
     throw new FileTooLargeError(`it has ${stats.size} bytes; at most ${maximumBytes} are read`);
   // One byte more than the size. If exactly the size was read, the file is complete.

@@ -1,4 +1,6 @@
 import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
+import { systemErrorCode } from "./file-system.ts";
+import { UnreadableFileError } from "./unreadable-file-error.ts";
 
 /**
  * A log file that is renamed to `<file>.1` before it exceeds `maximumBytes`. That replaces the previous `<file>.1`, so both take at most
@@ -14,7 +16,7 @@ export class RotatingLog {
   constructor(path: string, maximumBytes: number) {
     this.#path = path;
     this.#maximumBytes = maximumBytes;
-    this.#handle = openPrivate(path);
+    this.#handle = openPrivateLog(path);
     this.#bytes = fstatSync(this.#handle).size;
   }
 
@@ -45,17 +47,28 @@ export class RotatingLog {
       // If the file cannot be renamed, it keeps growing.
       return;
     }
-    const handle = openPrivate(this.#path);
+    const handle = openPrivateLog(this.#path);
     closeSync(this.#handle);
     this.#handle = handle;
     this.#bytes = 0;
   }
 }
 
-function openPrivate(path: string): number {
-  // Windows has no O_NOFOLLOW; creating symbolic links there needs rights that few users have.
-  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW = 0 } = constants;
-  const handle = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-  if (process.platform !== "win32") fchmodSync(handle, 0o600);
-  return handle;
+/** Opens a log file for its end, creates a missing one, and returns the handle. Throws UnreadableFileError, which names the file. */
+export function openPrivateLog(path: string): number {
+  // Windows has neither flag; creating symbolic links there needs rights that few users have.
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  let handle: number | undefined;
+  try {
+    handle = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0o600);
+    if (process.platform !== "win32") fchmodSync(handle, 0o600);
+    return handle;
+  } catch (error) {
+    if (handle !== undefined) closeSync(handle);
+    const code = systemErrorCode(error) ?? "";
+    const why = ["ELOOP", "ENXIO", "EISDIR"].includes(code)
+      ? "it is not a regular file, and links are not followed. Move it away"
+      : `it cannot be opened (${code})`;
+    throw new UnreadableFileError(`${path} is not usable: ${why}`, { cause: error });
+  }
 }

@@ -1,8 +1,10 @@
-import { chmod, lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DurableTextFile } from "../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
+import { readHomeFile } from "../files/foreign-file.ts";
 import { fileOfTemporary } from "../files/temporary-files.ts";
+import { UnreadableFileError } from "../files/unreadable-file-error.ts";
 import type { Home } from "./home.ts";
 
 /** The format of the files in a home. A version refuses a home with a higher number, and converts one with a lower number. */
@@ -58,7 +60,7 @@ export async function assertKnownFormat(home: Home): Promise<void> {
  */
 export async function prepareHome(home: Home): Promise<void> {
   const format = await readFormat(home);
-  const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
+  const folders = [home.repositories, home.journal, home.log, home.removed, home.scopes, home.temporary];
   for (const folder of folders) await makePrivateFolder(folder);
   // Before the first start it may be somebody's own folder.
   if (format !== undefined) await emptyFolder(home.temporary, home.repositories);
@@ -97,13 +99,11 @@ export function parseFormat(text: string): number {
 
 /** The home's format; undefined before its first start. Throws HomeError if this version does not support it. */
 async function readFormat(home: Home): Promise<number | undefined> {
-  let text: string;
-  try {
-    text = await readFile(home.formatFile, "utf8");
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  const found = await readHomeFile(home.formatFile).catch(error => {
+    throw error instanceof UnreadableFileError ? new HomeError(error.message) : error;
+  });
+  const text = found?.bytes.toString();
+  if (text === undefined) return undefined;
   const format = parseFormat(text);
   if (format <= homeFormat) return format;
   if (Number.isNaN(format))
@@ -116,9 +116,13 @@ async function readFormat(home: Home): Promise<number | undefined> {
 }
 
 async function makePrivateFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // If something else is there, the message below says so.
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(error => {
+    if (systemErrorCode(error) !== "EEXIST") throw error;
+  });
   const stats = await lstat(folder);
-  if (!stats.isDirectory()) throw new HomeError(`${folder} is not a folder (Repoconf does not follow links).`);
+  if (!stats.isDirectory())
+    throw new HomeError(`${folder} is not a folder (Repoconf does not follow links). Move it away.`);
   if (process.platform === "win32") return;
   if (process.getuid !== undefined && stats.uid !== process.getuid()) {
     throw new HomeError(`${folder} belongs to another user. Use your own home (--home DIR).`);

@@ -1,8 +1,9 @@
-import { readFile, rename as renameFile, unlink } from "node:fs/promises";
+import { rename as renameFile, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isJsonObject } from "../../shared/json.ts";
 import { syncFolder } from "../files/durable-text-file.ts";
-import { realFileSystem, systemErrorCode } from "../files/file-system.ts";
+import { realFileSystem } from "../files/file-system.ts";
+import { readHomeFile } from "../files/foreign-file.ts";
 import { systemClock } from "../time/clock.ts";
 import type { Home } from "./home.ts";
 import { HomeError, isThere, privateFile } from "./prepare-home.ts";
@@ -112,13 +113,8 @@ async function endRestore(home: Home, before: string): Promise<void> {
 }
 
 async function readUnderway(home: Home): Promise<Underway | undefined> {
-  let text: string;
-  try {
-    text = await readFile(home.restoreFile, "utf8");
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = (await readHomeFile(home.restoreFile))?.bytes.toString();
+  if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     const { before, brings, keeps } = isJsonObject(value) ? value : {};

@@ -13,12 +13,16 @@ import {
 } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { homeFiles } from "../helpers/home-files.ts";
+import { hostileEntries } from "../helpers/hostile-entries.ts";
 import { connect } from "../helpers/patient-client.ts";
+import { onTerminal, runRepoconf } from "../helpers/spawned-daemon.ts";
 
 interface Entry {
   readonly path: string;
   readonly text?: string;
-  readonly type?: "File" | "SymbolicLink" | "Link";
+  readonly type?: "File" | "SymbolicLink" | "Link" | "FIFO" | "CharacterDevice" | "Directory";
+  /** What the entry claims, if it is not the text's. */
+  readonly size?: number;
 }
 
 const manifest: Entry = { path: "manifest.json", text: `{ "format": 1, "createdAt": "2026-01-31T12:00:00.000Z" }` };
@@ -26,11 +30,10 @@ const format: Entry = { path: "format", text: "1\n" };
 
 /** Creates an archive with any entries, including ones that no backup contains. */
 function archive(...entries: readonly Entry[]): Buffer {
-  const blocks = entries.flatMap(({ path, text = "", type = "File" }) => {
+  const blocks = entries.flatMap(({ path, text = "", type = "File", size = Buffer.byteLength(text) }) => {
     const block = Buffer.alloc(512);
-    const size = Buffer.byteLength(text);
-    new Header({ path, type, size, mode: 0o644, ...(type !== "File" && { linkpath: "/etc/hosts" }) }).encode(block);
-    return [block, Buffer.from(text), Buffer.alloc(-size & 511)];
+    new Header({ path, type, size, mode: 0o644, ...(type.endsWith("Link") && { linkpath: "/etc/hosts" }) }).encode(block);
+    return [block, Buffer.from(text), Buffer.alloc(-Buffer.byteLength(text) & 511)];
   });
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }
@@ -321,6 +324,10 @@ describe.concurrent("repoconf backup --restore", () => {
       [archive(manifest, format, { path: "journal/../evil.0-0.jsonl" }), "is not a Repoconf file"],
       [archive(manifest, format, { path: "repos/shop.json", type: "SymbolicLink" }), "is a SymbolicLink"],
       [archive(manifest, format, { path: "repos/shop.json", type: "Link" }), "is a Link"],
+      [archive(manifest, format, { path: "settings.json", type: "FIFO" }), "is a FIFO"],
+      [archive(manifest, format, { path: "log/0000000001.log", type: "CharacterDevice" }), "is a CharacterDevice"],
+      [archive(manifest, format, { path: "repos/shop.json", type: "Directory" }), "is a Directory"],
+      [archive(manifest, format, { path: "repos/shop.json", size: 5 * 1024 ** 3 }), "has 5368709120 bytes"],
       [archive(manifest, format, format), "appears twice"],
       [archive(format, { path: "repos/blog.json" }), "is not a Repoconf backup"],
       [archive(manifest, { path: "repos/blog.json" }), "has format NaN"],
@@ -340,6 +347,54 @@ describe.concurrent("repoconf backup --restore", () => {
     expect(await homeFiles(home.homeFolder)).toEqual(files);
     await writeFile(join(home.workFolder, "good.tar.gz"), good);
     await home.succeed(["backup", "--restore", "good.tar.gz", "--yes"]);
+  });
+
+  test.skipIf(process.platform === "win32")("what is no archive's file is refused at once", async () => {
+    await using home = await makeStoppedHome();
+    for (const [kind, make] of Object.entries(hostileEntries)) {
+      // An archive of that size may be one.
+      if (kind === "a file that claims 5 GB") continue;
+      const file = join(home.workFolder, `${kind}.tar.gz`);
+      await make(file);
+      await home.refuse(1, ["backup", "--restore", file, "--yes"], "cannot be read as a backup");
+    }
+  });
+
+  test("what runs programs in a backup, and the home does not have, is shown before it is restored, its values on terminals only", async () => {
+    await using home = await makeStoppedHome();
+    const envvars = [{ name: "PATH", value: "/of/others" }];
+    const settings = { secrets: { op: { command: ["steal"] } }, origins: ["https://others.test"] };
+    const properties = { run: { type: "string", default: "make theirs", "x-command": true } };
+    const file = (path: string, value: unknown): Entry => ({ path, text: JSON.stringify(value) });
+    const entries = [
+      file("settings.json", { ...settings, log: { address: "nats://others.test/x" } }),
+      file("scopes/tasks.schema.json", { type: "object", properties }),
+      file("repos/blog.json", { name: "blog", config: { svc: { envvars }, tasks: { run: "own task" } } }),
+      file("repos/site.json", { name: "site", path: "/of/others", inTree: true }),
+    ];
+    await writeFile(join(home.workFolder, "theirs.tar.gz"), archive(manifest, format, ...entries));
+    const restore = ["backup", "--restore", "theirs.tar.gz"];
+    const shown = [
+      "settings.json starts a program for secrets cmd://op",
+      "settings.json keeps all values on another server",
+      "settings.json lets pages of this address connect",
+      "tasks.run runs as a command, with this default in every repository",
+      "tasks.run runs as a command, in blog",
+      "svc.envvars runs as a command, in blog",
+      "/of/others belongs to a repository, in site",
+    ];
+    const values = ["steal", "nats://others.test/x", "https://others.test", "make theirs", "own task", `"/of/others"`];
+    const asked = await runRepoconf(restore, {
+      nodeArguments: onTerminal,
+      folder: home.workFolder,
+      environment: { REPOCONF_HOME: home.homeFolder },
+    });
+    expect(asked.errorOutput).toContain("Nothing was restored");
+    for (const text of [...shown, ...values]) expect(asked.output).toContain(text);
+    const { output } = await home.run([...restore, "--yes"]);
+    for (const text of shown) expect(output).toContain(text);
+    for (const text of values) expect(output).not.toContain(text);
+    expect((await home.run([...restore, "--yes"])).output).toMatch(/^Restored 2 repositories/);
   });
 
   test("while a restore runs, backup refuses, and doctor reports it", async () => {

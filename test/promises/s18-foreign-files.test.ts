@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { valueIn } from "../../main/git/git-config.ts";
@@ -101,12 +101,13 @@ async function makeHostile(folder: string, place: string, kind: string): Promise
   return folder;
 }
 
-/** All pairs of place and kind in a random order, after one that once blocked the reader. */
-function shuffledPairs(place: string): (readonly [place: string, kind: string])[] {
+/** Pairs of place and kind in a random order, after one that once blocked the reader: all of them in the full form. */
+function shuffledPairs(places: readonly string[], first: string, count: number) {
   const random = randomNumbers(seed);
-  const pairs = Object.keys(places).flatMap(place => Object.keys(hostileEntries).map(kind => [place, kind] as const));
+  const pairs = places.flatMap(place => Object.keys(hostileEntries).map(kind => [place, kind] as const));
   const placed = pairs.map(pair => ({ pair, at: random(1_000_000) }));
-  return [[place, "a pipe"], ...placed.sort((one, other) => one.at - other.at).map(({ pair }) => pair)];
+  const shuffled = placed.sort((one, other) => one.at - other.at).map(({ pair }) => pair);
+  return [[first, "a pipe"] as const, ...shuffled].slice(0, amount(count, Number.POSITIVE_INFINITY));
 }
 
 test("whatever stands in place of the files of a work tree, the daemon answers, stops and starts again", async context => {
@@ -114,7 +115,7 @@ test("whatever stands in place of the files of a work tree, the daemon answers, 
   await using work = await temporaryFolder();
   await using home = await temporaryFolder();
   const folder = await realpath(work.path);
-  const pairs = shuffledPairs("the marks of homes").slice(0, amount(16, Number.POSITIVE_INFINITY));
+  const pairs = shuffledPairs(Object.keys(places), "the marks of homes", 16);
   let longest = 0;
   for (const round of ["added", "started"]) {
     await using daemon = await spawnDaemon(["--port", "0"], home.path);
@@ -152,9 +153,8 @@ test("whatever stands in place of the files of a work tree, commands without a d
   await using work = await temporaryFolder();
   const folder = await realpath(work.path);
   const ways = [["get", "svc.timeout", "--offline"], ["check"], ["schema", "--write"]];
-  for (const [index, [place, kind]] of shuffledPairs("the common folder of a linked worktree")
-    .slice(0, amount(5, Number.POSITIVE_INFINITY))
-    .entries()) {
+  const pairs = shuffledPairs(Object.keys(places), "the common folder of a linked worktree", 5);
+  for (const [index, [place, kind]] of pairs.entries()) {
     const path = await makeHostile(join(folder, `r${index}`), place, kind);
     for (const args of ways) {
       const { code, output, errorOutput } = await runRepoconf(args, {
@@ -164,6 +164,58 @@ test("whatever stands in place of the files of a work tree, commands without a d
       expect([0, 1, 2, 3], `${args.join(" ")} with ${kind} in place of ${place}: ${errorOutput}`).toContain(code);
       expect(output + errorOutput).not.toContain(secret);
     }
+  }
+});
+
+/** In a home, which may have been copied or unpacked from anywhere; `*` stands for the only file in the folder. */
+const homePlaces = [
+  ...["clean-stop", "restore.json", "daemon.log", "audit.log", "daemon.json", "format", "index.json", "settings.json"],
+  ...["findings.json", "drafts.json", "trust.json", "keys.json", "owner.key", "lock", "reserve"],
+  ...[
+    "log",
+    "journal",
+    "repos",
+    "scopes",
+    "removed",
+    "tmp",
+    "log/*",
+    "journal/*",
+    "repos/*",
+    "scopes/team.schema.json",
+  ],
+];
+
+test("whatever stands in place of the files of a home, each command ends, and the daemon runs or says which file it is", {
+  timeout: amount(120_000, 1_800_000),
+}, async context => {
+  context.skip(process.platform === "win32", "Windows");
+  await using work = await temporaryFolder();
+  const folder = await realpath(work.path);
+  const run = async (home: string, ...args: string[]) => {
+    const { code, output, errorOutput } = await runRepoconf(args, { folder, environment: { REPOCONF_HOME: home } });
+    return { code, text: output + errorOutput };
+  };
+  const whole = join(folder, "whole");
+  const added = await run(whole, "repo", "add", await makeWorkTree(join(folder, "shop")), "--in-home");
+  expect(added.text).toContain("Added shop");
+  expect((await run(whole, "set", "svc.timeout=30", "--repo", "shop")).code).toBe(0);
+  await run(whole, "stop");
+  for (const [index, [place, kind]] of shuffledPairs(homePlaces, "log/*", 4).entries()) {
+    const home = join(folder, `home${index}`);
+    await cp(whole, home, { recursive: true });
+    const name = place.endsWith("/*")
+      ? join(dirname(place), (await readdir(join(home, dirname(place))))[0] ?? "")
+      : place;
+    await rm(join(home, name), { recursive: true, force: true });
+    await hostileEntries[kind]?.(join(home, name));
+    const what = `${kind} in place of ${name}`;
+    const listed = await run(home, "list", "--repo", "shop");
+    if (listed.code !== 0) expect(listed.text, what).toContain(join(home, name));
+    const doctor = await run(home, "doctor");
+    expect([0, 1], `${what}: ${doctor.text}`).toContain(doctor.code);
+    if (listed.code !== 0) expect(doctor.text, what).toContain(join(home, name));
+    expect(listed.text + doctor.text).not.toContain(secret);
+    expect((await run(home, "stop")).code, what).toBe(listed.code === 0 ? 0 : 4);
   }
 });
 

@@ -1,12 +1,13 @@
 import { createWriteStream } from "node:fs";
-import { type FileHandle, open, readdir } from "node:fs/promises";
+import { type FileHandle, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { extract, Header, list, Pax, type ReadEntry } from "tar";
+import { Header, Pax } from "tar";
 import packageJson from "../../../package.json" with { type: "json" };
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
+import { openRegularFile } from "../../files/foreign-file.ts";
 import { parseJsonText } from "../../files/json-text.ts";
 import type { Home } from "../../home/home.ts";
 import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
@@ -14,10 +15,10 @@ import { backedUpFolders as folders } from "../../home/restore.ts";
 import { listSegments } from "../../store/history/journal.ts";
 import type { Segment } from "../../store/history/record.ts";
 import { CommandError } from "../output/exit-codes.ts";
-import { showProgress, visible } from "../output/terminal.ts";
+import { showProgress } from "../output/terminal.ts";
 
 const singleFiles = ["format", "settings.json"];
-const manifestName = "manifest.json";
+export const manifestName = "manifest.json";
 
 export interface SavedHome {
   readonly repositories: number;
@@ -25,12 +26,6 @@ export interface SavedHome {
   readonly inTree: readonly string[];
   /** Files in the home's folders that do not belong to Repoconf. */
   readonly leftOut: readonly string[];
-}
-
-export interface ArchiveContent {
-  /** RFC 3339, UTC. */
-  readonly createdAt: string;
-  readonly repositories: number;
 }
 
 interface SavedFile {
@@ -80,58 +75,7 @@ export async function writeArchive(home: Home, file: string): Promise<SavedHome>
   return { repositories, inTree, leftOut };
 }
 
-/**
- * Reads the whole archive without writing anything. Throws CommandError unless it is a backup of a supported format that contains
- * only Repoconf's files.
- */
-export async function checkArchive(file: string): Promise<ArchiveContent> {
-  const names = new Set<string>();
-  const texts = new Map<string, string>();
-  const problems: string[] = [];
-  const checkEntry = (entry: ReadEntry) => {
-    const problem = names.has(entry.path) ? "appears twice" : problemOf(entry);
-    names.add(entry.path);
-    if (problem !== undefined) problems.push(`"${visible(entry.path)}" ${problem}`);
-    else if ((entry.path === manifestName || entry.path === "format") && entry.size < 65_536) {
-      entry.on("data", part => texts.set(entry.path, (texts.get(entry.path) ?? "") + part.toString()));
-    }
-  };
-  await wrapReadErrors(file, () => list({ file, strict: true, onReadEntry: checkEntry }));
-  if (problems.length > 0) {
-    const shown = problems.length > 5 ? [...problems.slice(0, 5), `and ${problems.length - 5} more`] : problems;
-    throw new CommandError([`${file} is not a backup that can be restored:`, ...shown].join("\n"));
-  }
-  const { format, createdAt } = parseManifest(texts.get(manifestName), file);
-  refuseNewerFormat(format, file);
-  refuseNewerFormat(parseFormat(texts.get("format") ?? ""), file);
-  return {
-    createdAt: visible(createdAt),
-    repositories: [...names].filter(name => name.startsWith("repos/") && name !== "repos/").length,
-  };
-}
-
-/** Extracts a checked archive into the folder, without the manifest. Returns the names of the files. */
-export async function extractArchive(file: string, folder: string): Promise<readonly string[]> {
-  const names: string[] = [];
-  const filter = (path: string, entry: object) => {
-    const wanted = "type" in entry && entry.type === "File" && isKnownFile(path);
-    if (wanted) names.push(path);
-    if (wanted && names.length % 100 === 0) showProgress(`${names.length} files`);
-    return wanted;
-  };
-  await wrapReadErrors(file, () => extract({ file, cwd: folder, strict: true, preserveOwner: false, filter }));
-  return names;
-}
-
-/** Why the entry cannot be in a backup; undefined if it can. */
-function problemOf({ path, type }: ReadEntry): string | undefined {
-  if (type === "Directory" && folders.some(folder => path === `${folder}/`)) return undefined;
-  if (type !== "File") return `is a ${type}, and a backup contains only files`;
-  if (path !== manifestName && !isKnownFile(path)) return "is not a Repoconf file";
-  return undefined;
-}
-
-function isKnownFile(path: string): boolean {
+export function isKnownFile(path: string): boolean {
   if (singleFiles.includes(path)) return true;
   const [folder, name = "", ...deeper] = path.split("/");
   return deeper.length === 0 && folders.some(known => known === folder) && isKnownName(folder, name);
@@ -181,8 +125,8 @@ class HeldLog implements AsyncDisposable {
     const names = await readdir(this.#folder).catch(() => []);
     for (const name of names) {
       if (this.#held.has(name) || !isKnownName("log", name)) continue;
-      const handle = await open(join(this.#folder, name), "r").catch(() => undefined);
-      if (handle !== undefined) this.#held.set(name, handle);
+      const handle = await openRegularFile(join(this.#folder, name)).catch(() => null);
+      if (handle !== null) this.#held.set(name, handle);
     }
   }
 
@@ -279,11 +223,11 @@ async function* readNamed(home: Home, name: string): AsyncGenerator<NamedFile> {
 /** Undefined if the file is missing. */
 async function readRegularFile(path: string): Promise<SavedFile | undefined> {
   try {
-    await using handle = await open(path, "r");
+    await using handle = await openRegularFile(path);
+    if (handle === null) return undefined;
     const { mtime } = await handle.stat();
     return { content: await handle.readFile(), modified: mtime };
   } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return undefined;
     throw new CommandError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
@@ -311,31 +255,11 @@ function nameIfInTree(text: string): string | undefined {
   }
 }
 
-function parseManifest(text: string | undefined, file: string): { format: number; createdAt: string } {
-  try {
-    const { format, createdAt } = parseJsonText(text ?? "").value;
-    if (typeof format === "number" && typeof createdAt === "string") return { format, createdAt };
-  } catch {
-    // The error below reports it.
-  }
-  throw new CommandError(`${file} is not a Repoconf backup: it has no readable ${manifestName}.`);
-}
-
-function refuseNewerFormat(format: number, place: string): void {
+export function refuseNewerFormat(format: number, place: string): void {
   if (format <= homeFormat) return;
   throw new CommandError(
     `${place} has format ${format}, but this version of Repoconf only supports formats up to ${homeFormat}. Install the newer version.`,
   );
-}
-
-async function wrapReadErrors(file: string, read: () => Promise<void>): Promise<void> {
-  try {
-    await read();
-  } catch (error) {
-    throw new CommandError(
-      `${file} cannot be read as a backup: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
 }
 
 export function countOf(repositories: number): string {

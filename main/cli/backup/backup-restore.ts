@@ -15,16 +15,20 @@ import {
 import { markCopied } from "../../store/log/log-folder.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { confirm, print, showProgress } from "../output/terminal.ts";
-import { checkArchive, countOf, extractArchive } from "./backup-archive.ts";
+import { countOf } from "./backup-archive.ts";
+import { showBrought } from "./backup-review.ts";
+import { checkArchive, extractArchive } from "./read-archive.ts";
 
 /**
- * Replaces the contents of the home with a backup, and moves the old contents to `before-restore-<time>/`. The home's keys stay. Throws
+ * Replaces the contents of the home with a backup, and moves the old contents to `before-restore-<time>/`. The home's keys stay. Shows
+ * first what the backup brings that runs programs. Throws
  * CommandError if a daemon is running or the archive is invalid, and HomeError for other failures; in each case the home is unchanged.
  */
 export async function restoreBackup(home: Home, file: string, yes: boolean): Promise<void> {
   const { createdAt, repositories } = await checkArchive(file);
   await assertKnownFormat(home);
   if ((await findDaemon(home)) !== undefined) throw homeInUse(home);
+  await showBrought(home, file, !yes);
   const question = `Replace the contents of ${home.folder} with the backup of ${createdAt} (${countOf(repositories)})?`;
   if (!yes && !(await confirm(question))) {
     throw new CommandError("Nothing was restored. Answer yes, or pass --yes.");

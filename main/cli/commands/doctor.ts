@@ -63,6 +63,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   if (!there) return [finding];
   const rights = await homeCheck.checkRights(home);
   const daemon = await daemonCheck.checkDaemon(home);
+  if (!rights.isReadable) return [finding, ...rights.findings, daemon.finding];
   const keys = await homeCheck.checkKeys(home, daemon.endpoint?.pid);
   const settings = await fileCheck.checkSettings(home);
   const port = await daemonCheck.checkPort(daemon.endpoint, settings.port);
@@ -89,7 +90,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const told = await daemonCheck.checkFindings(home, served, heads);
   const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
   const merges = served === undefined ? [] : daemonCheck.checkMerges(home, served);
-  const own = [finding, ...rights, ...keys, daemon.finding, port, ...socket, ...refusals, settings.finding];
+  const own = [finding, ...rights.findings, ...keys, daemon.finding, port, ...socket, ...refusals, settings.finding];
   return [...own, ...scopeFindings, ...findings, ...merges, ...told, ...journals, watching];
 }
 

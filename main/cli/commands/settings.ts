@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { addHomeOption, addJsonOption, type OutputOptions } from "../command-options.ts";
 
@@ -10,23 +9,31 @@ export function addSettingsCommand(program: Command): void {
 }
 
 async function settings(options: OutputOptions & { readonly home?: string }): Promise<void> {
-  const [{ parseSettings, settingsSchema }, { homeOf }, { CommandError }, { print, printJson, printTable }] =
-    await Promise.all([
-      import("../../home/settings.ts"),
-      import("../connect/session.ts"),
-      import("../output/exit-codes.ts"),
-      import("../output/terminal.ts"),
-    ]);
-  const { settingsFile } = homeOf(options);
-  const text = await readFile(settingsFile, "utf8").catch(() => undefined);
+  const [
+    { parseSettings, settingsSchema },
+    { privateFile },
+    { homeOf },
+    { CommandError },
+    { print, printJson, printTable },
+  ] = await Promise.all([
+    import("../../home/settings.ts"),
+    import("../../home/prepare-home.ts"),
+    import("../connect/session.ts"),
+    import("../output/exit-codes.ts"),
+    import("../output/terminal.ts"),
+  ]);
+  const home = homeOf(options);
+  const { settingsFile } = home;
+  let text: string | null;
   let values: ReturnType<typeof parseSettings>;
   try {
-    values = text === undefined ? {} : parseSettings(text);
+    text = await privateFile(home, settingsFile).read();
+    values = text === null ? {} : parseSettings(text);
   } catch (error) {
     throw new CommandError(`${settingsFile}: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (options.json) return printJson({ file: settingsFile, settings: values });
-  print(`${settingsFile}${text === undefined ? " (does not exist: every setting has its default)" : ""}`);
+  print(`${settingsFile}${text === null ? " (does not exist: every setting has its default)" : ""}`);
   const rows = Object.entries(settingsSchema.properties)
     .filter(([name]) => name !== "$schema")
     .map(([name, schema]) => {

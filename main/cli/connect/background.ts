@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
-import { mkdir, open, readFile } from "node:fs/promises";
+import { closeSync, fstatSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { findDaemon } from "../../client/locate.ts";
+import { readHomeFile } from "../../files/foreign-file.ts";
+import { openPrivateLog } from "../../files/rotating-log.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { exitCodes } from "../output/exit-codes.ts";
@@ -57,24 +60,24 @@ async function spawnDaemon(
   stay: boolean,
 ): Promise<{ readonly ended: Promise<number | null>; readonly logged: number }> {
   // The log is its only stream. If it inherited our output, a program that reads that until it ends would wait for the daemon.
-  const log = await open(home.logFile, "a", 0o600);
-  const { size: logged } = await log.stat();
+  const log = openPrivateLog(home.logFile);
+  const { size: logged } = fstatSync(log);
   const args = [command, "daemon", "--home", home.folder, "--background", ...(stay ? ["--stay"] : [])];
   const child = spawn(process.execPath, args, {
     detached: true,
-    stdio: ["ignore", "ignore", log.fd],
+    stdio: ["ignore", "ignore", log],
     cwd: "/",
     env: daemonEnvironment(),
     windowsHide: true,
   });
-  await log.close();
+  closeSync(log);
   child.unref();
   const ended = new Promise<number | null>(resolve => child.once("exit", resolve).once("error", () => resolve(null)));
   return { ended, logged };
 }
 
 async function logSince(home: Home, offset: number): Promise<string> {
-  const bytes = await readFile(home.logFile).catch(() => Buffer.alloc(0));
+  const bytes = (await readHomeFile(home.logFile).catch(() => null))?.bytes ?? Buffer.alloc(0);
   // This command prefixes its message with its name, so remove the daemon's own prefix.
   return bytes
     .subarray(offset)

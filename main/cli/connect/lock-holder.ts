@@ -3,6 +3,7 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/prom
 import { setTimeout as delay } from "node:timers/promises";
 import { findDaemon } from "../../client/locate.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
+import { readHomeFile } from "../../files/foreign-file.ts";
 import { type Endpoint, readEndpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -59,7 +60,7 @@ export async function isLockHeld(path: string): Promise<boolean> {
 
 /** Why commands cannot reach the process that holds the home, and the next step for the user. */
 export async function describeHolder(home: Home): Promise<{ readonly message: string; readonly action: string }> {
-  const text = await readFile(home.endpointFile, "utf8").catch(() => undefined);
+  const text = (await readHomeFile(home.endpointFile).catch(() => null))?.bytes.toString();
   const endpoint = await readEndpoint(home);
   const why =
     text === undefined

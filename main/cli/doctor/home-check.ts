@@ -1,9 +1,10 @@
 import type { Stats } from "node:fs";
-import { lstat, readFile } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
+import { readRegularFile } from "../../files/foreign-file.ts";
 import type { Home } from "../../home/home.ts";
 import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { isRestoreUnderway } from "../../home/restore.ts";
@@ -23,9 +24,11 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
     const message = `${folder} is ${kindOf(stats)}, not a folder`;
     return { there: false, finding: problem(check, message, "Pass the folder itself with --home or REPOCONF_HOME.") };
   }
-  const text = await readFile(formatFile, "utf8").catch(error =>
-    systemErrorCode(error) === "ENOENT" ? undefined : messageOf(error),
-  );
+  const text = await readFile(formatFile).catch((error: unknown) => ({ error }));
+  if (typeof text === "object") {
+    const action = "Look what it is, and move it away.";
+    return { there: true, finding: problem(check, messageOf(text.error), action, { file: formatFile }) };
+  }
   if (text === undefined) {
     const action = "None needed if this is meant to be the home: the daemon creates the rest at its next start.";
     return { there: true, finding: note(check, `${folder} has no format number`, action) };
@@ -55,8 +58,13 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
   return { there: true, finding: good(check, `${folder}, format ${format}`) };
 }
 
-/** Checks that the user owns the home's private folders and files, that none is a link, and that no other user can open them. */
-export async function checkRights(home: Home): Promise<Finding[]> {
+/**
+ * Checks that the user owns the home's private folders and files, that none is a link, and that no other user can open them. `isReadable`
+ * is false if one of the folders is something else: then there is nothing more to check.
+ */
+export async function checkRights(
+  home: Home,
+): Promise<{ readonly findings: readonly Finding[]; readonly isReadable: boolean }> {
   const secrets = [
     home.lockFile,
     home.endpointFile,
@@ -67,16 +75,20 @@ export async function checkRights(home: Home): Promise<Finding[]> {
     home.findingsFile,
     home.auditFile,
   ];
-  const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
+  const others = [home.formatFile, home.settingsFile, home.indexFile, home.restoreFile, home.logFile];
+  const folders = [home.repositories, home.journal, home.log, home.removed, home.scopes, home.temporary];
   const found = await Promise.all([
     checkEntry(home.folder, { folder: true, mode: 0o700 }),
     ...secrets.map(path => checkEntry(path, { folder: false, mode: 0o600 })),
     // The home's own mode protects what they contain.
+    ...others.map(path => checkEntry(path, { folder: false })),
     ...folders.map(path => checkEntry(path, { folder: true })),
   ]);
   const findings = found.filter(finding => finding !== undefined);
-  if (findings.length > 0) return findings;
-  return [good("rights", process.platform === "win32" ? "no links (modes: not on Windows)" : "only you can read it")];
+  const isReadable = (await Promise.all(folders.map(statsOf))).every(stats => stats?.isDirectory() !== false);
+  if (findings.length > 0) return { findings, isReadable };
+  const message = process.platform === "win32" ? "no links (modes: not on Windows)" : "only you can read it";
+  return { findings: [good("rights", message)], isReadable };
 }
 
 async function checkEntry(
@@ -117,24 +129,24 @@ async function checkEntry(
 export async function checkKeys(home: Home, running: number | undefined): Promise<Finding[]> {
   const check = "keys";
   const findings: Finding[] = [];
-  const owner = await readFile(home.ownerKeyFile, "utf8").catch((error: unknown) => ({ error }));
+  const owner = await readFile(home.ownerKeyFile).catch((error: unknown) => ({ error }));
   if (typeof owner === "string" && keyIdOf(owner.trim()) === undefined) {
     const maker = running === undefined ? "the next start of the daemon" : "the daemon";
     const action = `Remove the file: ${maker} creates a new key.`;
     findings.push(problem(check, "it does not contain a key", action, { file: home.ownerKeyFile }));
-  } else if (typeof owner !== "string" && systemErrorCode(owner.error) === "ENOENT") {
+  } else if (owner === undefined) {
     findings.push(describeMissingKey(home, running));
   } else if (typeof owner !== "string") {
     const action = "Make it readable, or remove it: the daemon creates a new key at its next start.";
     findings.push(problem(check, messageOf(owner.error), action, { file: home.ownerKeyFile }));
   }
   try {
-    const named: unknown = JSON.parse(await readFile(home.keysFile, "utf8"));
+    const text = await readFile(home.keysFile);
+    const named: unknown = text === undefined ? { keys: [] } : JSON.parse(text);
     if (!isJsonObject(named) || !Array.isArray(named["keys"])) throw new SyntaxError('it is not { "keys": [...] }');
   } catch (error) {
     const action = "Fix it, or move it away, which revokes every named key.";
-    if (systemErrorCode(error) !== "ENOENT")
-      findings.push(problem(check, messageOf(error), action, { file: home.keysFile }));
+    findings.push(problem(check, messageOf(error), action, { file: home.keysFile }));
   }
   return findings.length > 0 ? findings : [good(check, "they can be read")];
 }
@@ -155,6 +167,11 @@ export function describeRefusedKey(home: Home, error: unknown): Finding[] {
   if (!(error instanceof RepoconfError) || error.code !== 1100) return [];
   const action = "Remove the file: the daemon creates a new key. If it does not, run: repoconf restart";
   return [problem("keys", "the running daemon does not accept this key", action, { file: home.ownerKeyFile })];
+}
+
+/** Undefined if it is missing. Throws UnreadableFileError. */
+async function readFile(path: string): Promise<string | undefined> {
+  return (await readRegularFile(path, { maximumBytes: 16 * 1024 ** 2 }))?.bytes.toString();
 }
 
 /** Undefined if the path is missing. */

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import pLimit from "p-limit";
 import type { Home } from "../../home/home.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -85,15 +84,16 @@ async function fetchSecrets(references: readonly Reference[], home: Home): Promi
   }
 }
 
-async function readCommands({ settingsFile }: Home): Promise<{ readonly [name: string]: SecretCommand | undefined }> {
+async function readCommands(home: Home): Promise<{ readonly [name: string]: SecretCommand | undefined }> {
   const { parseSettings } = await import("../../home/settings.ts");
-  const text = await readFile(settingsFile, "utf8").catch(() => undefined);
+  const { privateFile } = await import("../../home/prepare-home.ts");
   try {
-    const { secrets = {} } = text === undefined ? {} : parseSettings(text);
+    const text = await privateFile(home, home.settingsFile).read();
+    const { secrets = {} } = text === null ? {} : parseSettings(text);
     // Validated by the schema of the settings. No prototype, so that a name such as "constructor" is not found.
     return Object.assign(Object.create(null), secrets);
   } catch (error) {
-    throw new CommandError(`${settingsFile}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(`${home.settingsFile}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

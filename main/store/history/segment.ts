@@ -1,6 +1,6 @@
-import { open, readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { type FileSystem, readAll, systemErrorCode } from "../../files/file-system.ts";
+import { type FileSystem, readAll } from "../../files/file-system.ts";
+import { openRegularFile, readHomeFile } from "../../files/foreign-file.ts";
 import { type JournalLine, parseLine, type Segment } from "./record.ts";
 
 /** A segment is damaged: records before that line cannot be trusted. */
@@ -27,12 +27,10 @@ const firstTailBytes = 64 * 1024;
 const chunkBytes = 256 * 1024;
 
 /** Reads a segment. Throws SegmentMissingError. */
-export function readSegment(path: string): Promise<Buffer> {
-  return readFile(path).catch(error => throwUnreadable(path, error));
-}
-
-function throwUnreadable(path: string, error: unknown): never {
-  throw systemErrorCode(error) === "ENOENT" ? new SegmentMissingError(path) : error;
+export async function readSegment(path: string): Promise<Buffer> {
+  const found = await readHomeFile(path);
+  if (found === null) throw new SegmentMissingError(path);
+  return found.bytes;
 }
 
 /** The lines of a segment, newest first, with the byte offsets of each. Text after the last line end is not a line. */
@@ -50,7 +48,8 @@ export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: 
  * keep the whole segment in memory. Throws SegmentMissingError.
  */
 export async function* linesForward(path: string): AsyncGenerator<{ text: string; line: number }> {
-  await using handle = await open(path, "r").catch(error => throwUnreadable(path, error));
+  await using handle = await openRegularFile(path);
+  if (handle === null) throw new SegmentMissingError(path);
   const { size } = await handle.stat();
   let rest: Buffer = Buffer.alloc(0);
   let line = 0;
@@ -104,7 +103,8 @@ export async function readTail(
   fileSystem: FileSystem,
   isEnough: (line: JournalLine) => boolean,
 ): Promise<SegmentTail> {
-  const handle = await fileSystem.open(path, "r");
+  const handle = await openRegularFile(path, { fileSystem });
+  if (handle === null) throw new SegmentMissingError(path);
   try {
     const { size } = await handle.stat();
     for (let length = Math.min(firstTailBytes, size); ; length = Math.min(length * 4, size)) {

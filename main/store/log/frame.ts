@@ -95,15 +95,19 @@ export function formatHeader({ id, file, origin, newest, released, carried }: He
 const checksumLength = 8;
 const space = 0x20;
 
-/** Parses a line (without its line end); undefined if it is damaged or incomplete. */
+/** Parses a line (without its line end); undefined if it is damaged or incomplete, or nothing that `formatFrame` writes. */
 export function parseFrame(line: Buffer): Frame | undefined {
   if (line[checksumLength] !== space) return undefined;
   const rest = line.subarray(checksumLength + 1);
   if (line.toString("latin1", 0, checksumLength) !== checksum(rest)) return undefined;
-  // A line with a valid checksum was written by `formatFrame`, so parsing cannot fail.
   const { log = "", number, durable, json = "" } = form.exec(rest.toString("utf8"))?.groups ?? {};
-  const content: Frame["content"] = JSON.parse(json);
-  return { log, number: Number(number), durable: Number(durable), content };
+  try {
+    const content: Frame["content"] = JSON.parse(json);
+    return { log, number: Number(number), durable: Number(durable), content };
+  } catch {
+    // The log of an archive may have been made by anyone, who can also make checksums.
+    return undefined;
+  }
 }
 
 const form = /^(?<log>\S+) (?<number>\d+) (?<durable>\d+) (?<json>.*)$/s;

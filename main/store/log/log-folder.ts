@@ -1,6 +1,7 @@
-import { open, readdir, readFile, writeFile } from "node:fs/promises";
+import { open, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type FileSystem, ignoreMissing } from "../../files/file-system.ts";
+import { readHomeFile } from "../../files/foreign-file.ts";
 import type { LogNumber, NewFinding } from "../types.ts";
 import type { FoundSegment, LogOrigin } from "./frame.ts";
 
@@ -25,7 +26,11 @@ function stopMarkerIn(folder: string): string {
  * this run ends. The caller syncs its folder. Throws the system's error.
  */
 export async function takeStop(folder: string, fileSystem: FileSystem): Promise<string | undefined> {
-  const stop = await readFile(stopMarkerIn(folder), "utf8").catch(ignoreMissing);
+  // What cannot be read is not our mark.
+  const stop = await readHomeFile(stopMarkerIn(folder)).then(
+    bytes => bytes?.toString(),
+    () => "",
+  );
   if (stop !== undefined) await fileSystem.unlink(stopMarkerIn(folder));
   return stop;
 }
@@ -41,11 +46,10 @@ export async function readLog(folder: string): Promise<FoundSegment[]> {
   const found: FoundSegment[] = [];
   for (const name of names.filter(one => /^\d{10}\.log$/.test(one)).sort()) {
     const path = join(folder, name);
-    const handle = await open(path, "r").catch(ignoreMissing);
-    if (handle === undefined) continue;
-    await using _ = handle;
-    const { ino: inode, birthtimeMs: created } = await handle.stat();
-    found.push({ path, bytes: await handle.readFile(), file: { inode, created } });
+    const content = await readHomeFile(path);
+    if (content === null) continue;
+    const { bytes, stats } = content;
+    found.push({ path, bytes, file: { inode: stats.ino, created: stats.birthtimeMs } });
   }
   return found;
 }

@@ -30,7 +30,7 @@ async function snapshot(folder: string): Promise<Record<string, string>> {
 
 describe.skipIf(!posix)("a planted link is not followed:", () => {
   test.each(["lock", "index.json", "repository.schema.json", "format", "tmp/owner.key", "tmp/daemon.json"])(
-    "%s is replaced by the daemon's own file or left alone, but lock makes the start fail with an error that names it",
+    "%s is replaced by the daemon's own file or left alone, but lock and format make the start fail with an error that names them",
     async name => {
       await using home = await temporaryFolder();
       await using other = await temporaryFolder();
@@ -38,7 +38,7 @@ describe.skipIf(!posix)("a planted link is not followed:", () => {
       await writeFile(target, "0\n", { mode: 0o644 });
       await mkdir(join(home.path, "tmp"), { recursive: true });
       await symlink(target, join(home.path, name));
-      if (name === "lock") {
+      if (["lock", "format"].includes(name)) {
         const failure = await start(home.path).catch((error: unknown) => error);
         expect(failure).toBeInstanceOf(HomeError);
         expect(String(failure)).toContain(join(home.path, name));

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import {
   type ConsumerMessages,
   JetStreamApiCodes,
@@ -17,6 +16,7 @@ import {
   errors,
   type NatsConnection,
 } from "@nats-io/transport-node";
+import { readHomeFile } from "../../../files/foreign-file.ts";
 import type { StreamAddress } from "./stream-address.ts";
 
 /** A message of the stream. */
@@ -181,6 +181,8 @@ function subjectOf(name: string): string {
 
 async function connectionOptions(address: StreamAddress): Promise<ConnectionOptions> {
   const { servers, credentials, isEncrypted, ca, certificate, key } = address;
+  const secret = credentials === undefined ? undefined : await readHomeFile(credentials, { followsLinks: true });
+  if (secret === null) throw new Error(`${credentials} does not exist`);
   const tls = {
     ...(ca !== undefined && { caFile: ca }),
     ...(certificate !== undefined && { certFile: certificate }),
@@ -193,7 +195,7 @@ async function connectionOptions(address: StreamAddress): Promise<ConnectionOpti
     timeout: requestTimeout,
     pingInterval,
     maxPingOut: 2,
-    ...(credentials !== undefined && { authenticator: credsAuthenticator(await readFile(credentials)) }),
+    ...(secret !== undefined && { authenticator: credsAuthenticator(secret.bytes) }),
     ...(isEncrypted && { tls }),
   };
 }
