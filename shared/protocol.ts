@@ -389,6 +389,8 @@ export interface DaemonStatus {
   readonly problems?: readonly string[];
   /** What was found and not dismissed, also about repositories, the oldest first. */
   readonly findings?: readonly Finding[];
+  /** The names of its environment variables. */
+  readonly variables?: readonly string[];
 }
 
 export interface OperationResults {

@@ -32,7 +32,9 @@ const format: Entry = { path: "format", text: "1\n" };
 function archive(...entries: readonly Entry[]): Buffer {
   const blocks = entries.flatMap(({ path, text = "", type = "File", size = Buffer.byteLength(text) }) => {
     const block = Buffer.alloc(512);
-    new Header({ path, type, size, mode: 0o644, ...(type.endsWith("Link") && { linkpath: "/etc/hosts" }) }).encode(block);
+    new Header({ path, type, size, mode: 0o644, ...(type.endsWith("Link") && { linkpath: "/etc/hosts" }) }).encode(
+      block,
+    );
     return [block, Buffer.from(text), Buffer.alloc(-Buffer.byteLength(text) & 511)];
   });
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));

@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
-import { projectFolder, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { projectFolder, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 /** NODE_OPTIONS that open a debugger and load a file, which writes down the id of its process. */
 async function writeNodeOptions(home: CommandHome) {
@@ -41,6 +41,7 @@ test.each(["repo list", "restart"])(
     const loaded = await loadedBy();
     expect(loaded).not.toEqual([]);
     expect(loaded).not.toContain(pid);
+    expect((await home.run(["doctor"])).output).toMatch(/^good\tenvironment\tthe daemon has only .*PATH.*TZ\b/m);
     if (process.platform !== "linux") return;
     const kept = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").map(line => line.split("=", 1)[0]);
     expect(kept).toEqual(expect.arrayContaining(["PATH", "TZ"]));
@@ -49,9 +50,13 @@ test.each(["repo list", "restart"])(
   },
 );
 
-test("a daemon in the foreground closes the debugger that NODE_OPTIONS opened, and says so", async () => {
+test("a daemon in the foreground closes the debugger that NODE_OPTIONS opened, and says so; doctor names its variables", async () => {
   vi.stubEnv("NODE_OPTIONS", "--inspect=0");
+  vi.stubEnv("AAA_TOKEN", "of the terminal");
   await using daemon = await spawnDaemon();
+  const { output } = await runRepoconf(["doctor", "--home", daemon.homeFolder]);
+  expect(output).toMatch(/^note\tenvironment\tthe daemon also has AAA_TOKEN, /m);
+  expect(output).not.toContain("of the terminal\n");
   expect(daemon.errorOutput()).toContain("Closed the debugger that NODE_OPTIONS opened");
   await expect(fetch(debuggerOf(daemon.errorOutput()))).rejects.toThrow("fetch failed");
 });

@@ -89,8 +89,19 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const watching = await checkWatching(home, treeFolders);
   const told = await daemonCheck.checkFindings(home, served, heads);
   const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
+  const variables = served === undefined ? [] : daemonCheck.checkVariables(served);
   const merges = served === undefined ? [] : daemonCheck.checkMerges(home, served);
-  const own = [finding, ...rights.findings, ...keys, daemon.finding, port, ...socket, ...refusals, settings.finding];
+  const own = [
+    finding,
+    ...rights.findings,
+    ...keys,
+    daemon.finding,
+    port,
+    ...socket,
+    ...variables,
+    ...refusals,
+    settings.finding,
+  ];
   return [...own, ...scopeFindings, ...findings, ...merges, ...told, ...journals, watching];
 }
 

@@ -99,6 +99,10 @@ const keptOnWindows = /^(USERPROFILE|USERNAME|APPDATA|LOCALAPPDATA|PATH|TEMP|TMP
  * or load code, and the terminal's secrets would stay in the process.
  */
 function daemonEnvironment(): NodeJS.ProcessEnv {
-  const names = process.platform === "win32" ? keptOnWindows : kept;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => names.test(name)));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => isKeptVariable(name)));
+}
+
+/** Whether a daemon that a command starts has this variable of the terminal. */
+export function isKeptVariable(name: string): boolean {
+  return (process.platform === "win32" ? keptOnWindows : kept).test(name);
 }

@@ -5,6 +5,7 @@ import type { RepositoryEntry, Finding as ToldFinding } from "../../../shared/pr
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import type { RepositoryMetadata } from "../../store/mirror/repository-files.ts";
+import { isKeptVariable } from "../connect/background.ts";
 import { describeHolder, waitForLockState } from "../connect/lock-holder.ts";
 import { describeRefusals } from "../output/messages.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
@@ -45,6 +46,8 @@ export interface DaemonInfo {
   /** The number of requests rejected since the start, by cause. */
   readonly refusals: { readonly [cause: string]: number };
   readonly findings: readonly ToldFinding[];
+  /** Undefined if it is an older daemon. */
+  readonly variables: readonly string[] | undefined;
 }
 
 /** Queries the running daemon. Throws RepoconfError, for example 1100 if it does not accept the owner's key. */
@@ -52,8 +55,8 @@ export async function askDaemon(home: Home): Promise<DaemonInfo> {
   const { connect } = await import("../../client/client.ts");
   using client = await connect({ home: home.folder, keyFile: home.ownerKeyFile });
   const entries = await client.repositories();
-  const { refusals = {}, findings = [] } = await client.run("daemon/status", {});
-  return { entries, refusals, findings };
+  const { refusals = {}, findings = [], variables } = await client.run("daemon/status", {});
+  return { entries, refusals, findings, variables };
 }
 
 /** Notes files in which the daemon merged a hand edit with a set. They are valid, but the user may not expect the result. */
@@ -92,6 +95,19 @@ export async function checkFindings(
     const action = `None needed: the next start keeps the file in ${home.removed} and begins a new list. What it told is also in ${home.logFile}.`;
     return [problem(check, message, action, { file: home.findingsFile })];
   }
+}
+
+/** Says which variables of what started it the daemon has: programs of the same user can read them, and some change what it does. */
+export function checkVariables({ variables }: DaemonInfo): Finding[] {
+  if (variables === undefined) return [];
+  const check = "environment";
+  const more = variables.filter(name => !isKeptVariable(name));
+  if (more.length === 0) return [good(check, `the daemon has only ${variables.join(", ")}`)];
+  const named = more.length > 5 ? [...more.slice(0, 5), `${more.length - 5} others`] : more;
+  const message = `the daemon also has ${named.join(", ")}, from the terminal or the service that started it`;
+  const action =
+    "None needed if they are not secret: your other programs can read them. To start it with few: repoconf restart";
+  return [note(check, message, action)];
 }
 
 /** Notes rejected requests, because they may come from the user's own pages and tools. No finding if there were none. */

@@ -47,6 +47,7 @@ export function daemonOperations(
           refusals: Object.fromEntries(refusals.counts),
           problems: problems.filter(problem => problem !== undefined),
           findings,
+          variables: Object.keys(process.env).sort(),
         },
       };
     },

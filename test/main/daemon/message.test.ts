@@ -50,6 +50,7 @@ test("daemon/status shows the owner the state of the daemon, and counts refusals
     refusals: { key: 1 },
     problems: [],
     findings: [],
+    variables: Object.keys(process.env).sort(),
   });
 });
 
