@@ -2,6 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import pLimit from "p-limit";
 import { RepoconfError } from "../../shared/errors.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
+import type { JsonDocument } from "../files/json-document.ts";
 import { readRemote } from "../git/git-remote.ts";
 import { inTreeFileName } from "../git/work-tree.ts";
 import { timeText } from "../time/clock.ts";
@@ -11,15 +12,22 @@ import type { StoreEvents } from "./events.ts";
 import { readWidth } from "./hand-edits/repository-folder.ts";
 import { appendWithRetry } from "./log/append-with-retry.ts";
 import type { Removal } from "./log/commit-log.ts";
-import { homeFileOf, RepositoryFiles } from "./mirror/repository-files.ts";
+import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "./mirror/repository-files.ts";
 import { moveAside } from "./removed-files.ts";
 import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { storageFailure } from "./storage-failure.ts";
-import type { NewRepository, Recognition, RepositorySummary } from "./types.ts";
+import type { Actor, NewRepository, Recognition, RepositorySummary } from "./types.ts";
 
 /** See `SharedStore`. */
 interface SharedRepositories {
+  add(
+    id: string,
+    home: JsonDocument,
+    metadata: RepositoryMetadata,
+    actor: Actor,
+    assertFree: () => void,
+  ): Promise<void>;
   cloneOf(remote: string): string | undefined;
   isLeaving(id: string): boolean;
   shareName(repository: Repository, name: string | undefined): Promise<void>;
@@ -67,9 +75,12 @@ export class Roster {
       const message = `A home with a shared log cannot have in-tree repositories: git already shares their files. To keep the values in the log, without those in ${inTreeFileName}: repo add --in-home (inTree: false).`;
       throw new RepoconfError(1101, message, { repo: id });
     }
-    const taken = [...repositories.ids()].some(other => other.toLowerCase() === id.toLowerCase());
-    if (taken)
+    const assertFree = () => {
+      const taken = [...repositories.ids()].some(other => other.toLowerCase() === id.toLowerCase());
+      if (!taken) return;
       throw new RepoconfError(1111, `A repository with the id ${id} already exists. Choose another id.`, { repo: id });
+    };
+    assertFree();
     if (inTree && path !== undefined) await this.#claimTree(id, path);
     const files = new RepositoryFiles(id, this.#context, { isNew: true });
     await files.home.refresh();
@@ -82,13 +93,14 @@ export class Roster {
     // Trust for an earlier repository with this id.
     trust.drop(id);
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
-    try {
-      await files.home.write(homeFileOf({ name, ...place, inTree }, {}, paths));
-    } catch (error) {
-      throw storageFailure(id, error);
-    }
+    const metadata = { name, ...place, inTree };
+    if (shared !== undefined) await shared.add(id, files.home, metadata, actor, assertFree);
+    else
+      await files.home.write(homeFileOf(metadata, {}, paths)).catch(error => {
+        throw storageFailure(id, error);
+      });
     const added = repositories.get(id) ?? repositories.open(id, { files, addedBy: actor });
-    await added.refresh();
+    if (!added.isRead) await added.refresh();
     events.publish({ kind: "added", state: added.state });
     return added.summary;
   }

@@ -50,12 +50,12 @@ export const mutants = [
     "the previous message's id in each message, which detects a diverged replica": {
       file: "main/store/shared/stream/stream-log.ts",
       find: " && content.previous === this.#applied.message",
-      name: "stops at a message that no daemon published",
+      name: "stops at a message that does not follow",
     },
     "validating the name of a scope from the stream": {
       file: "main/store/shared/stream/stream-content.ts",
       find: `  if (typeof name !== "string" || !isOwnScopeName(name)) return false;\n`,
-      name: "stops at a message that no daemon published",
+      name: "passes over messages and entries that no daemon published",
     },
   }),
   ...killedBy("shared-log", "test/main/store/shared/shared-log-growth.test.ts", {

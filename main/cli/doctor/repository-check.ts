@@ -22,7 +22,7 @@ import { systemClock } from "../../time/clock.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
 const check = "repositories";
-const homeMembers = ["$schema", "name", "path", "inTree", "config"];
+const homeMembers = ["$schema", "name", "path", "remote", "inTree", "config"];
 
 /** The result of checking one repository's files. */
 export interface CheckedRepository {

@@ -41,6 +41,8 @@ export class HandEditReader {
   isRemoved = false;
   /** Whether the journal is open and its values are known. */
   #journalRead = false;
+  /** Of a repository that begins here: its lineage, until it is in the log. Whatever is recorded first must begin it. */
+  #unbegun: string | undefined;
   /** The next commit must be a recovery. */
   #isRecovery = false;
   /** Callbacks of those who hold the repository and wait for commits of other machines. */
@@ -163,6 +165,7 @@ export class HandEditReader {
       // Values of an earlier repository with this id are no last valid values of this one.
       const begins = isNew || point.state.revision === 0;
       const lineage = begins || point.state.lineage === "" ? randomBytes(4).toString("hex") : point.state.lineage;
+      this.#unbegun = begins ? lineage : undefined;
       this.#isRecovery = point.isRecovery;
       this.#unmirrored.splice(0, unmirrored.length);
       this.#context.committed = { ...point.state, lineage };
@@ -313,6 +316,7 @@ export class HandEditReader {
       if (journal.head === undefined) throw this.unrecorded;
       const committed = (number: LogNumber) => {
         this.unrecorded = undefined;
+        this.#unbegun = undefined;
         accept(entry, number);
         this.#isRecovery = false;
       };
@@ -340,16 +344,16 @@ export class HandEditReader {
   /** The commit of an edit by hand, or of the first values of a repository. Without `changes` of active values it is no revision. */
   #proposed(source: "file" | "merge", edits: readonly ConfigEdit[], changes?: readonly StoredDifference[]): OwnCommit {
     const { id, committed, current, given, introduction } = this.#context;
-    const addedBy = this.isRead ? undefined : given.addedBy;
-    const isFirst = current.stored === undefined || given.addedBy !== undefined;
-    const begins = isFirst && !this.isRead ? ({ begins: true, ...introduction } as const) : {};
+    const isFirst = this.#unbegun === committed.lineage;
+    const begins = isFirst ? ({ begins: true, ...introduction } as const) : {};
     const revision = changes === undefined ? current.revision : current.revision + 1;
     const document = documentCommit(
       { repo: id, lineage: committed.lineage, revision, ...begins },
       edits,
       changes ?? [],
     );
-    if (addedBy !== undefined) return this.#ownCommit({ actor: addedBy, source: "set" }, document);
+    if (isFirst && given.addedBy !== undefined)
+      return this.#ownCommit({ actor: given.addedBy, source: "set" }, document);
     return this.#ownCommit({ actor: { kind: "file" }, source }, document);
   }
 

@@ -7,13 +7,15 @@ export interface HeldRepository {
 }
 
 /**
- * Appends an entry, which is made again if another machine was first. `held`: the repository, if the caller holds it. Throws AppendError,
- * RepoconfError 1102 if another machine removed `held`, or what `make` throws.
+ * Appends an entry, which is made again if another machine was first. `held`: the repository, if the caller holds it. `onCommitted` is
+ * called before later entries become visible. Throws AppendError, RepoconfError 1102 if another machine removed `held`, or what `make`
+ * throws.
  */
 export async function appendWithRetry<Entry extends LogEntry>(
   log: CommitLog,
   make: () => Entry | Promise<Entry>,
   held?: HeldRepository,
+  onCommitted: (committed: Committed<Entry>) => void = () => {},
 ): Promise<Committed<Entry>> {
   for (;;) {
     const after = log.newest;
@@ -22,6 +24,7 @@ export async function appendWithRetry<Entry extends LogEntry>(
     let number = 0;
     const committed = (first: number) => {
       number = first;
+      onCommitted({ number, entry });
     };
     try {
       await log.append({ entries: [entry], after, committed });

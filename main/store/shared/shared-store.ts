@@ -1,5 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { applyConfigEdits } from "../../../shared/config.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import type { JsonObject } from "../../../shared/json.ts";
+import type { JsonDocument } from "../../files/json-document.ts";
 import { isRemote } from "../../git/git-remote.ts";
 import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
@@ -16,11 +19,11 @@ import {
   type Renaming,
   type Snapshots,
 } from "../log/commit-log.ts";
-import { homeFileOf, RepositoryFiles } from "../mirror/repository-files.ts";
+import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "../mirror/repository-files.ts";
 import { moveAside } from "../removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { storageFailure } from "../storage-failure.ts";
-import type { DocumentCommit, LogNumber } from "../types.ts";
+import type { Actor, DocumentCommit, LogNumber } from "../types.ts";
 import type { SharedRepository } from "./kept-history.ts";
 import { LogShortener } from "./log-shortener.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
@@ -189,16 +192,70 @@ export class SharedStore {
     await home.refresh();
     if (repositories.has(id)) return undefined;
     await this.#clearHistory(id, document.revision);
-    // Known before its file exists, so that the file does not count as a new repository.
-    const added = repositories.open(id, { commits: [committed] });
     const metadata = { name, inTree: false, ...(isRemote(remote) && { remote }) };
+    return this.#begin(id, committed, home, homeFileOf(metadata, applyConfigEdits({}, edits), paths));
+  }
+
+  /**
+   * Adds a repository of this machine. It is in the log before it has a file: if the log cannot be reached, nothing is added. `assertFree`
+   * throws if its id is in use by now. Throws that, or RepoconfError 1108.
+   */
+  async add(
+    id: string,
+    home: JsonDocument,
+    metadata: RepositoryMetadata,
+    actor: Actor,
+    assertFree: () => void,
+  ): Promise<void> {
+    const { log, clock, paths } = this.#context;
+    const { name, remote } = metadata;
+    const lineage = randomBytes(4).toString("hex");
+    const make = async (): Promise<Commit> => {
+      const revision = (await this.#recordedRevision(id)) + 1;
+      assertFree();
+      // The values of an earlier repository with this id, which the history has, are not this one's.
+      const about = { begins: true, isWhole: true, name, ...(remote !== undefined && { remote }) } as const;
+      const documents = [{ repo: id, lineage, ...about, revision, edits: [] }];
+      return { kind: "commit", time: timeText(clock), actor, source: "set", ...log.shared, documents };
+    };
+    let begun: Promise<unknown> | undefined;
+    try {
+      await appendWithRetry(log, make, undefined, committed => {
+        begun = this.#begin(id, committed, home, homeFileOf(metadata, {}, paths));
+      });
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
+    await begun;
+  }
+
+  /** Opens a repository that the log has just begun, and gives it a file with these values. */
+  async #begin(
+    id: string,
+    committed: Committed<Commit>,
+    home: JsonDocument,
+    file: JsonObject,
+  ): Promise<SharedRepository> {
+    // Known before its file exists, so that the file does not count as a new repository.
+    const added = this.#parts.repositories.open(id, { commits: [committed] });
     const write = async () => {
-      if (home.status.kind === "missing") await home.write(homeFileOf(metadata, applyConfigEdits({}, edits), paths));
+      if (home.status.kind === "missing") await home.write(file);
     };
     // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
     const written = added.mirror.locked(write).catch(this.#reporting("cannot write the file of a repository", id));
     await Promise.all([written, added.refresh()]);
     return added;
+  }
+
+  async #recordedRevision(id: string): Promise<number> {
+    const { journals } = this.#parts;
+    const journal = journals.open(id);
+    try {
+      await journal.open();
+      return journal.head?.revision ?? 0;
+    } finally {
+      journals.keep(id, journal);
+    }
   }
 
   /** Deletes the history of an earlier repository, unless the new one continues it. */

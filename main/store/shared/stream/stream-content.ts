@@ -12,47 +12,47 @@ export interface Content {
   readonly first: LogNumber;
   /** The id of the message that it follows. A server that was cut off from its cluster may have another one at that sequence. */
   readonly previous: string;
-  readonly entries: readonly LogEntry[];
+  /** Undefined: one that this version does not know, or that is malformed. It has a number all the same. */
+  readonly entries: readonly (LogEntry | undefined)[];
 }
 
 /** The text of a message. Each of `entries` is JSON. */
 export function formatContent({ first, previous }: Omit<Content, "entries">, entries: readonly string[]): string {
-  return `{"first":${first},"previous":"${previous}","entries":[${entries.join(",")}]}`;
+  return `{"first":${first},"previous":${JSON.stringify(previous)},"entries":[${entries.join(",")}]}`;
 }
 
-/** The content of a message. If no daemon published it, the content is empty and follows no message, so it is never applied. */
-export function contentOf({ data }: StreamMessage): Content {
-  const nothing = { first: 0, previous: "", entries: [] };
+/** The content of a message; undefined if no daemon published it. */
+export function contentOf({ data }: StreamMessage): Content | undefined {
   try {
     const content: unknown = JSON.parse(Buffer.from(data).toString("utf8"));
-    return isContent(content) ? content : nothing;
+    if (!isJsonObject(content)) return undefined;
+    const { first, previous, entries } = content;
+    if (typeof first !== "number" || !Number.isSafeInteger(first) || typeof previous !== "string") return undefined;
+    if (!Array.isArray(entries) || entries.length === 0) return undefined;
+    return { first, previous, entries: entries.map((entry: unknown) => (isEntry(entry) ? entry : undefined)) };
   } catch {
-    return nothing;
+    return undefined;
   }
 }
 
 /** Also checks ids and names of scopes, because they become file names. */
-function isContent(value: unknown): value is Content {
-  if (!isJsonObject(value) || !Number.isSafeInteger(value["first"]) || !Array.isArray(value["entries"])) return false;
-  if (typeof value["previous"] !== "string") return false;
-  return value["entries"].every((entry: unknown) => {
-    if (!isJsonObject(entry)) return false;
-    switch (entry["kind"]) {
-      case "commit":
-        return isCommit(entry);
-      case "remove":
-      case "forget":
-        return isRepositoryId(String(entry["repo"]));
-      case "rename":
-        return isRepositoryId(String(entry["repo"])) && typeof entry["name"] === "string";
-      case "part":
-        return isPart(entry);
-      case "scope":
-        return isScope(entry);
-      default:
-        return entry["kind"] === "snapshot" || entry["kind"] === "end";
-    }
-  });
+function isEntry(entry: unknown): entry is LogEntry {
+  if (!isJsonObject(entry)) return false;
+  switch (entry["kind"]) {
+    case "commit":
+      return isCommit(entry);
+    case "remove":
+    case "forget":
+      return isRepositoryId(String(entry["repo"]));
+    case "rename":
+      return isRepositoryId(String(entry["repo"])) && typeof entry["name"] === "string";
+    case "part":
+      return isPart(entry);
+    case "scope":
+      return isScope(entry);
+    default:
+      return entry["kind"] === "snapshot" || entry["kind"] === "end";
+  }
 }
 
 function isPart({ repo, commits, erasures }: JsonObject): boolean {

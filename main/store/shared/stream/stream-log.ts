@@ -41,7 +41,7 @@ const maxReceived = 1_000;
 
 interface ReceivedMessage {
   readonly message: StreamMessage;
-  readonly content: Content;
+  readonly content: Content | undefined;
 }
 
 /**
@@ -60,6 +60,7 @@ export class StreamLog implements CommitLog {
   #session: StreamSession | undefined;
   /** Messages that were received and are not applied yet. */
   #received: ReceivedMessage[] = [];
+  skipped: string | undefined;
   readonly snapshots: StreamSnapshots;
   readonly #outbox: StreamOutbox;
   /** The last message that the stream contained when the connection was made; undefined while the stream is not followed. */
@@ -269,7 +270,8 @@ export class StreamLog implements CommitLog {
     if (message.sequence <= this.#applied.sequence) return;
     const content = contentOf(message);
     this.#received.push({ message, content });
-    if (message.id !== this.#outbox.inFlight?.id) this.#outbox.recordForeign(content, this.newest);
+    if (content !== undefined && message.id !== this.#outbox.inFlight?.id)
+      this.#outbox.recordForeign(content, this.newest);
     const applied = this.#wake();
     // Bounds the memory of a machine that was offline for long and receives many messages.
     if (this.#received.length > maxReceived) await applied;
@@ -289,6 +291,7 @@ export class StreamLog implements CommitLog {
 
   async #apply({ message, content }: ReceivedMessage): Promise<void> {
     if (message.sequence <= this.#applied.sequence) return;
+    if (content === undefined) return this.#skip(message);
     const resumesAtSnapshot = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
     const follows = content.first === this.newest + 1 && content.previous === this.#applied.message;
     if (!follows && !resumesAtSnapshot) {
@@ -304,9 +307,35 @@ export class StreamLog implements CommitLog {
     this.#outbox.requeue();
     // `#receive` did not do this if the message was our own then. Its callers may have timed out since.
     this.#outbox.recordForeign(content, this.newest);
-    for (const [index, entry] of content.entries.entries())
-      await this.#applyEntry({ number: content.first + index, entry }, message.sequence);
+    for (const [index, entry] of content.entries.entries()) {
+      const number = content.first + index;
+      if (entry === undefined) this.#skipEntry(number, message);
+      else await this.#applyEntry({ number, entry }, message.sequence);
+    }
     this.#advance(message);
+  }
+
+  /** Passes over a message that no daemon published, as every daemon does: the next one names it as the one before. */
+  #skip(message: StreamMessage): void {
+    const { name } = this.#options.address;
+    const advice = `Whoever publishes to repoconf.${name} can change every value: restrict it to the machines.`;
+    this.#reportSkipped(`Message ${message.sequence} of the shared log ${name} is not from Repoconf. ${advice}`);
+    this.#outbox.requeue();
+    this.#advance(message);
+  }
+
+  /** An entry of a newer version, or a malformed one. The values here may differ from those elsewhere, so no snapshot must have them. */
+  #skipEntry(number: LogNumber, { sequence }: StreamMessage): void {
+    const what = `Message ${sequence} of the shared log ${this.#options.address.name} has an entry that this version does not know, or that is malformed.`;
+    this.#reportSkipped(`${what} If other machines have a newer version of Repoconf, update this one.`);
+    this.snapshots.hasFailedEntries = true;
+    this.#applied = { ...this.#applied, number };
+    this.#outbox.applied(number);
+  }
+
+  #reportSkipped(sentence: string): void {
+    this.skipped = `${sentence} It was skipped.`;
+    this.#options.onProblem(this.skipped, {});
   }
 
   /** Continues at a snapshot: the messages before it were purged, and the snapshot replaces them. */
@@ -349,13 +378,20 @@ export class StreamLog implements CommitLog {
   }
 
   /** Commits our own message, which is in the stream now. */
-  #commitOwn(message: StreamMessage): void {
-    this.#outbox.commit(this.newest + 1, ({ entries, committed }, first) => {
-      this.#applied = { ...this.#applied, number: first + entries.length - 1 };
+  async #commitOwn(message: StreamMessage): Promise<void> {
+    for (const { entries, committed, isExpired, cancel, resolve } of this.#outbox.take(this.newest + 1)) {
+      const first = this.newest + 1;
+      const numbered = entries.map((entry, index) => ({ number: first + index, entry }));
+      if (isExpired) {
+        for (const one of numbered) await this.#applyEntry(one, message.sequence);
+        continue;
+      }
+      this.#applied = { ...this.#applied, number: this.newest + entries.length };
       this.#show(() => committed(first));
-      for (const [index, entry] of entries.entries())
-        this.#trackSnapshot({ number: first + index, entry }, message.sequence);
-    });
+      for (const one of numbered) this.#trackSnapshot(one, message.sequence);
+      cancel();
+      resolve();
+    }
     this.#advance(message);
   }
 
@@ -374,7 +410,7 @@ export class StreamLog implements CommitLog {
     if (session === undefined || !this.#isCaughtUp || !this.#outbox.hasWork) return false;
     const { sequence } = this.#applied;
     const stored = await this.#outbox.send(session, this.#applied);
-    if (stored !== undefined) this.#commitOwn({ ...stored, sequence: sequence + 1 });
+    if (stored !== undefined) await this.#commitOwn({ ...stored, sequence: sequence + 1 });
     return true;
   }
 

@@ -30,6 +30,8 @@ export interface StreamOutboxOptions {
 
 interface PendingAppend extends AppendRequest, PromiseWithResolvers<void> {
   readonly json: string;
+  /** Its caller timed out while it was being published, and does not know the outcome. */
+  isExpired: boolean;
   /** Cancels its timeout. */
   cancel(): void;
 }
@@ -80,6 +82,7 @@ export class StreamOutbox {
       ...request,
       ...Promise.withResolvers<void>(),
       json: JSON.stringify(request.entries).slice(1, -1),
+      isExpired: false,
       cancel: this.#options.clock.schedule(timeout, () => this.#expire(pending)),
     };
     this.#queue.push(pending);
@@ -97,9 +100,9 @@ export class StreamOutbox {
    * Call when a message of another machine is received: appends that conflict with it are rejected at once, because applying it may
    * have to wait for their callers.
    */
-  recordForeign({ first, entries }: Content, applied: LogNumber): void {
+  recordForeign({ first, entries }: Pick<Content, "first" | "entries">, applied: LogNumber): void {
     for (const [index, entry] of entries.entries()) {
-      const repos = repositoriesOf(entry);
+      const repos = entry && repositoriesOf(entry);
       if (repos === undefined) this.#newestForeignToAll = first + index;
       for (const repo of repos ?? []) this.#newestForeign.set(repo, first + index);
     }
@@ -132,7 +135,7 @@ export class StreamOutbox {
 
   /** Another message took the position of the one in flight, which will never be in the stream: its appends are queued again. */
   requeue(): void {
-    this.#queue.unshift(...this.#clearInFlight());
+    this.#queue.unshift(...this.#clearInFlight().filter(({ isExpired }) => !isExpired));
   }
 
   /** Rejects the appends of the message in flight as having an unknown outcome. */
@@ -151,15 +154,18 @@ export class StreamOutbox {
     if (this.#inFlight !== undefined) this.#inFlight.isSuperseded = false;
   }
 
-  /** The message in flight is in the stream: calls `committed` for each of its appends, in order, with the number of its first entry. */
-  commit(first: LogNumber, committed: (request: AppendRequest, first: LogNumber) => void): void {
+  /**
+   * The message in flight is in the stream: returns its appends, in order. Those that are expired are to be applied like other machines'
+   * entries, with which later appends may conflict. `first`: the number of the message's first entry.
+   */
+  take(first: LogNumber): readonly PendingAppend[] {
+    const group = this.#clearInFlight();
     let number = first;
-    for (const pending of this.#clearInFlight()) {
-      committed(pending, number);
-      number += pending.entries.length;
-      pending.cancel();
-      pending.resolve();
+    for (const { isExpired, entries } of group) {
+      if (isExpired) this.recordForeign({ first: number, entries }, first - 1);
+      number += entries.length;
     }
+    return group;
   }
 
   /** Publishes a message right after a position; returns it if it was stored there. */
@@ -217,7 +223,11 @@ export class StreamOutbox {
   }
 
   #expire(pending: PendingAppend): void {
-    if (this.#inFlight?.group.includes(pending)) {
+    const { group } = this.#inFlight ?? {};
+    if (group?.includes(pending)) {
+      pending.isExpired = true;
+      reject(pending, unreachable(true));
+      if (group.some(({ isExpired }) => !isExpired)) return;
       // If the message is in the stream all the same, it is received and applied like those of others.
       this.failInFlight();
       this.#options.wake();

@@ -54,7 +54,8 @@ async function isReachable({ log }: TestLog): Promise<void> {
 }
 
 /** A placeholder for the id of the existing message. */
-const previous = "PREVIOUS";
+const previousId = "PREVIOUS";
+const removal = { kind: "remove", time: "", repo: "shop" };
 
 describeWithNats("a log on a stream", () => {
   describe("like every log", () => commitLogTests(makePlace));
@@ -189,6 +190,32 @@ describeWithNats("a log on a stream", () => {
     expect([other.found, one.found]).toEqual([[1, 2, 3], []]);
   });
 
+  test("tells only the caller that waited too long that the outcome is unknown: the others of its message learn theirs", async () => {
+    await using place = await makePlace();
+    await using line = await openServerLine(place.server.port);
+    const timeouts: (() => void)[] = [];
+    const schedule = (milliseconds: number, task: () => void) => {
+      if (milliseconds < 5_000) return systemClock.schedule(milliseconds, task);
+      timeouts.push(task);
+      return () => {};
+    };
+    const clock = { ...systemClock, schedule };
+    const one = await place.openAt("one", undefined, { url: `nats://127.0.0.1:${line.port}`, clock });
+    await one.append(1);
+    line.mute();
+    const [older, younger] = [one.append(2).catch((error: unknown) => error), one.append(3)];
+    const other = await place.openOther();
+    await until(() => other.found.length === 3, "the message in the stream");
+    timeouts[1]?.();
+    expect(await older).toMatchObject({ isOutcomeUnknown: true });
+    line.cut();
+    await younger;
+    expect([one.found, one.committed.map(([number]) => number)]).toEqual([[2], [1, 3]]);
+    await one.append(4);
+    await until(() => other.found.length === 4, "the fourth");
+    expect(other.found).toEqual([1, 2, 3, 4]);
+  });
+
   test("detects by the stream's missing heartbeats that a server which still answers pings sends nothing else", async () => {
     await using place = await makePlace();
     await using line = await openServerLine(place.server.port);
@@ -274,27 +301,68 @@ describeWithNats("a log on a stream", () => {
     await expect(streams.info("test")).rejects.toThrow("not found");
   });
 
+  test("passes over messages and entries that no daemon published, and says so, on every machine and after a start", async () => {
+    await using place = await makePlace();
+    const [one, other] = [await place.open(), await place.openOther()];
+    await one.append(1);
+    const { connection, streams } = await place.administer();
+    const publish = async (content: string, previous = "") => {
+      const { seq } = (await connection.request("repoconf.test", content.replace(previousId, previous))).json<{
+        seq: number;
+      }>();
+      await until(
+        () => [one, other].every(({ log }) => log.skipped?.includes(`${seq} `)),
+        `message ${seq} to be skipped`,
+      );
+    };
+    const strays = [
+      "hello",
+      "null",
+      `{"first":2,"previous":"${previousId}"}`,
+      '{"first":2,"entries":[]}',
+      `{"first":7,"previous":"${previousId}","entries":[]}`,
+    ];
+    for (const stray of strays) await publish(stray);
+    await other.append(2);
+    let number = 2;
+    for (const entry of [
+      { kind: "remove", repo: "../shop" },
+      { kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] },
+      { kind: "scope", name: "../own", text: "{}" },
+      { kind: "scope", name: "svc", text: "{}" },
+      { kind: "scope", name: "own", text: 7 },
+      { kind: "of a newer version" },
+    ]) {
+      const { last_seq: seq } = (await streams.info("test")).state;
+      const id = (await streams.getMessage("test", { seq }))?.header.get("Nats-Msg-Id") ?? "";
+      number += 1;
+      await publish(JSON.stringify({ first: number, previous: previousId, entries: [entry] }), id);
+      expect([one.log.newest, one.log.snapshots?.hasFailedEntries]).toEqual([number, true]);
+    }
+    await one.append(3);
+    expect(one.committed.at(-1)).toEqual([number + 1, 3]);
+    await until(() => known(other).length === 3, "all commits");
+    await one.log.release(one.log.newest);
+    await one.log.close();
+    const again = await place.open();
+    await again.append(4);
+    const third = await place.openAt("third");
+    expect(third.found).toEqual([1, 2, 3, 4]);
+    expect(third.log.problem).toBeUndefined();
+  });
+
   test.each([
-    "hello",
-    null,
-    { first: 2, previous },
-    { first: 2, entries: [] },
-    { first: 2, previous, entries: [{ kind: "remove", repo: "../shop" }] },
-    { first: 2, previous, entries: [{ kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] }] },
-    { first: 2, previous, entries: [{ kind: "scope", name: "../own", text: "{}" }] },
-    { first: 2, previous, entries: [{ kind: "scope", name: "svc", text: "{}" }] },
-    { first: 2, previous, entries: [{ kind: "scope", name: "own", text: 7 }] },
-    { first: 7, previous, entries: [] },
+    { first: 7, previous: previousId, entries: [removal] },
     // As on a server that was cut off from the others, which have another message in the previous place.
-    { first: 2, previous: "another", entries: [] },
-  ])("stops at a message that no daemon published here: %j", async content => {
+    { first: 2, previous: "another", entries: [removal] },
+  ])("stops at a message that does not follow: %j", async content => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
     const { connection, streams } = await place.administer();
     const id = (await streams.getMessage("test", { seq: 1 }))?.header.get("Nats-Msg-Id") ?? "";
     expect(id).not.toBe("");
-    await connection.request("repoconf.test", JSON.stringify(content).replace(previous, id));
+    await connection.request("repoconf.test", JSON.stringify(content).replace(previousId, id));
     await until(() => one.log.problem?.includes("does not follow") === true, "the difference");
   });
 });

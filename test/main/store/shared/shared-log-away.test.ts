@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { type TestDaemon, until } from "../../../helpers/daemon.ts";
+import { describeWithNats } from "../../../helpers/nats-server.ts";
+import { hasRepositories, historyOf, makePair, sees, set, timeoutOf } from "../../../helpers/shared-world.ts";
+
+async function tells({ owner }: TestDaemon, isAway: boolean): Promise<void> {
+  await until(
+    async () =>
+      (await owner.call("daemon/status")).result.problems?.some(text => text.includes("cannot be reached")) === isAway,
+    isAway ? "the problem" : "no problem",
+  );
+}
+
+async function named({ owner }: TestDaemon) {
+  const { result } = await owner.call("repo/list");
+  return result.map(({ id, name, revision }) => [id, name, revision]);
+}
+
+describeWithNats("while the shared log is away", () => {
+  test("repositories are neither added, renamed, removed nor restored, on one machine or two: each is refused, and nothing of it turns up", async () => {
+    await using world = await makePair("shop");
+    const { laptop, desk, server } = world;
+    await set(laptop, "shop", 41);
+    await set(laptop, "shop", 42);
+    await sees(desk, "shop", 42);
+    await server.kill();
+    for (const daemon of [laptop, desk]) {
+      await tells(daemon, true);
+      const before = await named(daemon);
+      const { owner } = daemon;
+      const replies = [
+        await owner.call("repo/add", { name: "both", id: "both" }),
+        await owner.call("repo/update", { repo: "shop", name: "Shop" }),
+        await owner.call("history/restore", { repo: "shop", to: 2 }),
+        await owner.call("repo/remove", { repo: "shop" }),
+      ];
+      expect(replies.map(({ errors }) => errors.map(({ code }) => code))).toEqual([[1108], [1108], [1108], [1108]]);
+      expect(await named(daemon)).toEqual(before);
+    }
+    await server.start();
+    for (const daemon of [laptop, desk]) await tells(daemon, false);
+    await laptop.addRepository("both");
+    await hasRepositories(desk, 2);
+    await set(desk, "both", 7);
+    await sees(laptop, "both", 7);
+    expect(await named(laptop)).toEqual(await named(desk));
+    expect(await timeoutOf(laptop, "shop")).toBe(42);
+  });
+
+  test("files that people put into the folders of one machine or two become one repository on all when it is back", async () => {
+    await using world = await makePair("shop");
+    const { laptop, desk, server } = world;
+    await server.kill();
+    for (const daemon of [laptop, desk]) await tells(daemon, true);
+    const file = (svc: object) => JSON.stringify({ name: "by hand", config: { svc } });
+    await laptop.writeRepository("one", file({ timeout: 41 }));
+    await laptop.writeRepository("both", file({ timeout: 42 }));
+    await desk.writeRepository("both", file({ provider: "acme" }));
+    await laptop.writeRepository("fixed", "{");
+    await hasRepositories(laptop, 4);
+    await hasRepositories(desk, 2);
+    await server.start();
+    await hasRepositories(desk, 3);
+    await laptop.writeRepository("fixed", file({ timeout: 43 }));
+    await hasRepositories(desk, 4);
+    for (const [repo, timeout] of [
+      ["one", 41],
+      ["both", 42],
+      ["fixed", 43],
+    ] as const)
+      for (const daemon of [laptop, desk]) await sees(daemon, repo, timeout);
+    for (const daemon of [laptop, desk])
+      await until(
+        async () => (await daemon.owner.call("config/list", { repo: "both" })).result["svc"]?.["provider"] === "acme",
+        "both values",
+      );
+    await set(desk, "one", 44);
+    await sees(laptop, "one", 44);
+    expect(await historyOf(laptop, "both")).toEqual(await historyOf(desk, "both"));
+  });
+});
