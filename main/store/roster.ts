@@ -21,14 +21,16 @@ import type { Actor, NewRepository, Recognition, RepositorySummary } from "./typ
 
 /** See `SharedStore`. */
 interface SharedRepositories {
-  add(
-    id: string,
-    home: JsonDocument,
-    metadata: RepositoryMetadata,
-    actor: Actor,
-    assertFree: () => void,
-  ): Promise<void>;
-  cloneOf(remote: string): string | undefined;
+  readonly additions: {
+    add(
+      id: string,
+      home: JsonDocument,
+      metadata: RepositoryMetadata,
+      actor: Actor,
+      assertFree: () => void,
+    ): Promise<void>;
+    cloneOf(remote: string): string | undefined;
+  };
   isLeaving(id: string): boolean;
   shareName(repository: Repository, name: string | undefined): Promise<void>;
 }
@@ -65,7 +67,7 @@ export class Roster {
     remote: string | undefined,
   ): Promise<RepositorySummary & Recognition> {
     const { repositories, shared, events } = this.#options;
-    const known = mayBeKnown && remote !== undefined ? shared?.cloneOf(remote) : undefined;
+    const known = mayBeKnown && remote !== undefined ? shared?.additions.cloneOf(remote) : undefined;
     if (known !== undefined && path !== undefined) {
       const recognized = await repositories.load(known);
       await recognized.exclusive(() => recognized.text.changeMetadata({ path }));
@@ -94,7 +96,7 @@ export class Roster {
     trust.drop(id);
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { name, ...place, inTree };
-    if (shared !== undefined) await shared.add(id, files.home, metadata, actor, assertFree);
+    if (shared !== undefined) await shared.additions.add(id, files.home, metadata, actor, assertFree);
     else
       await files.home.write(homeFileOf(metadata, {}, paths)).catch(error => {
         throw storageFailure(id, error);

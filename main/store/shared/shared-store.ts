@@ -1,9 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { applyConfigEdits } from "../../../shared/config.ts";
-import { RepoconfError } from "../../../shared/errors.ts";
-import type { JsonObject } from "../../../shared/json.ts";
-import type { JsonDocument } from "../../files/json-document.ts";
-import { isRemote } from "../../git/git-remote.ts";
 import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
 import type { StoreEvents } from "../events.ts";
@@ -19,13 +13,13 @@ import {
   type Renaming,
   type Snapshots,
 } from "../log/commit-log.ts";
-import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "../mirror/repository-files.ts";
 import { moveAside } from "../removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { storageFailure } from "../storage-failure.ts";
-import type { Actor, DocumentCommit, LogNumber } from "../types.ts";
+import type { DocumentCommit, LogNumber } from "../types.ts";
 import type { SharedRepository } from "./kept-history.ts";
 import { LogShortener } from "./log-shortener.ts";
+import { SharedAdditions } from "./shared-additions.ts";
 import type { SharedScopes } from "./shared-scopes.ts";
 
 export interface SharedStoreOptions {
@@ -51,6 +45,7 @@ export interface SharedStoreParts {
 /** Everything that a store does because several machines share its log: above all, it applies the entries that others append. */
 export class SharedStore {
   readonly shortener: LogShortener;
+  readonly additions: SharedAdditions;
   readonly #context: StoreContext;
   readonly #parts: SharedStoreParts;
   /** Repositories that another machine removed and whose files still exist: the entry, and when the file has been moved away. */
@@ -62,6 +57,7 @@ export class SharedStore {
     this.#context = context;
     this.#parts = parts;
     this.shortener = new LogShortener(context, parts, snapshots, leastBytes);
+    this.additions = new SharedAdditions(context, { ...parts, left: id => this.#leaving.get(id)?.left });
   }
 
   /** Starts to apply what other machines append. Resolves when that is applied, or when the log cannot be reached. */
@@ -164,7 +160,7 @@ export class SharedStore {
   ): Promise<((isPart: boolean) => void) | undefined> {
     const { repositories, events } = this.#parts;
     const id = document.repo;
-    const added = repositories.has(id) ? undefined : await this.#addElsewhere(committed, document);
+    const added = repositories.has(id) ? undefined : await this.additions.addElsewhere(committed, document);
     const repository = added ?? repositories.get(id);
     // The repository could not be added here, which has been reported.
     if (repository === undefined) return undefined;
@@ -174,97 +170,6 @@ export class SharedStore {
       if (added === undefined) repository.applyRemote(committed, document, isPart);
       else events.publish({ kind: "added", state: added.state });
     };
-  }
-
-  /** Adds a repository that another machine added: with a file of its values, but without a folder. */
-  async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<SharedRepository | undefined> {
-    const { repo: id, begins, name = id, remote, edits } = document;
-    const { paths, onProblem, trust } = this.#context;
-    const { repositories } = this.#parts;
-    if (!begins) {
-      onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
-      return undefined;
-    }
-    // The removed repository's file must have been moved away.
-    await this.#leaving.get(id)?.left;
-    trust.drop(id);
-    const { home } = new RepositoryFiles(id, this.#context);
-    await home.refresh();
-    if (repositories.has(id)) return undefined;
-    await this.#clearHistory(id, document.revision);
-    const metadata = { name, inTree: false, ...(isRemote(remote) && { remote }) };
-    return this.#begin(id, committed, home, homeFileOf(metadata, applyConfigEdits({}, edits), paths));
-  }
-
-  /**
-   * Adds a repository of this machine. It is in the log before it has a file: if the log cannot be reached, nothing is added. `assertFree`
-   * throws if its id is in use by now. Throws that, or RepoconfError 1108.
-   */
-  async add(
-    id: string,
-    home: JsonDocument,
-    metadata: RepositoryMetadata,
-    actor: Actor,
-    assertFree: () => void,
-  ): Promise<void> {
-    const { log, clock, paths } = this.#context;
-    const { name, remote } = metadata;
-    const lineage = randomBytes(4).toString("hex");
-    const make = async (): Promise<Commit> => {
-      const revision = (await this.#recordedRevision(id)) + 1;
-      assertFree();
-      // The values of an earlier repository with this id, which the history has, are not this one's.
-      const about = { begins: true, isWhole: true, name, ...(remote !== undefined && { remote }) } as const;
-      const documents = [{ repo: id, lineage, ...about, revision, edits: [] }];
-      return { kind: "commit", time: timeText(clock), actor, source: "set", ...log.shared, documents };
-    };
-    let begun: Promise<unknown> | undefined;
-    try {
-      await appendWithRetry(log, make, undefined, committed => {
-        begun = this.#begin(id, committed, home, homeFileOf(metadata, {}, paths));
-      });
-    } catch (error) {
-      throw storageFailure(id, error);
-    }
-    await begun;
-  }
-
-  /** Opens a repository that the log has just begun, and gives it a file with these values. */
-  async #begin(
-    id: string,
-    committed: Committed<Commit>,
-    home: JsonDocument,
-    file: JsonObject,
-  ): Promise<SharedRepository> {
-    // Known before its file exists, so that the file does not count as a new repository.
-    const added = this.#parts.repositories.open(id, { commits: [committed] });
-    const write = async () => {
-      if (home.status.kind === "missing") await home.write(file);
-    };
-    // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
-    const written = added.mirror.locked(write).catch(this.#reporting("cannot write the file of a repository", id));
-    await Promise.all([written, added.refresh()]);
-    return added;
-  }
-
-  async #recordedRevision(id: string): Promise<number> {
-    const { journals } = this.#parts;
-    const journal = journals.open(id);
-    try {
-      await journal.open();
-      return journal.head?.revision ?? 0;
-    } finally {
-      journals.keep(id, journal);
-    }
-  }
-
-  /** Deletes the history of an earlier repository, unless the new one continues it. */
-  async #clearHistory(id: string, revision: number): Promise<void> {
-    const { journals } = this.#parts;
-    const journal = journals.open(id);
-    await journal.open();
-    if ((journal.head?.revision ?? 0) < revision) journals.keep(id, journal);
-    else for (const { path } of journal.segments) await this.#context.fileSystem.unlink(path);
   }
 
   /** Removes a repository that another machine removed, and moves its file away as soon as nothing else writes to it. */
@@ -292,19 +197,6 @@ export class SharedStore {
   /** What reports an error about a repository. */
   #reporting(message: string, repo: string): (error: unknown) => void {
     return error => this.#context.onProblem(message, { repo, error: String(error) });
-  }
-
-  /** The repository with this remote that has no folder on this machine. Throws RepoconfError 1111 if there are several. */
-  cloneOf(remote: string): string | undefined {
-    const { repositories } = this.#parts;
-    const found = [...repositories.ids()].filter(id => {
-      const known = repositories.brief(id);
-      return known?.remote === remote && known.path === undefined;
-    });
-    if (found.length < 2) return found[0];
-    const names = found.map(id => [repositories.brief(id)?.name, `(${id})`].join(" ")).join(", ");
-    const message = `Several repositories of the shared log are clones of ${remote} and have no folder on this machine: ${names}. Give one of them the folder (repoconf repo move ID FOLDER), or add another one with an id of its own (--id).`;
-    throw new RepoconfError(1111, message);
   }
 
   /** Tells the other machines a repository's new name. Call it inside `exclusive`. Throws RepoconfError 1108. */

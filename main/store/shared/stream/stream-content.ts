@@ -78,3 +78,11 @@ function isDocument(value: unknown): boolean {
     list.every(edit => isJsonObject(edit) && typeof edit["scope"] === "string" && typeof edit["field"] === "string");
   return isRepositoryId(String(repo)) && Number.isSafeInteger(revision) && isEdits(edits) && isEdits(activeEdits);
 }
+
+export function strayMessage(stream: string, sequence: number): string {
+  return `Message ${sequence} of the shared log ${stream} is not from Repoconf, and was skipped. Anyone who may publish to repoconf.${stream} can change every value: allow only your machines to.`;
+}
+
+export function unknownEntry(stream: string, sequence: number): string {
+  return `Message ${sequence} of the shared log ${stream} has an entry that this version does not know, or that is malformed. It was skipped. If other machines have a newer version of Repoconf, update this one.`;
+}

@@ -5,13 +5,15 @@ import {
   type AppendRequest,
   type CommitLog,
   type Committed,
+  type FollowedEntry,
   type Follower,
+  type LogEntry,
   numberIn,
   type OpenedLog,
 } from "../../log/commit-log.ts";
 import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
-import { type Content, contentOf } from "./stream-content.ts";
+import { type Content, contentOf, strayMessage, unknownEntry } from "./stream-content.ts";
 import { StreamOutbox } from "./stream-outbox.ts";
 import { type StreamFolders, type StreamPosition, StreamPositionFile } from "./stream-position.ts";
 import { type StreamMessage, StreamSession } from "./stream-session.ts";
@@ -291,7 +293,12 @@ export class StreamLog implements CommitLog {
 
   async #apply({ message, content }: ReceivedMessage): Promise<void> {
     if (message.sequence <= this.#applied.sequence) return;
-    if (content === undefined) return this.#skip(message);
+    if (content === undefined) {
+      // Every daemon does this: the next message names this one as the one before it.
+      this.#reportSkipped(strayMessage, message.sequence);
+      this.#outbox.requeue();
+      return this.#advance(message);
+    }
     const resumesAtSnapshot = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
     const follows = content.first === this.newest + 1 && content.previous === this.#applied.message;
     if (!follows && !resumesAtSnapshot) {
@@ -307,34 +314,13 @@ export class StreamLog implements CommitLog {
     this.#outbox.requeue();
     // `#receive` did not do this if the message was our own then. Its callers may have timed out since.
     this.#outbox.recordForeign(content, this.newest);
-    for (const [index, entry] of content.entries.entries()) {
-      const number = content.first + index;
-      if (entry === undefined) this.#skipEntry(number, message);
-      else await this.#applyEntry({ number, entry }, message.sequence);
-    }
+    for (const [index, entry] of content.entries.entries())
+      await this.#applyEntry(content.first + index, entry, message.sequence);
     this.#advance(message);
   }
 
-  /** Passes over a message that no daemon published, as every daemon does: the next one names it as the one before. */
-  #skip(message: StreamMessage): void {
-    const { name } = this.#options.address;
-    const advice = `Whoever publishes to repoconf.${name} can change every value: restrict it to the machines.`;
-    this.#reportSkipped(`Message ${message.sequence} of the shared log ${name} is not from Repoconf. ${advice}`);
-    this.#outbox.requeue();
-    this.#advance(message);
-  }
-
-  /** An entry of a newer version, or a malformed one. The values here may differ from those elsewhere, so no snapshot must have them. */
-  #skipEntry(number: LogNumber, { sequence }: StreamMessage): void {
-    const what = `Message ${sequence} of the shared log ${this.#options.address.name} has an entry that this version does not know, or that is malformed.`;
-    this.#reportSkipped(`${what} If other machines have a newer version of Repoconf, update this one.`);
-    this.snapshots.hasFailedEntries = true;
-    this.#applied = { ...this.#applied, number };
-    this.#outbox.applied(number);
-  }
-
-  #reportSkipped(sentence: string): void {
-    this.skipped = `${sentence} It was skipped.`;
+  #reportSkipped(describe: (stream: string, sequence: number) => string, sequence: number): void {
+    this.skipped = describe(this.#options.address.name, sequence);
     this.#options.onProblem(this.skipped, {});
   }
 
@@ -346,26 +332,32 @@ export class StreamLog implements CommitLog {
     this.#outbox.failInFlight();
   }
 
-  async #applyEntry(committed: Committed, sequence: number): Promise<void> {
-    const { onProblem } = this.#options;
-    this.#trackSnapshot(committed, sequence);
-    for (const followed of this.snapshots.followedEntries(committed)) {
-      let publish = () => {};
-      try {
-        publish = (await this.#follower?.prepare(followed)) ?? publish;
-      } catch (error) {
-        // Requests to forget values are retried by the store.
-        this.snapshots.hasFailedEntries ||= followed.entry.kind !== "forget";
-        onProblem("a change from another machine could not be applied", {
-          number: committed.number,
-          error: String(error),
-        });
-      }
-      this.#applied = { ...this.#applied, number: committed.number };
-      this.#show(publish);
+  async #applyEntry(number: LogNumber, entry: LogEntry | undefined, sequence: number): Promise<void> {
+    if (entry === undefined) {
+      this.#reportSkipped(unknownEntry, sequence);
+      // The values here may differ from those elsewhere.
+      this.snapshots.hasFailedEntries = true;
+    } else {
+      this.#trackSnapshot({ number, entry }, sequence);
+      for (const followed of this.snapshots.followedEntries({ number, entry })) await this.#follow(followed);
     }
-    this.#applied = { ...this.#applied, number: committed.number };
-    this.#outbox.applied(this.newest);
+    this.#applied = { ...this.#applied, number };
+    this.#outbox.applied(number);
+  }
+
+  async #follow(followed: Committed<FollowedEntry>): Promise<void> {
+    const { number, entry } = followed;
+    let publish = () => {};
+    try {
+      publish = (await this.#follower?.prepare(followed)) ?? publish;
+    } catch (error) {
+      // Requests to forget values are retried by the store.
+      this.snapshots.hasFailedEntries ||= entry.kind !== "forget";
+      const message = "a change from another machine could not be applied";
+      this.#options.onProblem(message, { number, error: String(error) });
+    }
+    this.#applied = { ...this.#applied, number };
+    this.#show(publish);
   }
 
   /** All entries of a message are applied. */
@@ -381,14 +373,14 @@ export class StreamLog implements CommitLog {
   async #commitOwn(message: StreamMessage): Promise<void> {
     for (const { entries, committed, isExpired, cancel, resolve } of this.#outbox.take(this.newest + 1)) {
       const first = this.newest + 1;
-      const numbered = entries.map((entry, index) => ({ number: first + index, entry }));
+      const { sequence } = message;
       if (isExpired) {
-        for (const one of numbered) await this.#applyEntry(one, message.sequence);
+        for (const [index, entry] of entries.entries()) await this.#applyEntry(first + index, entry, sequence);
         continue;
       }
       this.#applied = { ...this.#applied, number: this.newest + entries.length };
       this.#show(() => committed(first));
-      for (const one of numbered) this.#trackSnapshot(one, message.sequence);
+      for (const [index, entry] of entries.entries()) this.#trackSnapshot({ number: first + index, entry }, sequence);
       cancel();
       resolve();
     }

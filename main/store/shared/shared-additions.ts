@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { applyConfigEdits } from "../../../shared/config.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { JsonObject } from "../../../shared/json.ts";
+import type { JsonDocument } from "../../files/json-document.ts";
+import { isRemote } from "../../git/git-remote.ts";
+import { timeText } from "../../time/clock.ts";
+import type { StoreContext } from "../context.ts";
+import type { Journals } from "../history/journals.ts";
+import { appendWithRetry } from "../log/append-with-retry.ts";
+import type { Commit, Committed } from "../log/commit-log.ts";
+import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "../mirror/repository-files.ts";
+import type { Repositories } from "../repository/repositories.ts";
+import { storageFailure } from "../storage-failure.ts";
+import type { Actor, DocumentCommit } from "../types.ts";
+import type { SharedRepository } from "./kept-history.ts";
+
+interface SharedAdditionsParts {
+  readonly repositories: Repositories<SharedRepository>;
+  readonly journals: Journals;
+  /** Resolves when the file of a removed repository has been moved away. */
+  left(id: string): Promise<void> | undefined;
+}
+
+/** Adds the repositories that begin in a shared log, on this machine or another one: first there, then here, and last its file. */
+export class SharedAdditions {
+  readonly #context: StoreContext;
+  readonly #parts: SharedAdditionsParts;
+
+  constructor(context: StoreContext, parts: SharedAdditionsParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  /** Adds a repository that another machine added: with a file of its values, but without a folder. */
+  async addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<SharedRepository | undefined> {
+    const { repo: id, begins, name = id, remote, edits } = document;
+    const { paths, onProblem, trust } = this.#context;
+    const { repositories } = this.#parts;
+    if (!begins) {
+      onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
+      return undefined;
+    }
+    // The removed repository's file must have been moved away.
+    await this.#parts.left(id);
+    trust.drop(id);
+    const { home } = new RepositoryFiles(id, this.#context);
+    await home.refresh();
+    if (repositories.has(id)) return undefined;
+    await this.#clearHistory(id, document.revision);
+    const metadata = { name, inTree: false, ...(isRemote(remote) && { remote }) };
+    return this.#begin(id, committed, home, homeFileOf(metadata, applyConfigEdits({}, edits), paths));
+  }
+
+  /**
+   * Adds a repository of this machine. It is in the log before it has a file: if the log cannot be reached, nothing is added. `assertFree`
+   * throws if its id is in use by now. Throws that, or RepoconfError 1108.
+   */
+  async add(
+    id: string,
+    home: JsonDocument,
+    metadata: RepositoryMetadata,
+    actor: Actor,
+    assertFree: () => void,
+  ): Promise<void> {
+    const { log, clock, paths } = this.#context;
+    const { name, remote } = metadata;
+    const lineage = randomBytes(4).toString("hex");
+    const make = async (): Promise<Commit> => {
+      const revision = (await this.#recordedRevision(id)) + 1;
+      assertFree();
+      // The values of an earlier repository with this id, which the history has, are not this one's.
+      const about = { begins: true, isWhole: true, name, ...(remote !== undefined && { remote }) } as const;
+      const documents = [{ repo: id, lineage, ...about, revision, edits: [] }];
+      return { kind: "commit", time: timeText(clock), actor, source: "set", ...log.shared, documents };
+    };
+    let begun: Promise<unknown> | undefined;
+    try {
+      await appendWithRetry(log, make, undefined, committed => {
+        begun = this.#begin(id, committed, home, homeFileOf(metadata, {}, paths));
+      });
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
+    await begun;
+  }
+
+  /** Opens a repository that the log has just begun, and gives it a file with these values. */
+  async #begin(
+    id: string,
+    committed: Committed<Commit>,
+    home: JsonDocument,
+    file: JsonObject,
+  ): Promise<SharedRepository> {
+    // Known before its file exists, so that the file does not count as a new repository.
+    const added = this.#parts.repositories.open(id, { commits: [committed] });
+    const write = async () => {
+      if (home.status.kind === "missing") await home.write(file);
+    };
+    // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
+    const written = added.mirror
+      .locked(write)
+      .catch(error =>
+        this.#context.onProblem("cannot write the file of a repository", { repo: id, error: String(error) }),
+      );
+    await Promise.all([written, added.refresh()]);
+    return added;
+  }
+
+  async #recordedRevision(id: string): Promise<number> {
+    const { journals } = this.#parts;
+    const journal = journals.open(id);
+    try {
+      await journal.open();
+      return journal.head?.revision ?? 0;
+    } finally {
+      journals.keep(id, journal);
+    }
+  }
+
+  /** Deletes the history of an earlier repository, unless the new one continues it. */
+  async #clearHistory(id: string, revision: number): Promise<void> {
+    const { journals } = this.#parts;
+    const journal = journals.open(id);
+    await journal.open();
+    if ((journal.head?.revision ?? 0) < revision) journals.keep(id, journal);
+    else for (const { path } of journal.segments) await this.#context.fileSystem.unlink(path);
+  }
+
+  /** The repository with this remote that has no folder on this machine. Throws RepoconfError 1111 if there are several. */
+  cloneOf(remote: string): string | undefined {
+    const { repositories } = this.#parts;
+    const found = [...repositories.ids()].filter(id => {
+      const known = repositories.brief(id);
+      return known?.remote === remote && known.path === undefined;
+    });
+    if (found.length < 2) return found[0];
+    const names = found.map(id => [repositories.brief(id)?.name, `(${id})`].join(" ")).join(", ");
+    const message = `Several repositories of the shared log are clones of ${remote} and have no folder on this machine: ${names}. Give one of them the folder (repoconf repo move ID FOLDER), or add another one with an id of its own (--id).`;
+    throw new RepoconfError(1111, message);
+  }
+}
