@@ -69,8 +69,9 @@ export function answerTo({ place, isClean, valuesAt, sourceAt, file, recorded, l
 
   const isLeap = isGap || (history.isDamaged && !hasNoText && !isKnownText && !isOursByCopy);
   const isTouched = (field: string) => {
-    // Without a record of the text, or of the field, nothing says what the file had before the log's newest entries: these count.
-    if (field in inTail && (recorded === undefined || history.isDamaged)) return false;
+    // Without a record of the text, or of the field, nothing says what the file had before the log's newest entries: these count. After a
+    // gap, the newest record of a text may be an old one.
+    if (field in inTail && (recorded === undefined || history.isDamaged || isGap)) return false;
     return recorded === undefined || inPlace.every(revision => file.values[field] !== at(revision)[field]);
   };
   const merge = () => {

@@ -131,7 +131,7 @@ export const mutants = [
     },
     "recording that a write is complete": {
       file: "main/store/hand-edits/late-edits.ts",
-      find: "      if (this.#cancelEnd === undefined) await mirror.recordCompletion().catch(() => {});\n",
+      find: "        if (this.#cancelEnd === undefined) await mirror.recordCompletion().catch(() => {});\n",
     },
     "believing that a write is complete only after it": {
       file: "main/store/mirror/mirror.ts",

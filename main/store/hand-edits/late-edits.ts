@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import type { Config } from "../../../shared/config.ts";
 import { staleEditAge } from "../mirror/merge-edit.ts";
 import type { Mirror } from "../mirror/mirror.ts";
@@ -29,6 +30,8 @@ export class LateEdits {
   #isEnding = false;
   /** Cancels the end of that wait. */
   #cancelEnd: (() => void) | undefined;
+  /** A stop waits for what is under way. */
+  readonly #turn = pLimit(1);
 
   constructor(context: EditedRepository, reader: EditReader) {
     this.#context = context;
@@ -65,19 +68,21 @@ export class LateEdits {
     this.#cancelEnd = clock.schedule(replacedTime, () => {
       // Until then an edit may be based on the replaced text, which a start after a kill must know, too.
       this.#cancelEnd = clock.schedule(staleEditAge - replacedTime, () => void this.end());
-      void this.#dropReplaced();
+      void this.#turn(() => this.#dropReplaced());
     });
   }
 
   /** Call a moment after the last write, when nobody is writing to the replaced file any more: the write is complete. */
-  async end(): Promise<void> {
+  end(): Promise<void> {
     this.#cancelEnd?.();
     this.#cancelEnd = undefined;
-    if (!(await this.#dropReplaced())) return;
-    const { mirror } = this.#context;
-    await mirror.locked(async () => {
-      // A write since then has an end of its own.
-      if (this.#cancelEnd === undefined) await mirror.recordCompletion().catch(() => {});
+    return this.#turn(async () => {
+      if (!(await this.#dropReplaced())) return;
+      const { mirror } = this.#context;
+      await mirror.locked(async () => {
+        // A write since then has an end of its own.
+        if (this.#cancelEnd === undefined) await mirror.recordCompletion().catch(() => {});
+      });
     });
   }
 

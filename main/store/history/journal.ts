@@ -193,6 +193,8 @@ export class Journal {
   ): Promise<void> {
     const head = this.#head;
     if (head === undefined) throw new Error("the journal is closed");
+    // Otherwise a power loss may keep these records without those before them.
+    if (head !== this.#synced) await this.sync();
     try {
       let [at, config, remaining] = [head, before, records];
       while (remaining.length > 0) {
