@@ -4,6 +4,8 @@
  */
 import type { JsonValue } from "./json.ts";
 import { endOfNumber, endOfString, isDigit, isExponent, isQuote } from "./json-tokens.ts";
+import { limits } from "./limits.ts";
+import { nestsDeeper } from "./value-edit.ts";
 
 /**
  * Whether a number as JSON writes it is kept: a whole number stays the same whole number, and a fraction is not rounded to one. False
@@ -38,6 +40,9 @@ export class InexactNumberError extends Error {
 export function parseExactJson(text: string): JsonValue {
   // JSON.parse only returns JSON values.
   const value = JSON.parse(text) as JsonValue;
+  // Nobody could read it, and functions that call themselves for each level would fail.
+  if (nestsDeeper(value, limits.messageNesting))
+    throw new SyntaxError(`values are nested more than ${limits.messageNesting} levels deep`);
   for (const { start, end } of inexactNumbers(text))
     throw new InexactNumberError(`a number in it ${inexactNumberMessage(text.slice(start, end))}`);
   return value;

@@ -63,21 +63,12 @@ function* diffMembers(
 type List = readonly JsonValue[];
 
 function* diffLists(before: List, after: List, path: Path, identities: Identities): Generator<ValueChange> {
-  const names = [namesOf(before), namesOf(after)] as const;
+  const { start, old, now, names, sources, staying } = alignedLists(before, after, identities);
   const isNamed = names[0] !== undefined && names[1] !== undefined;
   const step = (at: number, own: readonly string[] | undefined): Path => {
     const name = isNamed ? own?.[at] : undefined;
     return [...path, name === undefined ? { at } : { at, name }];
   };
-  const [start, end] = equalEnds(before, after);
-  const [old, now] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
-  const inMiddle = (own: readonly string[]) => own.slice(start, own.length - end);
-  const { sources, staying } =
-    names[0] !== undefined && names[1] !== undefined
-      ? keepOrder(matched(inMiddle(names[0]), inMiddle(names[1])))
-      : Math.max(old.length, now.length) > maxAligned
-        ? inPlace(old, now)
-        : aligned(old, now, identities);
   const used = new Set(sources);
   let next = 0;
   function* removedUntil(place: number): Generator<ValueChange> {
@@ -98,6 +89,33 @@ function* diffLists(before: List, after: List, path: Path, identities: Identitie
     }
   }
   yield* removedUntil(old.length);
+}
+
+/** What is between the equal ends of two lists, and how it is aligned. */
+function alignedLists(before: List, after: List, identities: Identities) {
+  const names = [namesOf(before), namesOf(after)] as const;
+  const [start, end] = equalEnds(before, after);
+  const [old, now] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
+  const inMiddle = (own: readonly string[]) => own.slice(start, own.length - end);
+  const alignment =
+    names[0] !== undefined && names[1] !== undefined
+      ? keepOrder(matched(inMiddle(names[0]), inMiddle(names[1])))
+      : Math.max(old.length, now.length) > maxAligned
+        ? inPlace(old, now)
+        : aligned(old, now, identities);
+  return { start, end, old, now, names, ...alignment };
+}
+
+/** For each entry of the later list, the index of the earlier entry that it continues, in rising order; undefined for new and moved ones. */
+export function keptEntries(before: readonly JsonValue[], after: readonly JsonValue[]): (number | undefined)[] {
+  const { start, end, sources, staying } = alignedLists(before, after, new Identities());
+  const shift = before.length - after.length;
+  return after.map((_, at) => {
+    if (at < start) return at;
+    if (at >= after.length - end) return at + shift;
+    const source = sources[at - start];
+    return source === undefined || !staying.has(at - start) ? undefined : start + source;
+  });
 }
 
 /** How many equal entries the lists start with, and how many of the remaining ones they end with. */

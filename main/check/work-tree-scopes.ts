@@ -11,6 +11,7 @@ import { systemErrorCode } from "../files/file-system.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
 import { readForeignFile } from "../files/foreign-file.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
+import { utf8Text } from "../files/utf8-text.ts";
 import { compileScope, ScopeSchemaError, Scopes } from "../scopes/scopes.ts";
 
 /** The folder for a repository's own scopes, relative to its work tree: `<scope>.schema.json`. */
@@ -104,15 +105,9 @@ function problemOf(error: unknown): HealthProblem {
   return { code: 1106, message: `it cannot be read (${code})${end}`, line: 1, column: 1 };
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 /** Reads a file as the daemon does: a regular file, UTF-8, at most `maximumBytes`. Throws UnreadableFileError. */
 export async function readTextFile(path: string, maximumBytes: number): Promise<string> {
   const found = await readForeignFile(path, { maximumBytes });
   if (found === null) throw new UnreadableFileError("it does not exist");
-  try {
-    return utf8.decode(found.bytes);
-  } catch {
-    throw new UnreadableFileError("it is not UTF-8 text");
-  }
+  return utf8Text(found.bytes);
 }

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { describeCause } from "../files/describe-cause.ts";
 import { CommandError, exitCodes } from "./output/exit-codes.ts";
 
 /** Options of every command that connects to a daemon. */
@@ -84,7 +85,7 @@ export function enterStartFolder(program: Command): void {
   try {
     process.chdir(folder);
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = describeCause(error);
     throw new CommandError(`Cannot change to the folder given with -C: ${cause}`, exitCodes.usage);
   }
 }

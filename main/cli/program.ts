@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
+import { describeCause } from "../files/describe-cause.ts";
 import {
   applyLeadingOptions,
   enterStartFolder,
@@ -133,8 +134,11 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   // A reader that closes the pipe early, like head, is not an error.
   process.stdout.on("error", error => {
     if ("code" in error && error.code === "EPIPE") process.exit(exitCodes.done);
-    throw error;
+    printFailure(`The output cannot be written: ${describeCause(error)}`);
+    exitProcess(exitCodes.failed);
   });
+  // Nobody can be told.
+  if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
   if (process.env["NODE_OPTIONS"]) closeUnwantedDebugger();
   try {
     const program = await createProgram(neededCommands(argv.slice(2)));

@@ -1,11 +1,13 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { lstat, readFile } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Address } from "../../shared/client/address.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { protocolVersion } from "../../shared/protocol.ts";
+import { describeCause } from "../files/describe-cause.ts";
 import { readHomeFile } from "../files/foreign-file.ts";
+import { readNamedText } from "../files/named-text.ts";
 import { keyCredentials, sign } from "../home/credentials.ts";
 import { type Endpoint, readEndpoint } from "../home/endpoint-file.ts";
 import { type Home, homeAt, homeFolder } from "../home/home.ts";
@@ -66,11 +68,10 @@ async function findKey(home: Home, { apiKey, keyFile }: LocateOptions): Promise<
   if (!keyFile && fromEnvironment) return fromEnvironment;
   const path = keyFile || home.ownerKeyFile;
   try {
-    // Another file, which the caller names, may be a pipe. Reading one that is missing throws.
     const own = path === home.ownerKeyFile ? await readHomeFile(path) : null;
-    return (own?.bytes ?? (await readFile(path))).toString().trim();
+    return (own?.bytes.toString() ?? (await readNamedText(path))).trim();
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = describeCause(error);
     throw new RepoconfError(
       1100,
       `The key file ${path} cannot be read: ${cause}. Give a key with --key-file or REPOCONF_API_KEY.`,

@@ -5,11 +5,13 @@ import { promisify } from "node:util";
 import type { Adapter } from "lowdb";
 import pLimit, { type LimitFunction } from "p-limit";
 import { type Clock, systemClock } from "../time/clock.ts";
+import { giveRights, rightsAt } from "./file-rights.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { foreignDisks } from "./foreign-disks.ts";
 import { type FileContent, type ForeignPlace, readForeignFile, readRegularFile } from "./foreign-file.ts";
 import { type Ask, findLeft, isSameInode, temporaryName } from "./temporary-files.ts";
 import { UnreadableFileError } from "./unreadable-file-error.ts";
+import { utf8Text } from "./utf8-text.ts";
 
 export { UnreadableFileError };
 
@@ -49,7 +51,7 @@ export interface DurableTextFileOptions {
   readonly path: string;
   /** Where temporary files are created; on the same file system as the file. */
   readonly temporaryFolder: string;
-  /** Mode of a new file; an existing one keeps its own. */
+  /** Mode of a new file; an existing one keeps its own, and its owner and group. */
   readonly mode: number;
   readonly maximumBytes: number;
   /** If it is in a folder that is not ours: its disk may not answer. */
@@ -74,7 +76,6 @@ export interface BeforeReplacing {
 const writers = pLimit(64);
 /** Pauses between retries of a call that another process blocks (antivirus, indexer, an editor on Windows), in milliseconds. */
 const retryDelays = [10, 20, 40, 80, 150, 300, 600, 1000, 1500, 1800, 2000];
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The stamps of a new file and of the one that it replaces, recorded before it is put in place. */
 export interface RecordedWrite {
@@ -99,7 +100,6 @@ export class DurableTextFile implements Adapter<string> {
   #temporaryFolder: string;
   #turns: LimitFunction | undefined;
   #stamp: FileStamp | undefined;
-  #fileMode: number | undefined;
   /** The file's text when last read or written; null if there was none, undefined if it is not known. */
   #text: string | null | undefined;
   /** The text that is already in the temporary file. `stamp` resolves when it is on the disk. */
@@ -133,13 +133,8 @@ export class DurableTextFile implements Adapter<string> {
     }
     const { bytes, stats } = found;
     this.#stamp = { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino, created: stats.birthtimeMs };
-    this.#fileMode = stats.mode & 0o777;
-    try {
-      this.#text = utf8.decode(bytes);
-      return this.#text;
-    } catch {
-      throw new UnreadableFileError("it is not UTF-8 text");
-    }
+    this.#text = utf8Text(bytes);
+    return this.#text;
   }
 
   #readContent(path: string): Promise<FileContent | null> {
@@ -207,7 +202,7 @@ export class DurableTextFile implements Adapter<string> {
     if (stamp === undefined || sameStamp(stamp, replaced.stamp)) return undefined;
     try {
       const { bytes } = (await this.#readContent(replaced.path)) ?? {};
-      const text = bytes && utf8.decode(bytes);
+      const text = bytes && utf8Text(bytes);
       // A new stamp with the same text: somebody touched it, or the file system updates stamps late.
       return text === replaced.text ? undefined : text;
     } catch {
@@ -365,11 +360,10 @@ export class DurableTextFile implements Adapter<string> {
   /** Removes the permissions of an existing file that go beyond `mode`. */
   async makePrivate(): Promise<void> {
     const { mode } = this.#options;
-    if (process.platform === "win32" || this.#fileMode === undefined || (this.#fileMode & ~mode) === 0) return;
+    if (process.platform === "win32" || this.#stamp === undefined) return;
     const handle = await this.#fileSystem.open(this.path, readFlags);
     try {
-      await handle.chmod(mode);
-      this.#fileMode = mode;
+      if ((fstatSync(handle.fd).mode & 0o777 & ~mode) !== 0) await handle.chmod(mode);
     } finally {
       await handle.close();
     }
@@ -377,12 +371,11 @@ export class DurableTextFile implements Adapter<string> {
 
   /** `written` is called when the text is written but not synced yet. */
   async #writeTemporary(text: string, written = () => {}): Promise<FileStamp> {
-    const mode = this.#fileMode ?? this.#options.mode;
+    const rights = await rightsAt(this.path, this.#options.mode);
     try {
-      const handle = await this.#openTemporary(mode);
+      const handle = await this.#openTemporary(rights.mode);
       try {
-        // The umask may have removed permissions.
-        if (this.#fileMode !== undefined && (fstatSync(handle.fd).mode & 0o777) !== mode) await handle.chmod(mode);
+        await giveRights(handle, rights);
         await handle.writeFile(text);
         written();
         await handle.sync();

@@ -1,7 +1,13 @@
 /** Formats new values in a JSON text as a person would. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 
-export type Entry = readonly [name: string, value: JsonValue];
+/** A member, or an item of a list, which has no name. */
+export type Entry = readonly [name: string | undefined, value: JsonValue];
+
+/** What stands before the value. */
+export function nameOf(name: string | undefined): string {
+  return name === undefined ? "" : `${JSON.stringify(name)}: `;
+}
 
 /** The longest text to put on one line. */
 export const lineLimit = 80;
@@ -22,7 +28,7 @@ export function formatValue(value: JsonValue, indentation: string, style: Style)
   const deeper = indentation + style.unit;
   const separator = style.endOfLine + deeper;
   const lines = isJsonObject(value)
-    ? entriesOf(value).map(([name, member]) => `${JSON.stringify(name)}: ${formatValue(member, deeper, style)}`)
+    ? entriesOf(value).map(([name, member]) => `${nameOf(name)}${formatValue(member, deeper, style)}`)
     : value.map(element => formatValue(element, deeper, style));
   if (lines.length === 0) return inlineValue(value);
   if (isJsonArray(value) && !value.some(isContainer)) {
@@ -37,7 +43,7 @@ export function formatValue(value: JsonValue, indentation: string, style: Style)
 export function inlineValue(value: JsonValue): string {
   if (!isContainer(value)) return JSON.stringify(value);
   if (!isJsonObject(value)) return `[${value.map(inlineValue).join(", ")}]`;
-  const parts = entriesOf(value).map(([name, member]) => `${JSON.stringify(name)}: ${inlineValue(member)}`);
+  const parts = entriesOf(value).map(([name, member]) => `${nameOf(name)}${inlineValue(member)}`);
   return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
 }
 

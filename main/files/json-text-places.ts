@@ -72,6 +72,13 @@ export function afterCommentsOnLine(body: string, offset: number): number {
   return offset + (trailing.exec(body)?.[0].length ?? 0);
 }
 
+/** The offset after the comments that end on this line, if nothing else follows on it; otherwise the same offset. */
+export function afterLineOfComments(body: string, offset: number): number {
+  const comments = /(?:[ \t]*(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[^\r\n])*\*\/))+(?=[ \t]*[\r\n])/y;
+  comments.lastIndex = offset;
+  return offset + (comments.exec(body)?.[0].length ?? 0);
+}
+
 export function hasLineBreak(body: string, { start, end }: Range): boolean {
   return /[\r\n]/.test(body.slice(start, end));
 }

@@ -22,7 +22,11 @@ export function* firstProblem(body: string): Generator<void, Problem> {
   const syntax = findSyntaxProblem(body.slice(0, nesting?.offset));
   yield;
   const nul = body.indexOf("\0");
-  const problems = [nul < 0 ? undefined : { offset: nul, message: "unexpected NUL character" }, nesting, syntax];
+  const problems = [
+    nul < 0 ? undefined : { offset: nul, message: "unexpected NUL character: is it UTF-16? Save it as UTF-8" },
+    nesting,
+    syntax,
+  ];
   const [first] = problems.filter(problem => problem !== undefined).sort((left, right) => left.offset - right.offset);
   return first ?? findMemberProblem(body) ?? { offset: body.length, message: endsTooEarly };
 }

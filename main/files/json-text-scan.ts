@@ -116,7 +116,7 @@ function countMembers(value: JsonValue): number {
   return count;
 }
 
-/** A member of an object in a valid text. */
+/** A member of an object in a valid text, or an item of an array, whose name is its index and whose key and colon are empty. */
 export interface Member {
   readonly name: string;
   readonly key: Range;
@@ -133,7 +133,6 @@ export class TextNode {
   readonly type: "object" | "array" | "plain";
   readonly #text: ScannedText;
   #members: readonly Member[] | undefined;
-  #elements: readonly TextNode[] | undefined;
 
   private constructor(text: ScannedText, start: number) {
     this.#text = text;
@@ -148,17 +147,11 @@ export class TextNode {
     return new TextNode(text, afterTrivia(text.body, 0));
   }
 
-  /** An object's members in the order of the text; empty for any other value. */
-  get members(): readonly Member[] {
-    this.#members ??= this.type === "object" ? [...this.#readMembers()] : [];
-    return this.#members;
-  }
-
-  /** Like `members`, but yields if there are many. */
+  /** The members or items in the order of the text; empty for any other value. Yields if there are many. */
   *readingMembers(): Generator<void, readonly Member[]> {
-    if (this.#members !== undefined || this.type !== "object") return this.members;
+    if (this.#members !== undefined) return this.#members;
     const members: Member[] = [];
-    for (const member of this.#readMembers()) {
+    for (const member of this.inside()) {
       members.push(member);
       if (members.length % membersAtOnce === 0) yield;
     }
@@ -166,49 +159,28 @@ export class TextNode {
     return members;
   }
 
-  /** An array's elements; empty for any other value. */
-  get elements(): readonly TextNode[] {
-    this.#elements ??= this.type === "array" ? [...this.#readElements()] : [];
-    return this.#elements;
-  }
-
-  /** Each member or element: its name or index, its start and its value. Reads them one at a time and keeps none. */
-  *inside(): Generator<{ readonly name: string; readonly start: number; readonly value: TextNode }> {
-    if (this.type === "object")
-      for (const { name, key, value } of this.#readMembers()) yield { name, start: key.start, value };
-    if (this.type !== "array") return;
-    let index = 0;
-    for (const value of this.#readElements()) yield { name: String(index++), start: value.start, value };
+  /** The members or items. Reads them one at a time and keeps none. */
+  *inside(): Generator<Member> {
+    if (this.type === "plain") return;
+    const { body } = this.#text;
+    const isNamed = this.type === "object";
+    for (let [at, index] = [afterTrivia(body, this.start + 1), 0]; at < this.end - 1; index += 1) {
+      const key = { start: at, end: isNamed ? endOfString(body, at) : at };
+      const colonAt = isNamed ? afterTrivia(body, key.end) : at;
+      const colon = { start: colonAt, end: isNamed ? colonAt + 1 : at };
+      const value = new TextNode(this.#text, isNamed ? afterTrivia(body, colon.end) : at);
+      const next = afterTrivia(body, value.end);
+      const hasComma = body.charCodeAt(next) === comma;
+      const raw = body.slice(key.start + 1, key.end - 1);
+      const name = raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
+      yield { name: isNamed ? name : String(index), key, colon, value, comma: hasComma ? next : undefined };
+      at = hasComma ? afterTrivia(body, next + 1) : next;
+    }
   }
 
   /** The value, if it is neither an object nor an array. */
   get plainValue(): JsonValue {
     return JSON.parse(this.#text.body.slice(this.start, this.end)) as JsonValue;
-  }
-
-  *#readMembers(): Generator<Member> {
-    const { body } = this.#text;
-    for (let at = afterTrivia(body, this.start + 1); at < this.end - 1; ) {
-      const key = { start: at, end: endOfString(body, at) };
-      const colonAt = afterTrivia(body, key.end);
-      const value = new TextNode(this.#text, afterTrivia(body, colonAt + 1));
-      const next = afterTrivia(body, value.end);
-      const hasComma = body.charCodeAt(next) === comma;
-      const raw = body.slice(key.start + 1, key.end - 1);
-      const name = raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
-      yield { name, key, colon: { start: colonAt, end: colonAt + 1 }, value, comma: hasComma ? next : undefined };
-      at = hasComma ? afterTrivia(body, next + 1) : next;
-    }
-  }
-
-  *#readElements(): Generator<TextNode> {
-    const { body } = this.#text;
-    for (let at = afterTrivia(body, this.start + 1); at < this.end - 1; ) {
-      const element = new TextNode(this.#text, at);
-      yield element;
-      const next = afterTrivia(body, element.end);
-      at = body.charCodeAt(next) === comma ? afterTrivia(body, next + 1) : next;
-    }
   }
 }
 

@@ -6,3 +6,14 @@ export class UnreadableFileError extends Error {
 export class FileTooLargeError extends UnreadableFileError {
   override readonly name = "FileTooLargeError";
 }
+
+/** Only thrown where a caller needs the file. */
+export class MissingFileError extends UnreadableFileError {
+  override readonly name = "MissingFileError";
+  /** As the system's error for it. */
+  readonly code = "ENOENT";
+
+  constructor() {
+    super("it does not exist");
+  }
+}

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { describeCause } from "../files/describe-cause.ts";
 import { systemErrorCode } from "../files/file-system.ts";
 import { HomeError } from "./prepare-home.ts";
 
@@ -26,7 +27,7 @@ export function takeLock(path: string): Lock | undefined {
   try {
     database = new DatabaseSync(path);
   } catch (error) {
-    throw new HomeError(`${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
+    throw new HomeError(`${path} cannot be opened: ${describeCause(error)}`);
   }
   try {
     // The journal is in memory because it could not be created on a full disk, and nothing is ever written.
@@ -34,7 +35,7 @@ export function takeLock(path: string): Lock | undefined {
   } catch (error) {
     database.close();
     if (isBusy(error)) return undefined;
-    throw new HomeError(`${path} cannot be locked: ${error instanceof Error ? error.message : String(error)}`);
+    throw new HomeError(`${path} cannot be locked: ${describeCause(error)}. Remove it and start again.`);
   }
   const locked = identityOf(path);
   return {

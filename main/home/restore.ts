@@ -1,6 +1,7 @@
 import { rename as renameFile, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isJsonObject } from "../../shared/json.ts";
+import { describeCause } from "../files/describe-cause.ts";
 import { syncFolder } from "../files/durable-text-file.ts";
 import { realFileSystem } from "../files/file-system.ts";
 import { readHomeFile } from "../files/foreign-file.ts";
@@ -48,7 +49,7 @@ export async function putInPlace(home: Home, before: string, rename = renameFile
       undo.push(() => rename(to, from));
     });
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = describeCause(error);
     try {
       for (const step of undo.reverse()) await step();
       await endRestore(home, before);
@@ -84,7 +85,7 @@ export async function completeRestore(home: Home): Promise<string | undefined> {
     await exchange(home, underway, renameFile);
     await endRestore(home, before);
   } catch (error) {
-    throw cannotComplete(home, error instanceof Error ? error.message : String(error), before);
+    throw cannotComplete(home, describeCause(error), before);
   }
   return before;
 }

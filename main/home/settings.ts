@@ -142,6 +142,12 @@ export class Settings {
 
 class SettingsError extends Error {}
 
+/** The settings without a daemon; undefined if there is no file. Throws UnreadableFileError, JsonTextError or an Error that says what is wrong. */
+export async function readSettings(home: Home): Promise<SettingsValues | undefined> {
+  const text = await privateFile(home, home.settingsFile).read();
+  return text === null ? undefined : parseSettings(text);
+}
+
 /** Throws JsonTextError, or an Error that says what is wrong. */
 export function parseSettings(text: string): SettingsValues {
   const { value } = parseJsonText(text);

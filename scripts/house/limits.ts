@@ -32,7 +32,6 @@ export const limits: Limits = {
     "main/daemon/daemon.ts": { lines: 250, reason: "only puts parts together, which have their own files" },
     "main/daemon/keys/keys.ts": { lines: 350, reason: "one file of the home, with the owner's key and all named keys" },
     "main/files/durable-text-file.ts": { lines: 575, reason: "one write, with each step that a crash can follow" },
-    "main/files/json-text-edits.ts": { lines: 350, reason: "one algorithm: the smallest edits that lead to a value" },
     "main/scopes/scopes.ts": { lines: 450, reason: "compiles a scope; what its fields have in common could move out" },
     "main/store/hand-edits/hand-edit-reader.ts": { lines: 410, reason: "one class with the state of one file" },
     "main/store/history/journal.ts": { lines: 525, reason: "one class with the state of one history's segments" },

@@ -3,6 +3,8 @@ import { canonicalJson, type JsonValue } from "../json.ts";
 import { masksAnything } from "../scopes/masks.ts";
 import type { FieldSchema } from "../scopes/scope-schema.ts";
 import { showPlain } from "../scopes/value-text.ts";
+import { valueAt } from "../value-edit.ts";
+import { pointerInside } from "../value-place.ts";
 import type { Query, Term, ValuePattern } from "./parse-query.ts";
 import { matchesPart, matchesWhole } from "./text-pattern.ts";
 
@@ -98,7 +100,10 @@ function matchConditions(query: Query, field: QueriedField): boolean {
     if (term.kind === "modified") return field.isStored !== term.isNot;
     if (term.kind !== "field") return true;
     const isNamed = term.isWhole ? matchesWhole(term.name, path) : matchesPart(term.name, path);
-    return (isNamed && (term.value === undefined || hasValue(field, term.value))) !== term.isNot;
+    const place = isNamed || !term.isWhole ? undefined : pointerInside(term.typed, path);
+    const value = isNamed ? field.value : place === undefined ? undefined : valueAt(field.value, place, field.schema);
+    const isThere = value !== undefined && (term.value === undefined || hasValue({ ...field, value }, term.value));
+    return isThere !== term.isNot;
   });
 }
 

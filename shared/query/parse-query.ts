@@ -7,7 +7,14 @@ import { type TextPattern, textPattern } from "./text-pattern.ts";
 /** One condition of a query. All of them must match. */
 export type Term = { readonly isNot: boolean } & (
   | { readonly kind: "word" /** In lower case. */; readonly text: string }
-  | { readonly kind: "field"; readonly name: TextPattern; readonly isWhole: boolean; readonly value?: ValuePattern }
+  | {
+      readonly kind: "field";
+      readonly name: TextPattern;
+      /** The same as it was typed: a place inside a value is no pattern. */
+      readonly typed: string;
+      readonly isWhole: boolean;
+      readonly value?: ValuePattern;
+    }
   | { readonly kind: "modified" | "broken" }
   | { readonly kind: "by" | "repo"; readonly name: TextPattern }
   | { readonly kind: "since" /** Milliseconds since 1970. */; readonly time: number }
@@ -130,7 +137,7 @@ function termOf(token: Token, text: string, now: number): Term {
     }
     case "field": {
       const isWhole = name.includes(".");
-      const field = { kind: "field", isNot, name: textPattern(name, isQuoted), isWhole } as const;
+      const field = { kind: "field", isNot, name: textPattern(name, isQuoted), typed: name, isWhole } as const;
       if (value === undefined) return field;
       if (value.text === "" && !value.isQuoted)
         throw unreadable(text, at, end, "expected a value after =", `${text.slice(at, end)}""`);

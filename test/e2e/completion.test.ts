@@ -46,6 +46,9 @@ describe("repoconf complete", () => {
     ["unset svc.timeout svc.envv", ["svc.envvars"]],
     ["history svc.timeo", ["svc.timeout"]],
     ["history svc.timeout ", []],
+    // Places inside the values of a repository, one step further than what is typed.
+    ["-C shop get svc.services.", ["svc.services.web"]],
+    ["-C shop history svc.services.web.i", ["svc.services.web.image"]],
     ["history forget svc.timeo", ["svc.timeout"]],
     ["restore 3 svc.envvars svc.timeo", ["svc.timeout"]],
     // The values that a field accepts, and the entries of its list.

@@ -52,6 +52,13 @@ describe("repoconf edit", () => {
     expect(await get("svc.domain")).toBe("shop.test\n");
   });
 
+  test("opens a place inside a value", async () => {
+    expect(await edit(["svc.services.web.image"], `echo node:26 > "$1"`)).toMatchObject({
+      output: "Set svc.services.web.image.\n",
+    });
+    expect(await get("svc.services.web")).toBe('{"ready":"r","image":"node:26"}\n');
+  });
+
   test("changes nothing if the text was not changed", async () => {
     expect(await edit([], "true")).toMatchObject({ code: 0, output: "Nothing was changed.\n" });
   });

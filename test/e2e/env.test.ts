@@ -109,6 +109,12 @@ describe("references to secrets", () => {
       "cmd://a/x",
       /answered with 0 lines instead of 1/,
     ],
+    [
+      "one that answers in Latin-1",
+      { a: { command: ["printf", String.raw`caf\351`] } },
+      "cmd://a",
+      /text that a variable cannot contain: it is not UTF-8/,
+    ],
     ["an argument that would be an option", { a: { command: ["echo", "{}"] } }, "cmd://a/-x", /as an option/],
     ["an argument where none is wanted", { a: { command: ["echo"] } }, "cmd://a/x", /must not have an ARGUMENT/],
     ["no argument where one is wanted", { a: { command: ["echo", "{}"] } }, "cmd://a", /needs an ARGUMENT/],

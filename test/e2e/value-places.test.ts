@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { addRepositories, makeServedHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
 
 const inShop = () => ({ folder: join(home.workFolder, "shop") });
 const shop = (...args: string[]) => home.succeed(args, inShop());
@@ -42,6 +43,39 @@ describe("a place inside a value", () => {
     await shop("unset", "svc.services", "svc.proxy_aliases");
   });
 
+  test("has a history, an explanation, a watch and a search of its own, in every way to write it", async () => {
+    await shop("set", `svc.services.api={"ready":"","image":"one"}`, `svc.services["c.d"]={"ready":"","image":"x"}`);
+    await shop("set", "svc.services.api.image=two", "svc.proxy_aliases+=a.test", "svc.proxy_aliases+=b.test");
+    await shop("set", `svc.services."c.d".image=y`, "svc.proxy_aliases[1]=c.test", "--reason", "newer");
+    const changes = async (...args: string[]) => (await shop("history", ...args)).match(/(?<=^ {2}).*$/gm);
+    const image = "svc.services.api.image";
+    expect(await changes(image)).toEqual([`${image}: one -> two`, `${image}: (none) -> one`]);
+    expect(await changes(image, "--limit", "1")).toHaveLength(1);
+    expect((await changes(`svc.services["c.d"].image`))?.[0]).toBe('svc.services."c.d".image: x -> y');
+    const [change] = JSON.parse(await shop("history", "svc.proxy_aliases[1]", "--json"));
+    expect(change.changes.svc).toEqual({ "proxy_aliases.1": { value: "c.test", previous: "b.test", stored: true } });
+    expect(await shop("explain", "svc.proxy_aliases[1]")).toMatch(
+      /^svc\.proxy_aliases\.1 = c\.test\n.*reason {6}newer\n$/s,
+    );
+    expect(await shop("search", `field:svc.services."c.d".image=y`)).toContain("svc.services\t");
+    using watch = home.start(["watch", image, "--since", "0"], inShop());
+    await until(() => watch.output().includes("one -> two"), "the watch to tell of the place");
+    expect(watch.output()).not.toMatch(/-> y|c\.test/);
+    await shop("unset", "svc.services", "svc.proxy_aliases");
+  });
+
+  test("that has nothing to take away is told so, and nothing changes", async () => {
+    const revision = async () => JSON.parse(await shop("get", "--with-revision", "--json", "svc.timeout")).revision;
+    const before = await revision();
+    expect(await shop("set", "svc.proxy_aliases-=b.test")).toMatch(
+      /^Nothing to remove: .* does not contain b\.test\n$/,
+    );
+    expect(await shop("unset", "svc.proxy_aliases[4]", "svc.proxy_http")).toBe(
+      "Nothing to unset: svc.proxy_http has its default, true\nNothing to unset: there is no value at svc.proxy_aliases.4\n",
+    );
+    expect(await revision()).toBe(before);
+  });
+
   test("an item is addressed by the property that is unique in its list", async () => {
     await shop("set", `svc.envvars=[{"name":"A","value":"1"},{"name":"B","value":"2"}]`);
     expect(await shop("set", "svc.envvars.B=3", "svc.envvars.C={}", `svc.envvars+={"name":"A","value":"4"}`)).toBe(
@@ -69,6 +103,13 @@ describe("a place inside a value", () => {
   test.each([
     ["one that the value does not allow", ["set", "svc.services.web.image=x"], 3, `at /web lacks the member "ready"`],
     ["one in a text", ["set", "svc.provider.x=1"], 3, "svc.provider is neither an object nor a list"],
+    ["one in brackets that are not closed", ["get", "svc.services[web"], 2, "is not a place inside svc.services"],
+    [
+      "a place to explain that has no value",
+      ["explain", "svc.services.nope"],
+      3,
+      "There is no value at svc.services.nope",
+    ],
     ["a list where there is none", ["set", "svc.timeout+=5"], 3, "svc.timeout is not a list"],
     ["nothing to get", ["get", "svc.services.nope"], 3, "There is no value at svc.services.nope"],
     ["a field that is not there", ["set", "svc.servces.web.image=x"], 3, `Did you mean "svc.services"?`],

@@ -110,7 +110,7 @@ export const mutants = [
       replace: "stored: undefined, broken: content.problem }, [content.problem]",
     },
     "treating a file that is not UTF-8 as broken": {
-      file: "main/files/durable-text-file.ts",
+      file: "main/files/utf8-text.ts",
       find: `new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })`,
       replace: `new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })`,
     },

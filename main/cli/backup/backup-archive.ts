@@ -6,6 +6,7 @@ import { createGzip } from "node:zlib";
 import { Header, Pax } from "tar";
 import packageJson from "../../../package.json" with { type: "json" };
 import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { openRegularFile } from "../../files/foreign-file.ts";
 import { parseJsonText } from "../../files/json-text.ts";
@@ -228,7 +229,7 @@ async function readRegularFile(path: string): Promise<SavedFile | undefined> {
     const { mtime } = await handle.stat();
     return { content: await handle.readFile(), modified: mtime };
   } catch (error) {
-    throw new CommandError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(`${path} cannot be read: ${describeCause(error)}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { extract, list, type ReadEntry } from "tar";
+import { describeCause } from "../../files/describe-cause.ts";
 import { openRegularFile } from "../../files/foreign-file.ts";
 import { parseJsonText } from "../../files/json-text.ts";
 import { parseFormat } from "../../home/prepare-home.ts";
@@ -95,8 +96,6 @@ async function wrapReadErrors(file: string, read: () => Promise<void>): Promise<
   try {
     await read();
   } catch (error) {
-    throw new CommandError(
-      `${file} cannot be read as a backup: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new CommandError(`${file} cannot be read as a backup: ${describeCause(error)}`);
   }
 }

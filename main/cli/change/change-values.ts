@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
-import { configEntries } from "../../../shared/config.ts";
+import { type Config, configEntries, configValue } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
-import type { JsonValue } from "../../../shared/json.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { ChangeArguments, ChangedRepository, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { parseQuery } from "../../../shared/query/parse-query.ts";
-import type { ValueEdit } from "../../../shared/value-edit.ts";
+import { applyValueEdits, type ValueEdit } from "../../../shared/value-edit.ts";
 import {
   addJsonOption,
   addRepositoriesOptions,
@@ -29,7 +29,7 @@ import {
   warnOfMirrorProblem,
 } from "./change.ts";
 import { confirmChange, labels, type Preview, previewChanges } from "./preview-changes.ts";
-import { describeEdit } from "./value-place.ts";
+import { describeAbsent, describeEdit } from "./value-place.ts";
 
 export interface ChangeValuesOptions extends SessionOptions, OutputOptions, RepositoriesOptions, WriteOptions {}
 
@@ -78,6 +78,7 @@ export async function changeValues(
     // The set is refused if a repository has changed since, because the user agreed only to what was shown.
     ({ revisions } = preview);
   }
+  const absent = isOne && !options.json ? await findAbsent(client, first.id, { unset, edits }, fields) : [];
   const reply = await send(revisions && { revision: revisions });
   if (options.json) {
     if (isOne) await printChangeJson(client, reply);
@@ -86,7 +87,7 @@ export async function changeValues(
     const labelOf = labels(repositories);
     for (const changed of reply.result) {
       const head = isOne ? "" : `${labelOf(changed.repo)}: `;
-      for (const line of describeChanges(changed, { unset, edits }, fields))
+      for (const line of describeChanges(changed, { unset, edits }, fields, absent))
         print(`${head}${options.dryRun ? `Would be: ${line}` : capitalized(line)}`);
       warnOfMirrorProblem(changed);
     }
@@ -143,17 +144,51 @@ function nothingFound(query: string | undefined): CommandError {
   return new CommandError(`No repository matches ${JSON.stringify(query)}. Try the query first: repoconf search`);
 }
 
+/** The fields and edits that have nothing to take away. Others may change the repository meanwhile; only a message depends on it. */
+async function findAbsent(
+  client: RepoconfClient,
+  repo: string,
+  { unset, edits }: Pick<ValueChanges, "unset" | "edits">,
+  fields: Fields,
+): Promise<readonly (string | ValueEdit)[]> {
+  const taking = edits.filter(({ op }) => op === "unset" || op === "remove");
+  if (unset.length + taking.length === 0) return [];
+  const [active, stored] = await Promise.all(
+    [false, true].map(
+      async only => (await client.request("config/list", { repo, ...(only && { stored: true }) })).result,
+    ),
+  );
+  const at = (config: Config = {}, path: string) => {
+    const { scope = "", field = "" } = splitConfigPath(path) ?? {};
+    return configValue(config, scope, field);
+  };
+  // A field that the key may not read is not known to lack anything.
+  const isKnown = (path: string) => at(active, path) !== undefined;
+  const lacks = (edit: ValueEdit) => {
+    const before = at(active, edit.field);
+    const outcome = applyValueEdits(before, [edit], fields.get(edit.field));
+    return "value" in outcome && sameJson(outcome.value, before);
+  };
+  return [
+    ...unset.filter(path => isKnown(path) && at(stored, path) === undefined),
+    ...taking.filter(edit => isKnown(edit.field) && lacks(edit)),
+  ];
+}
+
 /** One line for each field, or for each edit inside its value. */
 function describeChanges(
   { config }: ChangedRepository,
   { unset, edits }: Pick<ValueChanges, "unset" | "edits">,
   fields: Fields,
+  absent: readonly (string | ValueEdit)[],
 ): string[] {
   return [...configEntries(configOf(config))].flatMap(({ scope, field, value }) => {
     const path = joinConfigPath(scope, field);
     const schema = fields.get(path);
     const inside = edits.filter(edit => edit.field === path);
-    if (inside.length > 0) return inside.map(edit => describeEdit(edit, schema, false));
+    if (inside.length > 0)
+      return inside.map(edit => (absent.includes(edit) ? describeAbsent : describeEdit)(edit, schema, false));
+    if (absent.includes(path)) return [`nothing to unset: ${path} has its default, ${showValue(value, schema, false)}`];
     return [`${unset.includes(path) ? "unset; now" : "set"} ${path} = ${showValue(value, schema, false)}`];
   });
 }

@@ -45,7 +45,8 @@ export function describeAuthor({
 export function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
   const { value, previous, stored, forgotten } = change;
   const schema = fields.get(path);
-  const show = (shown: JsonValue) => showValue(shown, schema, reveal);
+  // A place inside a value may not exist before or after a change.
+  const show = (shown: JsonValue | undefined) => (shown === undefined ? "(none)" : showValue(shown, schema, reveal));
   const mark = stored ? "" : " (default)";
   if (forgotten) return `  ${path}: ${forgottenMark} -> ${stored ? show(value) : forgottenMark}`;
   if (sameJson(value, previous)) {

@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { describeCause } from "../../files/describe-cause.ts";
+import { readNamedText } from "../../files/named-text.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { confirm, isTerminal, print, printNote } from "../output/terminal.ts";
 
@@ -28,12 +30,14 @@ export async function editUntilValid({ fileName, text, save }: EditedText): Prom
   const finish = () => rm(folder, { recursive: true, force: true });
   for (;;) {
     const failure = await runEditor(file).catch((error: unknown) => error);
-    const edited = await readFile(file, "utf8");
+    const edited = await readNamedText(file).catch(
+      (error: unknown): EditOutcome => ({ problems: [`This cannot be saved: ${describeCause(error)}.`] }),
+    );
     if (edited === text) await finish();
     if (failure instanceof CommandError && edited !== text) throw keptIn(file, failure.message);
     if (failure !== undefined) throw failure;
     if (edited === text) return print("Nothing was changed.");
-    const outcome = await save(edited);
+    const outcome = typeof edited === "string" ? await save(edited) : edited;
     if ("done" in outcome) {
       await finish();
       return print(outcome.done);

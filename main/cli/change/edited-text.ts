@@ -1,16 +1,15 @@
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
-import { configValue } from "../../../shared/config.ts";
-import { splitConfigPath } from "../../../shared/config-path.ts";
 import { InexactNumberError, parseExactJson } from "../../../shared/exact-number.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { isError, problemsOfText } from "../../check/check-text.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import { accepts, listFields, readConfig, showValue, unknownField } from "../connect/fields.ts";
+import { accepts, listFields, readConfig, showValue } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import type { EditedText } from "./edit-until-valid.ts";
+import { readAt, readPlace, schemaAt, showPlace } from "./value-place.ts";
 
 /** A repository's whole file. Throws RequestError. */
 export async function editFile(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<EditedText> {
@@ -33,26 +32,28 @@ export async function editFile(client: RepoconfClient, { id, name }: RepositoryE
   };
 }
 
-/** One value: a string as plain text if the field accepts strings, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
+/** One value, or a place inside it: a string as plain text if the field accepts strings, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
 export async function editValue(
   client: RepoconfClient,
   { id }: RepositoryEntry,
-  field: string,
+  typed: string,
   reason: string | undefined,
 ): Promise<EditedText> {
   const fields = await listFields(client);
-  const [schema, path] = [fields.get(field), splitConfigPath(field)];
-  if (schema === undefined || path === undefined) throw unknownField(field, fields);
+  const place = readPlace(typed, fields);
+  const [field, schema] = [showPlace(place), fields.get(place.field)];
+  const at = schemaAt(schema, place.path);
   const read = async () => {
-    const { config, revision } = await readConfig(client, { repo: id, field });
-    return { value: configValue(config, path.scope, path.field) ?? null, revision };
+    const { config, revision } = await readConfig(client, { repo: id, field: place.field });
+    return { value: readAt(config, place, typed, fields), revision };
   };
   let before = await read();
   // Null or a number in a text file would be saved as text.
-  const isText = accepts(schema, "string") && typeof before.value === "string";
+  const isText = accepts(at, "string") && typeof before.value === "string";
   const show = (value: JsonValue) => (isText && typeof value === "string" ? value : JSON.stringify(value, null, 2));
   return {
-    fileName: `${field}.${isText ? "txt" : "json"}`,
+    // Names inside a value may contain anything.
+    fileName: `${place.field}.${isText ? "txt" : "json"}`,
     text: `${show(before.value)}\n`,
     save: async text => {
       const value = isText ? text.replace(/\r?\n$/, "") : parsed(text);
@@ -61,7 +62,8 @@ export async function editValue(
       for (;;) {
         const { revision } = before;
         const how = { flush: true, revision, ...(reason !== undefined && { reason }) };
-        const { errors } = await client.request("config/set", { repo: id, [field]: value, ...how });
+        const set = place.path === "" ? { [field]: value } : { edits: [{ ...place, op: "set", value } as const] };
+        const { errors } = await client.request("config/set", { repo: id, ...set, ...how });
         const [first] = errors;
         if (first === undefined) return { done: `Set ${field}.` };
         if (first.code === 1103) return { problems: [describeError(new RequestError(first, { result: [], errors }))] };

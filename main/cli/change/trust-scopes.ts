@@ -7,6 +7,7 @@ import type { PreviewedEffect } from "../../../shared/protocol.ts";
 import { withMasks } from "../../../shared/scopes/masks.ts";
 import { describeEffect, runsAsCommand, type ScopeSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { OfferedScope } from "../../check/offered-scopes.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import { DurableTextFile } from "../../files/durable-text-file.ts";
 import type { Home } from "../../home/home.ts";
 import { hashOfValue } from "../../store/values/trusted-values.ts";
@@ -144,7 +145,7 @@ async function copyToHome(client: RepoconfClient, home: Home, one: OfferedScope,
     maximumBytes: limits.scopeBytes,
   });
   await file.write(text).catch(error => {
-    throw new CommandError(`${homeFile} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(`${homeFile} cannot be written: ${describeCause(error)}`);
   });
   if (await isActive(client, one)) {
     if (!quiet) print(`Copied the scope ${scope} to ${homeFile}.`);

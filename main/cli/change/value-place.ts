@@ -1,9 +1,11 @@
 import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { itemNamesOf, schemaWithin } from "../../../shared/item-names.ts";
-import { isJsonObject, type JsonValue } from "../../../shared/json.ts";
+import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { joinPointer, pointerTokens, type ValueEdit, valueAt } from "../../../shared/value-edit.ts";
+import { pointerInside, showSteps } from "../../../shared/value-place.ts";
 import { type Fields, type PlainSchema, showValue, unknownField } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
@@ -16,9 +18,8 @@ export interface ValuePlace {
 }
 
 /**
- * Parses a field, or a place inside its value: `svc.services.web.image`. A name that contains a dot must be in double quotes. A field's
- * own name may contain dots too, so the longest existing field name wins. An item of names and values, such as `svc.envvars.PORT`, stands
- * for its value. Throws CommandError.
+ * Parses a field, or a place inside its value: `svc.services.web.image`, `svc.proxy_aliases[0]`. A field's own name may contain dots too,
+ * so the longest known field wins. An item of names and values, such as `svc.envvars.PORT`, stands for its value. Throws CommandError.
  */
 export function readPlace(typed: string, fields: Fields): ValuePlace {
   const place = readItemPlace(typed, fields);
@@ -35,20 +36,58 @@ export function readPlace(typed: string, fields: Fields): ValuePlace {
 
 /** Like `readPlace`, but an item of a list is always the item itself. */
 export function readItemPlace(typed: string, fields: Fields): ValuePlace {
-  if (fields.has(typed)) return { field: typed, path: "" };
-  const parts = typed.match(/"[^"]*"|[^."]+/g) ?? [];
-  for (let length = parts.length - 1; length > 1; length -= 1) {
-    const field = parts.slice(0, length).join(".");
-    const inner = parts.slice(length).map(part => part.replace(/^"(.*)"$/s, "$1"));
-    if (fields.has(field)) return { field, path: joinPointer(inner) };
-  }
-  throw unknownField(parts.slice(0, 2).join("."), fields);
+  const field = fieldIn(typed, fields);
+  if (field === undefined) throw unknownField(/^[^."[]*\.?[^."[]*/.exec(typed)?.[0] ?? typed, fields);
+  const path = pointerInside(typed, field);
+  if (path !== undefined) return { field, path };
+  throw new CommandError(
+    `${JSON.stringify(typed)} is not a place inside ${field}. Write .NAME for a member, [2] for an item, and a name with other characters in quotes: ."a.b"`,
+    exitCodes.usage,
+  );
+}
+
+/** Leaves what begins with no known field to the daemon, which reports it or knows it from the history. Throws CommandError. */
+export function findPlace(typed: string, fields: Fields, read = readPlace): ValuePlace {
+  return fieldIn(typed, fields) === undefined ? { field: typed, path: "" } : read(typed, fields);
+}
+
+function fieldIn(typed: string, fields: Fields): string | undefined {
+  const begins = (field: string) => typed.startsWith(field) && /^($|[.[])/.test(typed.slice(field.length));
+  return [...fields.keys()].filter(begins).sort((one, other) => other.length - one.length)[0];
 }
 
 /** A place as users type it. */
 export function showPlace({ field, path }: ValuePlace): string {
-  const names = pointerTokens(path).map(name => (/^[^."]+$/.test(name) ? name : `"${name}"`));
-  return [field, ...names].join(".");
+  return showSteps(field, pointerTokens(path));
+}
+
+/** The fields, and the place under its own name, shown and masked as its field is. */
+export function withPlace(fields: Fields, place: ValuePlace): Fields {
+  const schema = fields.get(place.field);
+  return schema === undefined ? fields : new Map([...fields, [showPlace(place), schema]]);
+}
+
+/**
+ * A change with only what it changed at a place, under the place's name; undefined if that is nothing. `value` or `previous` is absent if
+ * the place did not exist.
+ */
+export function narrowChange<Change extends Pick<HistoryEntry, "changes">>(
+  change: Change,
+  place: ValuePlace,
+  fields: Fields,
+) {
+  const { scope = "", field = "" } = splitConfigPath(place.field) ?? {};
+  const whole = change.changes[scope]?.[field];
+  if (whole === undefined) return undefined;
+  const at = (value: JsonValue) => valueAt(value, place.path, fields.get(place.field));
+  const [value, previous] = [at(whole.value), at(whole.previous)];
+  if (place.path !== "" && whole.forgotten === undefined && (value === previous || sameJson(value, previous)))
+    return undefined;
+  const { value: _value, previous: _previous, ...more } = whole;
+  const narrowed = { ...more, ...(value !== undefined && { value }), ...(previous !== undefined && { previous }) };
+  const name = splitConfigPath(showPlace(place))?.field ?? field;
+  // Printed as other changes are, in which every value is present.
+  return { ...change, changes: { [scope]: { [name]: narrowed as FieldChange } } };
 }
 
 /** The value at a place. `name` is what the user typed. Throws CommandError if there is no value. */
@@ -63,6 +102,13 @@ export function readAt(config: Config, { field, path }: ValuePlace, name: string
 export function schemaAt(schema: PlainSchema | undefined, path: string): PlainSchema | undefined {
   const at = pointerTokens(path).reduce<unknown>(schemaWithin, schema);
   return isJsonObject(at) ? at : undefined;
+}
+
+/** Describes an edit that has nothing to take away. */
+export function describeAbsent(edit: ValueEdit, schema: FieldSchema | undefined, reveal: boolean): string {
+  const place = showPlace({ field: edit.field, path: edit.path ?? "" });
+  if (edit.op === "unset") return `nothing to unset: there is no value at ${place}`;
+  return `nothing to remove: ${place} does not contain ${showValue((edit.value ?? null) as JsonValue, schema, reveal)}`;
 }
 
 /** Describes an edit for the user. */

@@ -15,7 +15,7 @@ export function addEditCommand(program: Command): void {
   addRepositoryOption(addSessionOptions(program.command("edit")))
     .argument(
       "[field]",
-      "edit only the value of this field, such as svc.services (default: the repository's whole file)",
+      "edit only the value of this field, such as svc.services, or of a place inside it (default: the repository's whole file)",
     )
     .option("--reason <text>", "why, recorded in the history and shown to watchers; for a field only")
     .summary("edit the file of a repository, or one value, in your editor")

@@ -1,7 +1,10 @@
 import type { Command } from "commander";
+import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { Explanation } from "../../../shared/protocol.ts";
+import { valueAt } from "../../../shared/value-edit.ts";
+import { findPlace, showPlace, type ValuePlace, withPlace } from "../change/value-place.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -11,7 +14,9 @@ import {
   type SessionOptions,
 } from "../command-options.ts";
 import type { Fields } from "../connect/fields.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
+import { readHistory } from "./history.ts";
 
 interface ExplainOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly reveal?: boolean;
@@ -20,13 +25,13 @@ interface ExplainOptions extends SessionOptions, OutputOptions, RepositoryOption
 /** `repoconf explain FIELD`: shows where a value comes from and who last changed it. */
 export function addExplainCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("explain"))))
-    .argument("<field>", "such as svc.timeout")
+    .argument("<field>", "such as svc.timeout, or a place inside a value: svc.services.web.image")
     .description("show where a value comes from, and who last changed it, when, how and why")
     .option("--reveal", "show masked values")
     .action(explain);
 }
 
-async function explain(field: string, options: ExplainOptions): Promise<void> {
+async function explain(typed: string, options: ExplainOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { listFields, showValue, withSuggestion } = await import("../connect/fields.ts");
@@ -34,17 +39,24 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
   const { print, printJson } = await import("../output/terminal.ts");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
-    const explanation = await client.run("config/explain", { repo: repository.id, field }).catch(async error => {
-      throw await withSuggestion(client, error);
-    });
-    const fields = await listFields(client);
+    const known = await listFields(client);
+    const place = findPlace(typed, known);
+    const field = showPlace(place);
+    const fields = withPlace(known, place);
+    const explained = await client
+      .run("config/explain", { repo: repository.id, field: place.field })
+      .catch(async error => {
+        throw await withSuggestion(client, error);
+      });
+    const explanation =
+      place.path === "" ? explained : await explainPlace(client, repository.id, explained, { ...place, typed, fields });
     if (options.json) return printJson(options.reveal ? explanation : masked(explanation, field, fields));
     const schema = fields.get(field);
     const show = (value: Explanation["value"]) => showValue(value, schema, options.reveal === true);
     print(`${field} = ${show(explanation.value)}`);
     print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
     print(`  comes from  ${describeOrigin(explanation)}`);
-    print(`  default     ${show(explanation.default)}`);
+    if (explanation.default !== undefined) print(`  default     ${show(explanation.default)}`);
     const { revision, time, actor, source, reason } = explanation;
     if (revision === undefined || time === undefined || actor === undefined || source === undefined) {
       print("  changed     never, as far back as the history goes");
@@ -53,9 +65,31 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
     }
     if (reason !== undefined) print(`  reason      ${reason}`);
     for (const problem of repository.health) {
-      if (problem.field === undefined || problem.field === field) print(`  problem     ${describeProblem(problem)}`);
+      if (problem.field === undefined || problem.field === place.field)
+        print(`  problem     ${describeProblem(problem)}`);
     }
   });
+}
+
+/** What is at a place, and who last changed it there. `default` is absent if it has no such place. Throws CommandError if nothing is there. */
+async function explainPlace(
+  client: RepoconfClient,
+  repo: string,
+  { origin, file, line, column, ...explained }: Explanation,
+  { fields, ...place }: ValuePlace & { readonly typed: string; readonly fields: Fields },
+): Promise<Explanation> {
+  const at = (name: "value" | "default" | "stored") => {
+    const value = valueAt(explained[name], place.path, fields.get(place.field));
+    return value === undefined ? {} : { [name]: value };
+  };
+  const { value } = at("value");
+  if (value === undefined) throw new CommandError(`There is no value at ${place.typed}.`, exitCodes.refused);
+  const { entries } = await readHistory(client, repo, { place, fields }, { limit: 1 });
+  const [{ revision, time, actor, source, reason } = {}] = entries;
+  const changed = { revision, time, actor, source, reason };
+  const where = { origin, file, line, column };
+  // It is printed, where what is absent is left out.
+  return { value, ...at("default"), ...at("stored"), ...where, ...changed } as Explanation;
 }
 
 function masked(explanation: Explanation, field: string, fields: Fields): Explanation {
@@ -64,7 +98,7 @@ function masked(explanation: Explanation, field: string, fields: Fields): Explan
   return {
     ...explanation,
     value: show(value),
-    default: show(byDefault),
+    ...(byDefault !== undefined && { default: show(byDefault) }),
     ...(stored !== undefined && { stored: show(stored) }),
   };
 }

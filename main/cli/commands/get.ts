@@ -92,7 +92,7 @@ async function readValues(
   const { listFields } = await import("../connect/fields.ts");
   const { pathsIn, refuseMasked } = await import("../output/masking.ts");
   const [only = "", ...more] = names;
-  if (more.length === 0 && /^[^.]*\.?[^.]*$/.test(only)) {
+  if (more.length === 0 && /^[^."[]*\.?[^."[]*$/.test(only)) {
     // Both requests run at the same time, so that scripts wait for one round trip only.
     const fields = reveal ? undefined : listFields(client);
     fields?.catch(() => {});

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
 import type { ErrorEntry } from "../../../shared/errors.ts";
 import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
+import type { ValuePlace } from "../change/value-place.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -12,6 +13,7 @@ import {
   type RepositoryOptions,
   type SessionOptions,
 } from "../command-options.ts";
+import type { Fields } from "../connect/fields.ts";
 import { CommandError } from "../output/exit-codes.ts";
 
 interface HistoryOptions extends SessionOptions, OutputOptions, RepositoryOptions {
@@ -32,7 +34,7 @@ const maximumPageSize = 1_000;
 export function addHistoryCommand(program: Command): void {
   const history = addJsonOption(addRepositoryOption(addSessionOptions(program.command("history"))))
     .usage("[options] [field]")
-    .argument("[field]", "only changes of this field, such as svc.timeout")
+    .argument("[field]", "only changes of this field, such as svc.timeout, or of a place inside its value")
     .description("show what changed, when, by whom and why, newest first")
     .addOption(new Option("--limit <n>", `how many revisions to show (default: ${defaultLimit})`).argParser(parseLimit))
     .addOption(new Option("--after <revision>", "only revisions older than this one").argParser(parseRevision))
@@ -49,19 +51,22 @@ export function addHistoryCommand(program: Command): void {
     .action((field: string, _: ForgetOptions, command: Command) => forget(field, command.optsWithGlobals()));
 }
 
-async function showHistory(field: string | undefined, options: HistoryOptions): Promise<void> {
+async function showHistory(typed: string | undefined, options: HistoryOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { listFields, withSuggestion } = await import("../connect/fields.ts");
   const { describeChange } = await import("../change/describe-change.ts");
+  const { findPlace, withPlace } = await import("../change/value-place.ts");
   const { printableChange } = await import("../output/masking.ts");
   const { isTerminal, print, printJson, printNote, style } = await import("../output/terminal.ts");
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, options.repo);
-    const { entries, older, damage } = await readHistory(client, id, field, options).catch(async error => {
+    const known = await listFields(client);
+    const place = typed === undefined ? undefined : findPlace(typed, known);
+    const fields = place === undefined ? known : withPlace(known, place);
+    const { entries, older, damage } = await readHistory(client, id, { place, fields }, options).catch(async error => {
       throw await withSuggestion(client, error);
     });
-    const fields = await listFields(client);
     if (options.json) {
       printJson(options.reveal ? entries : entries.map(entry => printableChange(entry, fields)));
     } else {
@@ -73,7 +78,7 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
     }
     // Users who passed a limit expect more entries; on a terminal, the next command is useful anyway.
     if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
-      const what = [...(field === undefined ? [] : [field]), ...(options.repo === undefined ? [] : ["--repo", id])];
+      const what = [...(typed === undefined ? [] : [typed]), ...(options.repo === undefined ? [] : ["--repo", id])];
       printNote(`Older entries: ${["repoconf history", ...what, "--after", older].join(" ")}`);
     }
     if (damage !== undefined) {
@@ -91,24 +96,35 @@ interface ReadHistory {
   readonly damage?: ErrorEntry;
 }
 
-async function readHistory(
+/** The newest entries; with a place inside a value, those that changed it, with what they changed there. Throws RequestError. */
+export async function readHistory(
   client: RepoconfClient,
   repo: string,
-  field: string | undefined,
-  { limit = defaultLimit, after }: HistoryOptions,
+  { place, fields }: { readonly place: ValuePlace | undefined; readonly fields: Fields },
+  { limit = defaultLimit, after }: Pick<HistoryOptions, "limit" | "after">,
 ): Promise<ReadHistory> {
+  const { narrowChange } = await import("../change/value-place.ts");
+  const isInside = place !== undefined && place.path !== "";
   const entries: HistoryEntry[] = [];
   let from = after === undefined ? undefined : String(after);
   for (;;) {
     const reply: Reply<readonly HistoryEntry[]> = await client.request("history/list", {
       repo,
-      limit: Math.min(limit - entries.length, maximumPageSize),
-      ...(field !== undefined && { field }),
+      // Most changes of a field may be at other places.
+      limit: isInside ? maximumPageSize : Math.min(limit - entries.length, maximumPageSize),
+      ...(place !== undefined && { field: place.field }),
       ...(from !== undefined && { after: from }),
     });
     const [first] = reply.errors;
     if (first !== undefined && first.code !== 1110) throw new RequestError(first, reply);
-    entries.push(...(reply.result ?? []));
+    for (const entry of reply.result ?? []) {
+      const isOfField = Object.keys(entry.changes).length > 0;
+      const shown = isInside && isOfField ? narrowChange(entry, place, fields) : entry;
+      if (shown === undefined) continue;
+      // Only a place's page has more than were asked for.
+      if (entries.length === limit) return { entries, older: String(entries.at(-1)?.revision) };
+      entries.push(shown);
+    }
     if (first !== undefined) return { entries, damage: first };
     if (reply.next === undefined) return { entries };
     if (entries.length >= limit) return { entries, older: reply.next };

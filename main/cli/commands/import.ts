@@ -1,4 +1,3 @@
-import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
 import { configValue } from "../../../shared/config.ts";
@@ -51,7 +50,7 @@ export function addImportCommand(program: Command): void {
 
 async function importValues(file: string, options: ImportOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
-  const content = await readInput(file);
+  const content = (await readNamedFile(file)).replace(/^\uFEFF/, "");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
@@ -84,11 +83,6 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
       fields,
     );
   });
-}
-
-async function readInput(file: string): Promise<string> {
-  const content = file === "-" ? await text(process.stdin) : await readNamedFile(file);
-  return content.replace(/^\uFEFF/, "");
 }
 
 /** Throws CommandError with all problems, if there are any. */

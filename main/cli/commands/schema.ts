@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { describeCause } from "../../files/describe-cause.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { print, printFailure, printNote, printValue } from "../output/terminal.ts";
 
@@ -30,7 +31,7 @@ async function schema(options: SchemaOptions): Promise<void> {
   // A schema without the invalid scopes would be worse than the existing file.
   if (problems.length > 0) return;
   const { path, reference } = await writeEditorSchema(file, text).catch(error => {
-    throw new CommandError(error instanceof Error ? error.message : String(error));
+    throw new CommandError(describeCause(error));
   });
   print(`Wrote ${path}`);
   if (reference === "added") print(`Referenced it in ${file.path}`);

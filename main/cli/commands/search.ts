@@ -21,7 +21,7 @@ export function addSearchCommand(program: Command): void {
     .argument("<query...>", `such as timeout, or 'field:svc.proxy_https=off repo:web*'`)
     .summary("find repositories, fields and values")
     .description(
-      'find repositories, fields and values by words and conditions, all of which must match\n\nConditions: field:NAME, field:NAME=VALUE, modified, broken, repo:PATTERN, and for the last change by:ACTOR and since:7d (24h, 30m, a date). * matches any characters, - negates the word or condition after it, and "two words" are one phrase. If the query begins with -, put -- before it.',
+      'find repositories, fields and values by words and conditions, all of which must match\n\nConditions: field:NAME, field:NAME=VALUE, where NAME may be a place inside a value, modified, broken, repo:PATTERN, and for the last change by:ACTOR and since:7d (24h, 30m, a date). * matches any characters, - negates the word or condition after it, and "two words" are one phrase. If the query begins with -, put -- before it.',
     )
     .addOption(new Option("--limit <n>", `how many results to show (default: ${defaultLimit})`).argParser(parseLimit))
     .action(search);

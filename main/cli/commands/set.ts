@@ -1,10 +1,10 @@
-import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { InexactNumberError, parseExactJson } from "../../../shared/exact-number.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ValueEdit } from "../../../shared/value-edit.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import { addChangeValuesOptions, type ChangeValuesOptions } from "../change/change-values.ts";
-import { readPlace, schemaAt, showPlace } from "../change/value-place.ts";
+import { findPlace, readPlace, schemaAt, showPlace } from "../change/value-place.ts";
 import { accepts, type Fields, isUnclearNull, type PlainSchema, readValue } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { readNamedFile } from "../system/named-file.ts";
@@ -17,7 +17,7 @@ export function addSetCommand(program: Command): void {
       "the new value, in the form of the field's type; @FILE reads a file, - standard input, @@ is a literal @; += adds to a list, -= removes from it; := takes JSON",
     )
     .description(
-      "set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless the list has it, and -= removes it. Where a property of the items is unique, its value names an item: svc.envvars.PORT=8080 sets the value of PORT, += replaces an item, and svc.envvars-=PORT removes it. Such changes apply to the current value, so two of them at the same time both take effect. Put a name that contains a dot in double quotes.\n\nIf a field accepts text and something else, = means text and := means JSON: app.note:=null stores null, app.note:='\"null\"' the text null. +:= and -:= do the same for items.\n\nInvalid values are skipped and the rest is set, unless you pass --atomic. With --json the output is one object: repo, revision and config if anything was set, and errors with their codes if anything was refused; for several repositories, repositories and errors.",
+      'set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless the list has it, and -= removes it. Where a property of the items is unique, its value names an item: svc.envvars.PORT=8080 sets the value of PORT, += replaces an item, and svc.envvars-=PORT removes it. Such changes apply to the current value, so two of them at the same time both take effect. [2] is an item of a list, and a name with a dot, a bracket or a quote is written as JSON text: svc.services."a.b".image.\n\nIf a field accepts text and something else, = means text and := means JSON: app.note:=null stores null, app.note:=\'"null"\' the text null. +:= and -:= do the same for items.\n\nInvalid values are skipped and the rest is set, unless you pass --atomic. With --json the output is one object: repo, revision and config if anything was set, and errors with their codes if anything was refused; for several repositories, repositories and errors.',
     )
     .summary("set fields of a repository, or places inside their values")
     .action(set);
@@ -46,9 +46,9 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
     const seen = new Set<string>();
     for (const assignment of assignments) {
       const { name, op, ...given } = withTrailingMinus(assignment, fields);
-      const isWhole = op === "set" && /^[^."]+\.[^."]+$/.test(name);
+      const isWhole = op === "set" && /^[^."[]+\.[^."[]+$/.test(name);
       // Unknown fields are left to the daemon, which reports them and sets the others.
-      const place = isWhole ? { field: name, path: "" } : readPlace(name, fields);
+      const place = (isWhole ? findPlace : readPlace)(name, fields);
       const shown = showPlace(place);
       if (op === "set" && seen.has(shown)) throw givenTwice(shown);
       seen.add(shown);
@@ -101,7 +101,7 @@ function parseValue(
     if (error instanceof CommandError) throw error;
     if (error instanceof InexactNumberError)
       throw new CommandError(`The value of ${place} cannot be stored: ${error.message}.`, exitCodes.usage);
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = describeCause(error);
     throw new CommandError(`The value of ${place} is not valid JSON: ${cause}`, exitCodes.usage);
   }
 }
@@ -109,7 +109,7 @@ function parseValue(
 async function readAssignments(typed: readonly string[]): Promise<readonly Assignment[]> {
   const assignments: Assignment[] = [];
   for (const one of typed) {
-    const [, name, sign = "", colon = "", given] = /^((?:"[^"]*"|[^"=])+?)([+-]?)(:?)=(.*)$/s.exec(one) ?? [];
+    const [, name, sign = "", colon = "", given] = /^((?:"(?:[^"\\]|\\.)*"|[^"=])+?)([+-]?)(:?)=(.*)$/s.exec(one) ?? [];
     if (name === undefined || given === undefined) throw notAnAssignment(one, typed);
     if (given === "-" && typed.filter(other => other.endsWith("=-")).length > 1)
       throw new CommandError("Standard input can be used for one field only.", exitCodes.usage);
@@ -131,10 +131,9 @@ function notAnAssignment(assignment: string, assignments: readonly string[]): Co
 }
 
 async function readText(given: string): Promise<string> {
-  if (given === "-") return withoutLineEnd(await text(process.stdin));
   if (given.startsWith("@@")) return given.slice(1);
-  if (!given.startsWith("@")) return given;
-  return withoutLineEnd(await readNamedFile(given.slice(1)));
+  if (given !== "-" && !given.startsWith("@")) return given;
+  return withoutLineEnd(await readNamedFile(given === "-" ? given : given.slice(1)));
 }
 
 /** Removes one final line end, which editors and echo add. */

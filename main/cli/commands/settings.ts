@@ -10,30 +10,26 @@ export function addSettingsCommand(program: Command): void {
 
 async function settings(options: OutputOptions & { readonly home?: string }): Promise<void> {
   const [
-    { parseSettings, settingsSchema },
-    { privateFile },
+    { readSettings, settingsSchema },
     { homeOf },
     { CommandError },
+    { describeCause },
     { print, printJson, printTable },
   ] = await Promise.all([
     import("../../home/settings.ts"),
-    import("../../home/prepare-home.ts"),
     import("../connect/session.ts"),
     import("../output/exit-codes.ts"),
+    import("../../files/describe-cause.ts"),
     import("../output/terminal.ts"),
   ]);
   const home = homeOf(options);
   const { settingsFile } = home;
-  let text: string | null;
-  let values: ReturnType<typeof parseSettings>;
-  try {
-    text = await privateFile(home, settingsFile).read();
-    values = text === null ? {} : parseSettings(text);
-  } catch (error) {
-    throw new CommandError(`${settingsFile}: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  const found = await readSettings(home).catch(error => {
+    throw new CommandError(`${settingsFile}: ${describeCause(error)}`);
+  });
+  const values = found ?? {};
   if (options.json) return printJson({ file: settingsFile, settings: values });
-  print(`${settingsFile}${text === null ? " (does not exist: every setting has its default)" : ""}`);
+  print(`${settingsFile}${found === undefined ? " (does not exist: every setting has its default)" : ""}`);
   const rows = Object.entries(settingsSchema.properties)
     .filter(([name]) => name !== "$schema")
     .map(([name, schema]) => {

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import type { WatchMessage } from "../../../shared/client/watch.ts";
-import { splitConfigPath } from "../../../shared/config-path.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { type DescribeOptions, describeChange } from "../change/describe-change.ts";
+import { narrowChange, readPlace, type ValuePlace, withPlace } from "../change/value-place.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -12,7 +12,7 @@ import {
   type RepositoryOptions,
   type SessionOptions,
 } from "../command-options.ts";
-import { type Fields, listFields, unknownField } from "../connect/fields.ts";
+import { type Fields, listFields } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printableChange } from "../output/masking.ts";
 import { print, printJson, printNote } from "../output/terminal.ts";
@@ -26,7 +26,7 @@ interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions 
 /** `repoconf watch`: prints changes as they happen, until Ctrl+C. */
 export function addWatchCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("watch"))))
-    .argument("[field]", "only changes of this field, such as svc.timeout")
+    .argument("[field]", "only changes of this field, such as svc.timeout, or of a place inside its value")
     .summary("print changes as they happen")
     .description(
       "print changes as they happen, until Ctrl+C; with --json, one line each\n\nIt also reports when the repository's file becomes invalid or valid again, and when the connection to the daemon is lost and restored. With a field, it reports only changes of that field.",
@@ -41,7 +41,7 @@ export function addWatchCommand(program: Command): void {
     .action(watch);
 }
 
-async function watch(field: string | undefined, options: WatchOptions): Promise<void> {
+async function watch(typed: string | undefined, options: WatchOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { since } = options;
@@ -52,8 +52,10 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
     );
   await withSession(options, async ({ client }) => {
     const repository = options.all ? undefined : await chooseRepository(client, options.repo);
-    let fields = await listFields(client);
-    if (field !== undefined && !fields.has(field)) throw unknownField(field, fields);
+    const known = await listFields(client);
+    const place = typed === undefined ? undefined : readPlace(typed, known);
+    const withPlaceOf = (listed: Fields) => (place === undefined ? listed : withPlace(listed, place));
+    let fields = withPlaceOf(known);
     const names = new Map((await client.repositories()).map(({ id, name }) => [id, name]));
     const stop = new AbortController();
     const { signal } = stop;
@@ -76,16 +78,16 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
       for await (const received of client.watchEverything({ signal })) {
         // Without its schema, a field counts as masked, so a failure here reveals nothing.
         if (received[0] === "scope" || (received[0] === "connection" && received[1] === "resumed"))
-          fields = await listFields(client).catch(() => new Map());
+          fields = withPlaceOf(await listFields(client).catch(() => new Map()));
         if (received[0] === "draft" || (received[0] === "config" && since !== undefined)) continue;
-        const message = narrow(received, repository?.id, field);
+        const message = narrow(received, repository?.id, { place, fields });
         if (message !== undefined) printMessage(message);
       }
     }
     /** Prints the changes of one repository, including past ones. */
     async function printChanges(repo: string): Promise<void> {
       for await (const change of client.watch({ repo, since: since ?? 0, signal })) {
-        const message = narrow(["config", "changed", change], repo, field);
+        const message = narrow(["config", "changed", change], repo, { place, fields });
         if (message !== undefined) printMessage(message);
       }
     }
@@ -97,22 +99,21 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
 /** Unsaved edits on the screen are not shown to others. */
 type PrintedMessage = Exclude<WatchMessage, readonly [resource: "draft", ...unknown[]]>;
 
-/** The part of a message that concerns the repository and field, if given, or the connection; undefined if there is none. */
+/** The part of a message that concerns the repository and the field or place, if given, or the connection; undefined if there is none. */
 function narrow(
   message: PrintedMessage,
   id: string | undefined,
-  field: string | undefined,
+  { place, fields }: { readonly place: ValuePlace | undefined; readonly fields: Fields },
 ): PrintedMessage | undefined {
   switch (message[0]) {
     case "config": {
       if (id !== undefined && message[2].repo !== id) return undefined;
-      const { scope = "", field: name = "" } = (field !== undefined && splitConfigPath(field)) || {};
-      const change = field === undefined ? undefined : message[2].changes[scope]?.[name];
-      if (field === undefined) return message;
-      return change && ["config", "changed", { ...message[2], changes: { [scope]: { [name]: change } } }];
+      if (place === undefined) return message;
+      const change = narrowChange(message[2], place, fields);
+      return change && ["config", "changed", change];
     }
     case "repo":
-      if (field !== undefined && message[1] !== "removed") return undefined;
+      if (place !== undefined && message[1] !== "removed") return undefined;
       return id === undefined || message[2].id === id ? message : undefined;
     case "connection":
       if (message[1] === "lost" || id === undefined) return message;

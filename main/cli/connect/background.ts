@@ -4,6 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { findDaemon } from "../../client/locate.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import { readHomeFile } from "../../files/foreign-file.ts";
 import { openPrivateLog } from "../../files/rotating-log.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
@@ -43,7 +44,7 @@ export async function startDaemonInBackground(
         if (late !== undefined) return late;
         if (held) throw await unreachable(home);
       }
-      const logText = await logSince(home, started.logged);
+      const logText = over instanceof Error ? describeCause(over) : await logSince(home, started.logged);
       throw new RepoconfError(
         1200,
         `Could not start a daemon for ${home.folder}: ${logText || "it did not answer in time"}`,
@@ -53,12 +54,12 @@ export async function startDaemonInBackground(
   }
 }
 
-/** `ended` resolves with the exit code, or null after a signal; `logged` is the size of the log before the start. */
+/** `ended` resolves with the exit code, null after a signal, or why it could not be started; `logged` is the size of the log before the start. */
 async function spawnDaemon(
   command: string,
   home: Home,
   stay: boolean,
-): Promise<{ readonly ended: Promise<number | null>; readonly logged: number }> {
+): Promise<{ readonly ended: Promise<number | null | Error>; readonly logged: number }> {
   // The log is its only stream. If it inherited our output, a program that reads that until it ends would wait for the daemon.
   const log = openPrivateLog(home.logFile);
   const { size: logged } = fstatSync(log);
@@ -71,8 +72,8 @@ async function spawnDaemon(
     windowsHide: true,
   });
   closeSync(log);
+  const ended = new Promise<number | null | Error>(resolve => child.once("exit", resolve).once("error", resolve));
   child.unref();
-  const ended = new Promise<number | null>(resolve => child.once("exit", resolve).once("error", () => resolve(null)));
   return { ended, logged };
 }
 

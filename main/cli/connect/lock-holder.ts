@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { findDaemon } from "../../client/locate.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { readHomeFile } from "../../files/foreign-file.ts";
 import { type Endpoint, readEndpoint } from "../../home/endpoint-file.ts";
@@ -18,7 +19,7 @@ export interface LockState {
   readonly endpoint?: Endpoint;
 }
 
-/** Polls until the lock and the daemon agree, or until the timeout. Throws SQLite's error if the lock file is invalid. */
+/** Polls until the lock and the daemon agree, or until the timeout. Throws CommandError if the lock file is invalid. */
 export async function waitForLockState(home: Home): Promise<LockState> {
   for (const deadline = new StartDeadline(home, answerTimeout); ; await delay(50)) {
     const endpoint = await findDaemon(home);
@@ -36,8 +37,8 @@ export async function waitForFile(path: string): Promise<boolean> {
 }
 
 /**
- * Whether a process holds the lock of main/home/lock.ts. Takes a read lock for a moment, without writing. Throws SQLite's error if the
- * file is not a lock.
+ * Whether a process holds the lock of main/home/lock.ts. Takes a read lock for a moment, without writing. Throws CommandError if
+ * the file is not a lock.
  */
 export async function isLockHeld(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
@@ -52,7 +53,10 @@ export async function isLockHeld(path: string): Promise<boolean> {
   } catch (error) {
     const sqliteBusy = 5;
     if (error instanceof Error && "errcode" in error && error.errcode === sqliteBusy) return true;
-    throw error;
+    const cause = describeCause(error);
+    throw new CommandError(
+      `${path} is not a lock file (${cause}). Remove it: the daemon creates a new one at its next start.`,
+    );
   } finally {
     database.close();
   }

@@ -2,13 +2,14 @@ import { stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { RepositoryEntry, Finding as ToldFinding } from "../../../shared/protocol.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import type { RepositoryMetadata } from "../../store/mirror/repository-files.ts";
 import { isKeptVariable } from "../connect/background.ts";
 import { describeHolder, waitForLockState } from "../connect/lock-holder.ts";
 import { describeRefusals } from "../output/messages.ts";
-import { type Finding, good, messageOf, note, problem } from "./finding.ts";
+import { type Finding, good, note, problem } from "./finding.ts";
 
 export interface DaemonCheck {
   readonly finding: Finding;
@@ -33,10 +34,9 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
     if (held) return { finding: good(check, `version ${version} runs at ${url} (pid ${pid})`), held, endpoint };
     const message = `the daemon (pid ${pid}) does not hold the lock, so a second one could start`;
     return { finding: problem(check, message, "Run: repoconf restart", place), held: true, endpoint };
-  } catch (error) {
-    const message = `it is not a lock file (${messageOf(error)})`;
+  } catch {
     const action = "Remove it: the daemon creates a new one at its next start.";
-    return { finding: problem(check, message, action, place), held: false };
+    return { finding: problem(check, "it is not a lock file", action, place), held: false };
   }
 }
 
@@ -91,7 +91,7 @@ export async function checkFindings(
       return make(check, `in ${name}${path === undefined ? "" : ` (${path})`}: ${message}`, action, { repo });
     });
   } catch (error) {
-    const message = `the list of what was found cannot be read (${messageOf(error)})`;
+    const message = `the list of what was found cannot be read (${describeCause(error)})`;
     const action = `None needed: the next start keeps the file in ${home.removed} and begins a new list. What it told is also in ${home.logFile}.`;
     return [problem(check, message, action, { file: home.findingsFile })];
   }

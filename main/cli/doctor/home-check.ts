@@ -3,12 +3,13 @@ import { lstat } from "node:fs/promises";
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { readRegularFile } from "../../files/foreign-file.ts";
 import type { Home } from "../../home/home.ts";
 import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { isRestoreUnderway } from "../../home/restore.ts";
-import { type Finding, good, messageOf, note, problem } from "./finding.ts";
+import { type Finding, good, note, problem } from "./finding.ts";
 
 /** Checks the home's folder and its format. `there` is false if there is nothing else to check. */
 export async function checkHome(home: Home): Promise<{ readonly there: boolean; readonly finding: Finding }> {
@@ -27,7 +28,7 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
   const text = await readFile(formatFile).catch((error: unknown) => ({ error }));
   if (typeof text === "object") {
     const action = "Look what it is, and move it away.";
-    return { there: true, finding: problem(check, messageOf(text.error), action, { file: formatFile }) };
+    return { there: true, finding: problem(check, describeCause(text.error), action, { file: formatFile }) };
   }
   if (text === undefined) {
     const action = "None needed if this is meant to be the home: the daemon creates the rest at its next start.";
@@ -138,7 +139,7 @@ export async function checkKeys(home: Home, running: number | undefined): Promis
     findings.push(describeMissingKey(home, running));
   } else if (typeof owner !== "string") {
     const action = "Make it readable, or remove it: the daemon creates a new key at its next start.";
-    findings.push(problem(check, messageOf(owner.error), action, { file: home.ownerKeyFile }));
+    findings.push(problem(check, describeCause(owner.error), action, { file: home.ownerKeyFile }));
   }
   try {
     const text = await readFile(home.keysFile);
@@ -146,7 +147,7 @@ export async function checkKeys(home: Home, running: number | undefined): Promis
     if (!isJsonObject(named) || !Array.isArray(named["keys"])) throw new SyntaxError('it is not { "keys": [...] }');
   } catch (error) {
     const action = "Fix it, or move it away, which revokes every named key.";
-    findings.push(problem(check, messageOf(error), action, { file: home.keysFile }));
+    findings.push(problem(check, describeCause(error), action, { file: home.keysFile }));
   }
   return findings.length > 0 ? findings : [good(check, "they can be read")];
 }

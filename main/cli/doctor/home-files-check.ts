@@ -1,29 +1,28 @@
 import { readdir } from "node:fs/promises";
+import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { JsonTextError } from "../../files/json-text.ts";
 import type { Home } from "../../home/home.ts";
-import { privateFile } from "../../home/prepare-home.ts";
-import { parseSettings } from "../../home/settings.ts";
+import { readSettings } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
 import { systemClock } from "../../time/clock.ts";
-import { counted, type Finding, good, messageOf, problem } from "./finding.ts";
+import { counted, type Finding, good, problem } from "./finding.ts";
 
 /** Checks `settings.json`, and returns its preferred port. */
 export async function checkSettings(home: Home): Promise<{ readonly finding: Finding; readonly port?: number }> {
   const check = "settings";
   const { settingsFile } = home;
   try {
-    const text = await privateFile(home, settingsFile).read();
-    if (text === null) return { finding: good(check, "none are set") };
-    const settings = parseSettings(text);
+    const settings = await readSettings(home);
+    if (settings === undefined) return { finding: good(check, "none are set") };
     const finding = good(check, `${settingsFile} can be read`);
     return settings.port === undefined ? { finding } : { finding, port: settings.port };
   } catch (error) {
     const { line, column } = error instanceof JsonTextError ? error : {};
     const place = { file: settingsFile, ...(line !== undefined && column !== undefined && { line, column }) };
     const action = "Fix it in an editor; until then a running daemon keeps the last valid settings.";
-    return { finding: problem(check, messageOf(error), action, place) };
+    return { finding: problem(check, describeCause(error), action, place) };
   }
 }
 

@@ -1,12 +1,13 @@
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import pLimit from "p-limit";
+import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { listSegments } from "../../store/history/journal.ts";
 import { type JournalLine, parseLine, type Segment } from "../../store/history/record.ts";
 import { linesBackward, readSegment, SegmentMissingError } from "../../store/history/segment.ts";
-import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
+import { counted, type Finding, good, note, problem } from "./finding.ts";
 import { knownRevisions } from "./known-revisions.ts";
 
 const check = "journal";
@@ -46,7 +47,8 @@ export async function checkJournals(home: Home, { running, onProgress }: Options
     journals = await listSegments(home.journal);
   } catch (error) {
     const action = "Make the folder readable; without it nothing can be changed.";
-    if (systemErrorCode(error) !== "ENOENT") return [problem(check, messageOf(error), action, { file: home.journal })];
+    if (systemErrorCode(error) !== "ENOENT")
+      return [problem(check, describeCause(error), action, { file: home.journal })];
   }
   const findings: Finding[] = [];
   /** The journals whose end is where it is known to be. */
@@ -101,7 +103,7 @@ async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
       bytes = await readSegment(path);
     } catch (error) {
       if (error instanceof SegmentMissingError) return { revisions, end, damages, moved: true };
-      damages.push({ file: path, message: messageOf(error) });
+      damages.push({ file: path, message: describeCause(error) });
       last = undefined;
       continue;
     }

@@ -2,12 +2,13 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { countConfigFields } from "../../../shared/config.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { formatJsonText } from "../../files/json-text.ts";
 import { chooseRepository } from "../connect/repositories.ts";
 import { homeOf, openSession } from "../connect/session.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { counted, messageOf } from "./finding.ts";
+import { counted } from "./finding.ts";
 
 /**
  * Recreates the missing file of a repository from the stored values in the running daemon. Returns a sentence about what it did. Throws
@@ -32,7 +33,7 @@ export async function rewriteRepository(named: string, options: { readonly home?
     summary = "its values are in its work tree";
   } else {
     const config = await client.run("config/list", { repo: id, stored: true }).catch(error => {
-      throw new CommandError(`The daemon has no values for ${id}: ${messageOf(error)} Nothing was written.`);
+      throw new CommandError(`The daemon has no values for ${id}: ${describeCause(error)} Nothing was written.`);
     });
     text = formatJsonText({ $schema: `../${basename(home.repositorySchemaFile)}`, ...head, config });
     summary = `${counted(countConfigFields(config), "value")}; without comments and inactive values`;

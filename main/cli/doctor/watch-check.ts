@@ -1,8 +1,9 @@
 import { watch } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
-import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
+import { counted, type Finding, good, note, problem } from "./finding.ts";
 
 const check = "watching";
 /** The daemon watches three folders of every home: the home itself, repositories and scopes. */
@@ -42,7 +43,7 @@ function describeFailure(error: unknown): Finding {
         raise("max_user_instances", 512),
       );
     default:
-      return problem(check, `the home cannot be watched: ${messageOf(error)}`, "Hand edits may be noticed late.");
+      return problem(check, `the home cannot be watched: ${describeCause(error)}`, "Hand edits may be noticed late.");
   }
 }
 

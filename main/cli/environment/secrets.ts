@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import pLimit from "p-limit";
+import { describeCause } from "../../files/describe-cause.ts";
+import { plainText } from "../../files/utf8-text.ts";
 import type { Home } from "../../home/home.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import type { Variables } from "./environment.ts";
@@ -85,16 +87,13 @@ async function fetchSecrets(references: readonly Reference[], home: Home): Promi
 }
 
 async function readCommands(home: Home): Promise<{ readonly [name: string]: SecretCommand | undefined }> {
-  const { parseSettings } = await import("../../home/settings.ts");
-  const { privateFile } = await import("../../home/prepare-home.ts");
-  try {
-    const text = await privateFile(home, home.settingsFile).read();
-    const { secrets = {} } = text === null ? {} : parseSettings(text);
-    // Validated by the schema of the settings. No prototype, so that a name such as "constructor" is not found.
-    return Object.assign(Object.create(null), secrets);
-  } catch (error) {
-    throw new CommandError(`${home.settingsFile}: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  const { readSettings } = await import("../../home/settings.ts");
+  const settings = await readSettings(home).catch(error => {
+    throw new CommandError(`${home.settingsFile}: ${describeCause(error)}`);
+  });
+  const { secrets = {} } = settings ?? {};
+  // Validated by the schema of the settings. No prototype, so that a name such as "constructor" is not found.
+  return Object.assign(Object.create(null), secrets);
 }
 
 type Answer = readonly (readonly [reference: string, secret: string])[];
@@ -159,28 +158,36 @@ async function ask(
     child.kill("SIGKILL");
     throw commandFailure(references, cause.message, command);
   });
-  if (output.includes("\0") || !output.isWellFormed())
-    throw commandFailure(references, "printed text that a variable cannot contain", command);
-  return output;
+  try {
+    return plainText(output);
+  } catch {
+    throw commandFailure(
+      references,
+      "printed text that a variable cannot contain: it is not UTF-8, or has a NUL",
+      command,
+    );
+  }
 }
 
 /** Resolves with the output. Rejects with the end of a sentence whose subject is the program. */
-function outputOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
+function outputOf(child: ChildProcess, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let output = "";
+    const output: Buffer[] = [];
+    let bytes = 0;
     const timeOut = () => reject(new Error(`took more than ${timeout / 1_000} seconds`));
     if (signal.aborted) timeOut();
     signal.addEventListener("abort", timeOut, { once: true });
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-      if (output.length > maximumOutput) reject(new Error("printed more than a megabyte"));
+    child.stdout?.on("data", (part: Buffer) => {
+      output.push(part);
+      bytes += part.length;
+      if (bytes > maximumOutput) reject(new Error("printed more than a megabyte"));
     });
     child.once("error", error => reject(new Error(`cannot be started (${"code" in error ? error.code : error.name})`)));
     child.once("exit", (code, ended) => {
       if (code !== 0) reject(new Error(code === null ? `was killed by ${ended}` : `exited with ${code}`));
     });
     // Children of the program may keep its output open; a failure does not wait for them.
-    child.once("close", () => resolve(output));
+    child.once("close", () => resolve(Buffer.concat(output)));
   });
 }
 

@@ -25,8 +25,9 @@ export function printableConfig(config: Config, fields: Fields): Config {
 export function printableChange<Entry extends Pick<HistoryEntry, "changes">>(entry: Entry, fields: Fields): Entry {
   const changes = mapFields(entry.changes, (path, change: FieldChange) => ({
     ...change,
-    value: printable(path, change.value, fields),
-    previous: printable(path, change.previous, fields),
+    // A place inside a value may not exist before or after a change.
+    ...(change.value !== undefined && { value: printable(path, change.value, fields) }),
+    ...(change.previous !== undefined && { previous: printable(path, change.previous, fields) }),
   }));
   return { ...entry, changes };
 }

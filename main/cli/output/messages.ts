@@ -1,9 +1,13 @@
 import { RepoconfError } from "../../../shared/errors.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 
 /** The message for an error. The daemon's messages name operations and arguments of the protocol; this replaces them with commands. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (!(error instanceof RepoconfError)) return error.message;
+  if (!(error instanceof RepoconfError)) {
+    const cause = describeCause(error);
+    const path = error instanceof Error && "path" in error && cause !== error.message ? error.path : undefined;
+    return path === undefined ? cause : `${path}: ${cause}`;
+  }
   if (error.code === 1109)
     return "The running daemon is older than this command and does not support this. Run: repoconf restart";
   return inCommandWords(error.message);

@@ -102,6 +102,9 @@ export class ChangeCheck {
       });
     }
     const { value } = outcome;
+    // Taking away what is not there does not store the default.
+    if (own === undefined && edits.every(({ op }) => op === "unset" || op === "remove") && sameJson(value, before))
+      return undefined;
     // The same limit as for a message.
     const deepest = limits.messageNesting - 1;
     if (nestsDeeper(value, deepest))

@@ -8,6 +8,7 @@ import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults } fro
 import { compileSchema } from "../../../shared/schema/compile-schema.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { masksAnything } from "../../../shared/scopes/masks.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import type { DurableTextFile } from "../../files/durable-text-file.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import { JsonTextError, readJsonText } from "../../files/json-text.ts";
@@ -155,7 +156,7 @@ export class Drafts {
     try {
       await this.#file.write({ drafts });
     } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
+      const cause = describeCause(error);
       throw new RepoconfError(1108, `The drafts could not be written to disk (${cause}); nothing was changed.`);
     }
     this.#written = drafts;

@@ -7,6 +7,7 @@ import type { ClientProof } from "../../../shared/handshake.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { compileSchema } from "../../../shared/schema/compile-schema.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import { sign } from "../../home/credentials.ts";
@@ -114,7 +115,7 @@ export class Keys {
       await low.read();
       await file.makePrivate();
     } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
+      const cause = describeCause(error);
       throw new HomeError(
         `${home.keysFile} is invalid: ${cause}. Fix it, or move it away, which revokes every named key.`,
       );
@@ -301,7 +302,7 @@ export class Keys {
       await this.#low.write();
     } catch (error) {
       this.#low.data = before;
-      const cause = error instanceof Error ? error.message : String(error);
+      const cause = describeCause(error);
       throw new RepoconfError(1108, `The keys could not be written to disk (${cause}); nothing was changed.`);
     }
   }

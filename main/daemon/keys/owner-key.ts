@@ -1,5 +1,6 @@
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { ownerGrants } from "../../../shared/grants.ts";
+import { describeCause } from "../../files/describe-cause.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import { readUntil } from "../../files/read-until.ts";
 import type { Home } from "../../home/home.ts";
@@ -32,7 +33,7 @@ export async function openOwnerKey(
   try {
     text = await file.read();
   } catch (error) {
-    throw new HomeError(`${home.ownerKeyFile} is invalid: ${error instanceof Error ? error.message : String(error)}.`);
+    throw new HomeError(`${home.ownerKeyFile} is invalid: ${describeCause(error)}.`);
   }
   if (text === null) {
     const { key } = newKeyText();

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { describeCause } from "../../files/describe-cause.ts";
 import type { Home } from "../../home/home.ts";
 import { HomeError, isThere } from "../../home/prepare-home.ts";
 import type { SettingsValues } from "../../home/settings.ts";
@@ -37,7 +38,7 @@ export async function sharedLog(
     try {
       return await StreamLog.open({ ...options, address, machine, temporaryFolder: home.temporary });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = describeCause(error);
       throw new HomeError(`The shared log ${text} cannot be used: ${why}`, { cause: error });
     }
   };

@@ -1,7 +1,8 @@
-import { lstat, readdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, open, readdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DurableTextFile } from "../../../main/files/durable-text-file.ts";
+import { giveRights } from "../../../main/files/file-rights.ts";
 import type { FileSystem } from "../../../main/files/file-system.ts";
 import { temporaryName } from "../../../main/files/temporary-files.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
@@ -58,3 +59,38 @@ test("a later file with the inode of one that a killed process left is not taken
   expect(await file.adoptLeft({ stamp })).toEqual([]);
   expect(await readdir(folder.path)).toEqual([]);
 });
+
+test.skipIf(process.getuid?.() !== 0).each([
+  ["the owner, the group and the mode of a file", { uid: 12, gid: 34, mode: 0o664 }, 0o755, 34],
+  ["a narrow mode", { uid: 0, gid: 34, mode: 0o400 }, 0o755, 34],
+  ["the group of a folder whose files belong to its group", undefined, 0o2775, 56],
+  ["this user's group in any other folder", undefined, 0o775, 0],
+])("a new version has %s (as root, who may give files away)", async (_title, before, folderMode, gid) => {
+  await using folder = await temporaryFolder();
+  await using elsewhere = await temporaryFolder();
+  await chown(folder.path, 0, 56);
+  await chmod(folder.path, folderMode);
+  const path = join(folder.path, "file");
+  const file = new DurableTextFile({ path, temporaryFolder: elsewhere.path, mode: 0o644, maximumBytes: 1_000 });
+  if (before !== undefined) {
+    await writeFile(path, "before\n");
+    await file.read();
+    // After the last read: the stamp does not tell.
+    await chown(path, before.uid, before.gid);
+    await chmod(path, before.mode);
+  }
+  await file.write("after\n");
+  const { uid, mode, ...stats } = await stat(path);
+  expect({ uid, gid: stats.gid, mode: mode & 0o777 }).toEqual(before ?? { uid: 0, gid, mode: 0o644 });
+});
+
+test.skipIf(process.platform === "win32")(
+  "a group that cannot be kept gets no more rights than everybody",
+  async () => {
+    await using folder = await temporaryFolder();
+    await using handle = await open(join(folder.path, "file"), "wx", 0o600);
+    handle.chown = () => Promise.reject(systemError("EPERM"));
+    await giveRights(handle, { mode: 0o600, kept: { uid: 12, gid: 34, mode: 0o664 } });
+    expect((await handle.stat()).mode & 0o777).toBe(0o644);
+  },
+);

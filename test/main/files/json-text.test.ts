@@ -9,7 +9,7 @@ import {
   rewriteJsonText,
 } from "../../../main/files/json-text.ts";
 import { scanningValidText, TextNode } from "../../../main/files/json-text-scan.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runToEnd } from "../../../shared/run-to-end.ts";
 import { inParts } from "../../helpers/parts.ts";
 import { amount } from "../../helpers/promise.ts";
@@ -122,7 +122,17 @@ test.each([
 test.each(
   rows(`
     replaces only the value, among comments | { /*1*/ "a" /*2*/ : /*3*/ 1 /*4*/ , // 5␊ "b" : 2 } | { "a": "x", "b": 2 } | { /*1*/ "a" /*2*/ : /*3*/ "x" /*4*/ , // 5␊ "b" : 2 }
-    replaces a whole array of another length | { "a": [ 1,2 ] } | { "a": [1,2,3] } | { "a": [1, 2, 3] }
+    adds an item inline | { "a": [ 1,2 ] } | { "a": [1,2,3] } | { "a": [ 1,2, 3 ] }
+    adds the first item inline | {␊  "a": []␊}␊ | { "a": [1] } | {␊  "a": [1]␊}␊
+    adds an item behind a comment | {␊  "a": [␊    1, // one␊    2 // two␊  ]␊}␊ | { "a": [1,2,3] } | {␊  "a": [␊    1, // one␊    2, // two␊    3␊  ]␊}␊
+    adds items at the start and between others | {␊  "a": [ // all␊    1, // one␊    // own␊    2 // two␊  ]␊}␊ | { "a": [0,1,1.5,2] } | {␊  "a": [ // all␊    0,␊    1, // one␊    1.5,␊    // own␊    2 // two␊  ]␊}␊
+    adds items at the start and between others inline | { "a": [ 1, /* x */ 2 ] } | { "a": [0,1,1.5,2] } | { "a": [ 0, 1, 1.5, /* x */ 2 ] }
+    writes a list on lines if it gets too long for one | {␊  "a": ["x*40"]␊} | { "a": ["x*40","y*40"] } | {␊  "a": [␊    "x*40",␊    "y*40"␊  ]␊}
+    replaces an item in its place, and removes another with its comment | {␊  "a": [␊    1, // one␊    2, // two␊    3 // three␊  ]␊} | { "a": [5,3] } | {␊  "a": [␊    5, // one␊    3 // three␊  ]␊}
+    removes the last item, and no comment but its own | {␊  "a": [␊    1, // one␊    // own␊    2 // two␊  ]␊} | { "a": [1] } | {␊  "a": [␊    1 // one␊    // own␊  ]␊}
+    removes the only item | { "a": [1] } | { "a": [] } | { "a": [] }
+    changes an entry of a list by its name | { "a": [{ "name": "x", /* 1 */ "v": 1 }, { "name": "y" }] } | { "a": [{ "name": "y" }, { "name": "z" }] } | { "a": [{ "name": "y" }, { "name": "z" }] }
+    changes inside an entry of a list | { "a": [{ "b": [1, /* x */ 2] }, 3] } | { "a": [{ "b": [1, 2, 4] }] } | { "a": [{ "b": [1, /* x */ 2, 4] }] }
     replaces an inline value by an inline one | {␊  "a": null␊}␊ | { "a": {"ready": "x", "image": "y"} } | {␊  "a": { "ready": "x", "image": "y" }␊}␊
     replaces an inline value by several lines if one is too long | {␊    "a": null␊}␊ | { "a": {"ready": "x*40", "image": "y*40"} } | {␊    "a": {␊        "ready": "x*40",␊        "image": "y*40"␊    }␊}␊
     replaces a value of several lines by several lines | {␊  "a": [␊    {}␊  ]␊}␊ | { "a": {"b": 1} } | {␊  "a": {␊    "b": 1␊  }␊}␊
@@ -142,18 +152,19 @@ test.each(
     inserts into an object that holds a line comment | { // nothing yet␊}␊ | { "a": 1 } | { // nothing yet␊  "a": 1␊}␊
     inserts into an object that holds comments on lines | {␊  // one  ␊  /* two */␊}␊ | { "a": 1 } | {␊  // one  ␊  /* two */␊  "a": 1␊}␊
     inserts into an object that holds a block comment inline | { /* nothing */ } | { "a": 1 } | { /* nothing */␊  "a": 1␊}
-    removes a first member, not its comment | THREE | { "b": 2, "c": 3 } | {␊  // first␊  // own␊  "b": 2,␊  "c": 3 // last␊}␊
+    removes a first member with its comment | THREE | { "b": 2, "c": 3 } | {␊  // own␊  "b": 2,␊  "c": 3 // last␊}␊
     removes a middle member with its line | THREE | { "a": 1, "c": 3 } | {␊  "a": 1, // first␊  // own␊  "c": 3 // last␊}␊
-    removes a last member and the comma before it | THREE | { "a": 1, "b": 2 } | {␊  "a": 1, // first␊  // own␊  "b": 2␊  // last␊}␊
-    removes all members | THREE | {} | {␊  // first␊  // own␊  // last␊}␊
+    removes a last member with its comment and the comma before it | THREE | { "a": 1, "b": 2 } | {␊  "a": 1, // first␊  // own␊  "b": 2␊}␊
+    leaves a comment about two members | { "a": 1,␊  "b": 2, "c": 3 // both␊} | { "a": 1, "b": 2 } | { "a": 1,␊  "b": 2 // both␊}
+    removes all members | THREE | {} | {␊  // own␊}␊
     removes all members when there is no comment | {␊  "a": 1,␊  "b": 2␊}␊ | {} | {}␊
     removes a value with the comments in it | {␊  "a": [ // in␊  ],␊  "c": 3␊}␊ | { "c": 3 } | {␊  "c": 3␊}␊
     removes the last member inline | { "a": 1, "b": 2 } | { "a": 1 } | { "a": 1 }
     removes a member whose comma leads the next line | {␊  "a": 1␊  , "b": 2␊}␊ | { "a": 1 } | {␊  "a": 1␊}␊
     removes the last member on the line of the brace | { "a": 1,␊  "b": 2 } | { "a": 1 } | { "a": 1 }
     removes a member between comments | { /* x */ "a": 1 /* y */ } | {} | { /* x */ /* y */ }
-    removes the last member, and inserts one | THREE | { "a": 1, "b": 2, "d": 4 } | {␊  "a": 1, // first␊  // own␊  "b": 2,␊  "d": 4␊  // last␊}␊
-    removes the first member, and inserts one | THREE | { "b": 2, "c": 3, "d": 4 } | {␊  // first␊  // own␊  "b": 2,␊  "c": 3, // last␊  "d": 4␊}␊
+    removes the last member, and inserts one | THREE | { "a": 1, "b": 2, "d": 4 } | {␊  "a": 1, // first␊  // own␊  "b": 2,␊  "d": 4␊}␊
+    removes the first member, and inserts one | THREE | { "b": 2, "c": 3, "d": 4 } | {␊  // own␊  "b": 2,␊  "c": 3, // last␊  "d": 4␊}␊
     removes a member inline, and inserts one | { "a": 1, "b": 2 } | { "a": 1, "c": 3 } | { "a": 1, "c": 3 }
     removes a member inline, and inserts a long one | { "a": 1, "b": 2 } | { "a": 1, "c": "x*80" } | { "a": 1,␊  "c": "x*80"␊}
     removes all members inline among comments, and inserts a long one | { /* x */ "a": 1 /* y */ } | { "b": "x*80" } | { /* x */ "b": "x*80"␊  /* y */␊}
@@ -245,8 +256,13 @@ describe("for any text and any next value", () => {
         const rewritten = rewrite(text, next);
         const read = parseJsonText(rewritten);
         expect(JSON.stringify(sorted(read.value))).toBe(JSON.stringify(sorted(next)));
-        const expected = comments.filter(({ path }) => !isLost(value, next, path)).map(comment => comment.text);
-        expect(commentsOf(rewritten)).toStrictEqual(expected);
+        const kept = new Set(commentsOf(rewritten));
+        const inOrder = comments.filter(comment => kept.has(comment.text)).map(comment => comment.text);
+        expect(commentsOf(rewritten)).toStrictEqual(inOrder);
+        const lost = comments.filter(comment => !kept.has(comment.text));
+        expect(
+          lost.filter(({ path, beside }) => !isChanged(value, next, path) && !isChanged(value, next, beside)),
+        ).toEqual([]);
         expect(rewritten.startsWith(bom)).toBe(text.startsWith(bom));
         expect(rewriteJsonText(read, next)).toBe(rewritten);
       }),
@@ -298,19 +314,20 @@ const gaps = fc.array(fc.constantFrom(...someGaps.map(plain)), { minLength: 1, m
 interface Source {
   text: string;
   value: JsonObject;
-  /** Each comment with the path of the innermost value that contains it. */
-  comments: { text: string; path: string[] }[];
+  /** Each comment with the path of the innermost value that contains it, and of the value that ended before it. */
+  comments: { text: string; path: string[]; beside: string[] }[];
 }
 
 const sources: fc.Arbitrary<Source> = fc.tuple(objects, gaps, fc.boolean()).map(([value, gapTexts, withBom]) => {
   const nextGap = cycle(gapTexts);
   const comments: Source["comments"] = [];
   let text = "";
+  let beside: string[] = [];
   const gap = (path: string[]) => {
     const found = nextGap().replace("#", String(comments.length));
     text += found;
     const comment = /\/\*[\s\S]*\*\/|\/\/[^\r\n]*/.exec(found);
-    if (comment !== null) comments.push({ text: comment[0], path });
+    if (comment !== null) comments.push({ text: comment[0], path, beside });
   };
   const write = (written: JsonValue, path: string[]) => {
     if (typeof written !== "object" || written === null) {
@@ -324,11 +341,13 @@ const sources: fc.Arbitrary<Source> = fc.tuple(objects, gaps, fc.boolean()).map(
       gap(path);
       if (isObject) {
         text += JSON.stringify(name);
+        beside = [...path, name];
         gap(path);
         text += ":";
         gap(path);
       }
       write(inner, [...path, name]);
+      beside = [...path, name];
       gap(path);
     }
     if (Object.keys(written).length === 0) gap(path);
@@ -368,15 +387,15 @@ function mix(old: JsonValue, other: JsonValue, pick: () => number): JsonValue {
   return pick() > 2 ? old : other;
 }
 
-/** Whether the value at the path, or one around it, was removed or replaced. */
-function isLost(old: JsonValue, next: JsonValue | undefined, path: readonly string[]): boolean {
+/** Whether the value at the path, or one around it, was removed or replaced, or is in a list that changed. */
+function isChanged(old: JsonValue, next: JsonValue | undefined, path: readonly string[]): boolean {
   if (next === undefined) return true;
   if (isJsonObject(old) !== isJsonObject(next) || Array.isArray(old) !== Array.isArray(next)) return true;
-  if (Array.isArray(old) && Array.isArray(next) && old.length !== next.length) return true;
+  if (Array.isArray(old) && !sameJson(old, next)) return true;
   const [name, ...rest] = path;
   if (name === undefined) return false;
   const innerOld = memberOf(old, name);
-  return innerOld === undefined || isLost(innerOld, memberOf(next, name), rest);
+  return innerOld === undefined || isChanged(innerOld, memberOf(next, name), rest);
 }
 
 function memberOf(value: JsonValue, name: string): JsonValue | undefined {

@@ -6,7 +6,7 @@ import { matchesPart, matchesWhole, textPattern } from "../../../shared/query/te
 const now = Date.parse("2026-11-22T12:00:00Z");
 const parse = (text: string) => parseQuery(text, now);
 const field = (name: string, value: object) => {
-  return { kind: "field", isNot: false, name: { pieces: [name] }, isWhole: true, value };
+  return { kind: "field", isNot: false, name: { pieces: [name] }, typed: name, isWhole: true, value };
 };
 const word = (text: string, isNot = false) => ({ kind: "word", isNot, text });
 

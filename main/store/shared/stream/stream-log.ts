@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import { describeCause } from "../../../files/describe-cause.ts";
 import { inTurn } from "../../../time/in-turn.ts";
 import {
   AppendError,
@@ -417,7 +418,7 @@ export class StreamLog implements CommitLog {
   }
 
   #reportProblem(error: unknown): void {
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = describeCause(error);
     const problem = this.#divergence ?? this.#describe(cause);
     if (this.#problem === undefined) this.#options.onProblem(problem, {});
     this.#problem = problem;

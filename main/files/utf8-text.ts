@@ -1,0 +1,40 @@
+import { UnreadableFileError } from "./unreadable-file-error.ts";
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * The text of bytes from outside, with its byte order mark. Throws UnreadableFileError, whose message says what else they are, instead
+ * of storing other characters than were meant.
+ */
+export function utf8Text(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+    throw new UnreadableFileError("it is not UTF-8 text but UTF-16; save it as UTF-8");
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new UnreadableFileError(`it is not UTF-8 text${invalidByte(bytes)}; save it as UTF-8`);
+  }
+}
+
+/** Like `utf8Text`, for a text that is no JSON, whose reader would name the place of a NUL: refuses that too. */
+export function plainText(bytes: Uint8Array): string {
+  const text = utf8Text(bytes);
+  if (!text.includes("\0")) return text;
+  throw new UnreadableFileError("it contains a NUL byte, as UTF-16 and binary files do; save it as UTF-8 text");
+}
+
+/** The first byte that cannot be in UTF-8, and its line. */
+function invalidByte(bytes: Uint8Array): string {
+  // Before the first invalid byte, the text reads as itself; there the decoder puts U+FFFD.
+  const valid = Buffer.from(bytes).toString();
+  let at = 0;
+  for (let index = valid.indexOf("\uFFFD"); index !== -1; index = valid.indexOf("\uFFFD", index + 1)) {
+    at = Buffer.byteLength(valid.slice(0, index));
+    if (bytes[at] !== 0xef || bytes[at + 1] !== 0xbf || bytes[at + 2] !== 0xbd) break;
+  }
+  const line = Buffer.from(bytes.subarray(0, at))
+    .toString()
+    .split(/\r\n|\r|\n/).length;
+  return ` (byte 0x${bytes[at]?.toString(16)} in line ${line}, as in Latin-1)`;
+}

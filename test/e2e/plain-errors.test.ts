@@ -1,0 +1,81 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { makeServedHome } from "../helpers/command-home.ts";
+import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
+
+const home = await makeServedHome();
+afterAll(() => home[Symbol.asyncDispose]());
+const folder = join(home.workFolder, "shop");
+await mkdir(join(folder, ".git"), { recursive: true });
+await home.succeed(["repo", "add", folder]);
+
+const utf16 = Buffer.from('\uFEFF{ "svc": { "timeout": 30 } }', "utf16le");
+await writeFile(join(folder, "utf16.json"), utf16);
+await writeFile(join(folder, "deep.json"), "[".repeat(100_000) + "]".repeat(100_000));
+await runProcess("mkfifo", [join(folder, "pipe")]);
+
+/** Runs a line of bash, in which `rc` is the built command. It prints its own errors elsewhere. */
+async function inShell(line: string) {
+  const script = `rc() { "$node" "$command" "$@"; }; exec 3>&2 2>/dev/null; ${line}`;
+  const environment = { REPOCONF_HOME: home.homeFolder, node: process.execPath, command: repoconfCommand };
+  return runProcess("bash", ["-c", script], { folder, environment });
+}
+
+/** The rows of a table, whose cells stand between bars: title, exit code, a line of bash, and what is told. */
+const rows = (table: string) =>
+  table
+    .trim()
+    .split("\n")
+    .map(row => row.trim().split(" | ")) as [string, string, string, string?][];
+
+describe("UTF-16 is refused at every door, and nothing is stored", () => {
+  test.each(
+    rows(`
+      a file | 2 | rc set svc.domain=@utf16.json
+      standard input | 2 | rc set svc.domain=- < utf16.json
+      a file that the shell opened | 2 | rc set svc.domain=@<(cat utf16.json)
+      an import | 2 | rc import --yes utf16.json
+      an import of standard input | 2 | rc import --yes - < utf16.json
+      an editor's value | 3 | EDITOR='cp utf16.json' rc edit svc.domain
+      an editor's file | 3 | EDITOR='cp utf16.json' rc edit
+      a key | 5 | rc get --key-file utf16.json svc.timeout
+      a schema in a clone | 3 | mkdir -p one/.repoconf/scopes; cp utf16.json one/.repoconf/scopes/app.schema.json; rc check one >&3
+      the values in a clone | 1 | mkdir two; cd two; cp ../utf16.json .repoconf.json; rc get --offline svc.timeout
+      the settings | 1 | mkdir three; cp utf16.json three/settings.json; REPOCONF_HOME=$PWD/three; rc settings
+    `),
+  )("%s", async (_title, code, line) => {
+    const errorOutput = expect.stringContaining("it is not UTF-8 text but UTF-16; save it as UTF-8");
+    expect(await inShell(`${line} 2>&3`)).toMatchObject({ code: Number(code), errorOutput });
+    expect(await home.succeed(["get", "svc.domain"], { folder })).toBe("\n");
+  });
+});
+
+describe("what the system refuses is told in one line with its code and what to do", () => {
+  test.each(
+    rows(String.raw`
+      a full disk behind the output | 1 | rc list >/dev/full 2>&3 | output cannot be written: the disk is full \(ENOSPC\)
+      a full disk behind the errors | 3 | rc get no.field 2>/dev/full | ^$
+      a current folder that was deleted | 1 | mkdir gone; cd gone; rmdir ../gone; rc list 2>&3 | no longer exists.*cd ~
+      a deep value from a file | 2 | rc set svc.services=@deep.json 2>&3 | nested more than 32 levels deep
+      a deep item from standard input | 2 | rc set svc.proxy_aliases+:=- <deep.json 2>&3 | nested more than 32 levels deep
+      a deep value from an editor | 3 | EDITOR='cp deep.json' rc edit svc.services 2>&3 | nested more than 32 levels deep
+      endless input | 2 | rc set svc.domain=- </dev/zero 2>&3 | more than 4194304 bytes
+      a folder as input | 2 | rc set svc.domain=- <. 2>&3 | it is a folder, not a file
+      a pipe as a key | 5 | rc get --key-file pipe svc.timeout 2>&3 | not a regular file.*Give a key
+      a folder as a key | 5 | rc get --key-file . svc.timeout 2>&3 | it is a folder, not a file.*Give a key
+      a pipe as a backup | 1 | rc backup --restore pipe 2>&3 | pipe cannot be read as a backup: it is not a regular file
+      too few open files | 4 | ulimit -n 24; REPOCONF_HOME=$PWD/a; rc list 2>&3 | too many files open.*ulimit -n.*EMFILE
+      a folder as the format | 4 | mkdir -p b/format; REPOCONF_HOME=$PWD/b; rc list 2>&3 | format is not usable: it is a folder
+      a file as a folder | 4 | mkdir c; echo 1 >c/format; >c/repos; REPOCONF_HOME=$PWD/c; rc list 2>&3 | repos is not a folder
+      a lock that is none | 1 | mkdir d; echo no >d/lock; REPOCONF_HOME=$PWD/d; rc stop 2>&3 | not a lock file.*Remove it
+    `),
+  )("%s", async (_title, code, line, told = "") => {
+    const { errorOutput, ...finished } = await inShell(line);
+    expect(finished).toMatchObject({ code: Number(code), output: "" });
+    // An editor's text is also told to be kept.
+    expect(errorOutput.trimEnd().split("\n").length).toBeLessThanOrEqual(line.includes("EDITOR") ? 2 : 1);
+    expect(errorOutput).toMatch(new RegExp(told));
+    expect(errorOutput).not.toMatch(/ at .*:\d+:\d+|node:|Maximum call stack/);
+  });
+});
