@@ -136,8 +136,9 @@ export class Store {
 
   /** Why answers may be outdated, changes are refused, or scopes are not shared, one sentence each. */
   get problems(): readonly string[] {
-    const ofLog = [this.log.problem, this.log.skipped].filter(problem => problem !== undefined);
-    return [...ofLog, ...(this.#options.shared?.scopes.problems ?? [])];
+    const { problem, warnings = [] } = this.log;
+    const ofScopes = this.#options.shared?.scopes.problems ?? [];
+    return [...(problem === undefined ? [] : [problem]), ...warnings, ...ofScopes];
   }
 
   /** The progress of the first read of files, which `summaries` waits for; undefined when it is complete. */

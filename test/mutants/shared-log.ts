@@ -43,8 +43,8 @@ export const mutants = [
     },
     "checking that the stream is the one that the home follows": {
       file: "main/store/shared/stream/stream-log.ts",
-      find: "    if (session.id !== this.id)",
-      replace: "    if (session.id === sequence)",
+      find: "    if (status.id !== this.id)",
+      replace: "    if (status.id === message)",
       name: "does not continue with a stream that lost",
     },
     "the previous message's id in each message, which detects a diverged replica": {

@@ -153,8 +153,8 @@ export interface CommitLog {
   readonly copiedAt?: LogNumber | undefined;
   /** Why nothing can be appended and applied entries may be outdated, as a sentence; undefined if the log is up to date. */
   readonly problem?: string | undefined;
-  /** What of a shared log was skipped since the start, as a sentence; undefined if nothing was. */
-  readonly skipped?: string | undefined;
+  /** What a person should know of a log that can be appended to, as sentences with what to do. */
+  readonly warnings?: readonly string[] | undefined;
   /** The newest entry that is durable and applied. */
   readonly newest: LogNumber;
   /**

@@ -16,8 +16,9 @@ import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import { type Content, contentOf, strayMessage, unknownEntry } from "./stream-content.ts";
 import { StreamOutbox } from "./stream-outbox.ts";
+import { beingRead, diverged, refused, unreachable, warningsOf } from "./stream-problems.ts";
 import { type StreamFolders, type StreamPosition, StreamPositionFile } from "./stream-position.ts";
-import { type StreamMessage, StreamSession } from "./stream-session.ts";
+import { type StreamMessage, StreamSession, type StreamStatus } from "./stream-session.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
 
 /** `folder`: where the file with this home's position in the stream is. */
@@ -37,8 +38,8 @@ const startTimeout = 3_000;
 /** Milliseconds between two attempts to connect; the delay doubles after each. */
 const minRetryDelay = 50;
 const maxRetryDelay = 1_000;
-/** Milliseconds between two checks that the stream has a leader. */
-const leaderCheckInterval = 2_000;
+/** Milliseconds between two checks of the stream. Problems are to be told within five seconds. */
+const checkInterval = 2_000;
 /** With more received messages than this, reading the stream pauses until they are applied. */
 const maxReceived = 1_000;
 
@@ -63,7 +64,8 @@ export class StreamLog implements CommitLog {
   #session: StreamSession | undefined;
   /** Messages that were received and are not applied yet. */
   #received: ReceivedMessage[] = [];
-  skipped: string | undefined;
+  /** The last message, or entry, that was skipped since the start, as a sentence. */
+  #skipped: string | undefined;
   readonly snapshots: StreamSnapshots;
   readonly #outbox: StreamOutbox;
   /** The last message that the stream contained when the connection was made; undefined while the stream is not followed. */
@@ -73,8 +75,12 @@ export class StreamLog implements CommitLog {
   /** When `#isCaughtUp` became false, by the clock's `monotonic()`. */
   #disconnectedSince: number;
   #problem: string | undefined;
-  /** Why this home can never continue with the stream, even if it can be reached. */
+  /** Why this home cannot continue with the stream, although it can be reached: it has something that the stream does not have. */
   #divergence: string | undefined;
+  /** What a person should know of the stream although it can be appended to, as of the last check. */
+  #warnings: readonly string[] = [];
+  /** Why the server refused the last append; undefined if it was stored. */
+  #refusal: string | undefined;
   #connectionLoop: Promise<void> | undefined;
   /** Lets `subscribe` return: the log is caught up, or has diverged. */
   readonly #settled = Promise.withResolvers<void>();
@@ -94,6 +100,9 @@ export class StreamLog implements CommitLog {
       assertHeld,
       hasReceived: () => this.#received.length > 0,
       wake: () => void this.#wake(),
+      onOutcome: refusal => {
+        this.#refusal = refusal;
+      },
     });
   }
 
@@ -105,7 +114,7 @@ export class StreamLog implements CommitLog {
     let position = await file.read();
     if (position === undefined) {
       const session = await StreamSession.open(address, true);
-      position = { id: session.id, stream: address.name, sequence: 0, number: 0, message: "" };
+      position = { id: session.status.id, stream: address.name, sequence: 0, number: 0, message: "" };
       await session.close();
       await file.save(position);
     }
@@ -128,7 +137,16 @@ export class StreamLog implements CommitLog {
 
   get problem(): string | undefined {
     if (this.#isCaughtUp) return undefined;
-    return this.#divergence ?? this.#problem ?? this.#describe("not connected yet");
+    if (this.#divergence !== undefined) return this.#divergence;
+    const { address } = this.#options;
+    if (this.#target === undefined) return this.#problem ?? unreachable(address, "not connected yet");
+    return beingRead(address, this.#target - this.#applied.sequence);
+  }
+
+  get warnings(): readonly string[] {
+    const refusal = this.#refusal && refused(this.#options.address, this.#refusal);
+    const ofStream = this.#isCaughtUp ? [...this.#warnings, refusal] : [];
+    return [...ofStream, this.#skipped].filter(warning => warning !== undefined);
   }
 
   async subscribe(follower: Follower): Promise<void> {
@@ -199,16 +217,19 @@ export class StreamLog implements CommitLog {
     this.#outbox.applied(Number.POSITIVE_INFINITY);
   }
 
-  /** Connects, follows the stream, and reconnects, until the log is closed or has diverged. */
+  /**
+   * Connects, follows the stream, and reconnects, until the log is closed. Also if it has diverged: it may have been a server that was
+   * cut off from its cluster, or an administrator may put the right stream back.
+   */
   async #keepConnected(): Promise<void> {
     let delay = minRetryDelay;
-    while (!this.#isClosed && this.#divergence === undefined) {
+    while (!this.#isClosed) {
       try {
         const session = await StreamSession.open(this.#options.address, this.#applied.sequence === 0);
         this.#session = session;
-        this.snapshots.connected(session);
-        if (!this.#isClosed) await this.#assertSameStream(session);
-        delay = minRetryDelay;
+        this.snapshots.connected(session.status.bytes, session.maxPayload);
+        if (!this.#isClosed) await this.#check(session, session.status, this.#applied);
+        if (this.#divergence === undefined) delay = minRetryDelay;
         await this.#followSession(session);
       } catch (error) {
         this.#reportProblem(error);
@@ -216,33 +237,43 @@ export class StreamLog implements CommitLog {
       this.#onDisconnected();
       await this.#session?.close();
       this.#session = undefined;
-      if (this.#divergence !== undefined) this.#settled.resolve();
       if (this.#isClosed) return;
       await Promise.race([this.#options.clock.delay(delay * (0.5 + Math.random() / 2)), this.#closed.promise]);
       delay = Math.min(2 * delay, maxRetryDelay);
     }
   }
 
-  /** Throws, and marks the log as diverged, if the stream was created again or lost messages that this home applied. */
-  async #assertSameStream(session: StreamSession): Promise<void> {
-    const { sequence, message } = this.#applied;
-    const { name } = this.#options.address;
-    const known = sequence > 0 && sequence >= session.first ? await session.messageAt(sequence) : undefined;
-    if (session.id !== this.id)
-      this.#divergence = `The shared log ${name} is not the one that this home uses: it was deleted and created again.`;
-    else if (session.last < sequence || (known !== undefined && known.id !== message))
-      this.#divergence = `The server has lost changes of the shared log ${name} that this home has.`;
-    if (this.#divergence === undefined) return;
-    this.#divergence +=
-      " The last known values are served, and changes are refused. See docs/scaling.md for what to do.";
-    throw new Error(this.#divergence);
+  /** Throws if nothing can be appended now, or the stream was created again, or lost messages that this home had applied before `status`. */
+  async #check(session: StreamSession, status: StreamStatus, { sequence, message }: StreamPosition): Promise<void> {
+    const { address } = this.#options;
+    const { name } = address;
+    if (status.id !== this.id)
+      throw this.#diverge(
+        `The shared log ${name} is not the one that this home uses: it was deleted and created again.`,
+      );
+    if (!status.isLed) throw new Error("the server was cut off from its cluster");
+    const known = sequence > 0 && sequence >= status.first ? await session.messageAt(sequence) : undefined;
+    if (status.last < sequence || (known !== undefined && known.id !== message))
+      throw this.#diverge(`The server has lost changes of the shared log ${name} that this home has.`);
+    // Those that were there at the last check: newer ones are on their way.
+    const missed = Math.max(0, (this.#target ?? 0) - this.#applied.sequence);
+    if (this.#isCaughtUp) this.#target = status.last;
+    this.#warnings = warningsOf(status, address, missed);
+  }
+
+  #diverge(why: string): Error {
+    const isNew = this.#divergence === undefined;
+    this.#divergence = diverged(why);
+    if (isNew) this.#options.onProblem(this.#divergence, {});
+    this.#settled.resolve();
+    return new Error(this.#divergence);
   }
 
   async #followSession(session: StreamSession): Promise<void> {
-    this.#target = session.last;
+    this.#target = session.status.last;
     this.#checkCaughtUp();
     if (this.#isClosed) return;
-    void this.#watchLeader(session);
+    void this.#keepChecking(session);
     await session.follow(this.#applied.sequence, message => this.#receive(message));
   }
 
@@ -250,23 +281,29 @@ export class StreamLog implements CommitLog {
     if (this.#isCaughtUp || this.#target === undefined || this.#applied.sequence < this.#target) return;
     this.#isCaughtUp = true;
     this.#problem = undefined;
+    this.#divergence = undefined;
     this.#settled.resolve();
     this.#follower?.onReachable();
     this.#purgeInBackground();
     void this.#wake();
   }
 
-  /** Closes the session after two failed checks in a row: another server of the cluster may know a leader. */
-  async #watchLeader(session: StreamSession): Promise<void> {
-    for (let failures = 0; failures < 2; ) {
-      await Promise.race([this.#options.clock.delay(leaderCheckInterval), session.ended]);
-      if (this.#session !== session) return;
-      failures = await session.assertLeader().then(
-        () => 0,
-        () => failures + 1,
-      );
+  /** Closes the session if the log has diverged, or after two failed checks: another server of the cluster may know a leader. */
+  async #keepChecking(session: StreamSession): Promise<void> {
+    let failures = 0;
+    while (this.#session === session) {
+      // A failed check took a while, and is repeated immediately.
+      if (failures === 0) await Promise.race([this.#options.clock.delay(checkInterval), session.ended]);
+      const applied = this.#applied;
+      const error: unknown = await session
+        .askStatus()
+        .then(status => this.#check(session, status, applied))
+        .catch((thrown: unknown) => thrown);
+      failures = error === undefined ? 0 : failures + 1;
+      if (this.#session !== session || (failures < 2 && this.#divergence === undefined)) continue;
+      this.#reportProblem(error);
+      return session.close();
     }
-    await session.close();
   }
 
   async #receive(message: StreamMessage): Promise<void> {
@@ -303,8 +340,8 @@ export class StreamLog implements CommitLog {
     const resumesAtSnapshot = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
     const follows = content.first === this.newest + 1 && content.previous === this.#applied.message;
     if (!follows && !resumesAtSnapshot) {
-      this.#divergence = `Message ${message.sequence} of the shared log does not follow the last one that this home has.`;
-      this.#reportProblem(new Error(this.#divergence));
+      this.#diverge(`Message ${message.sequence} of the shared log does not follow the last one that this home has.`);
+      this.#onDisconnected();
       await this.#session?.close();
       return;
     }
@@ -321,8 +358,8 @@ export class StreamLog implements CommitLog {
   }
 
   #reportSkipped(describe: (stream: string, sequence: number) => string, sequence: number): void {
-    this.skipped = describe(this.#options.address.name, sequence);
-    this.#options.onProblem(this.skipped, {});
+    this.#skipped = describe(this.#options.address.name, sequence);
+    this.#options.onProblem(this.#skipped, {});
   }
 
   /** Continues at a snapshot: the messages before it were purged, and the snapshot replaces them. */
@@ -414,18 +451,12 @@ export class StreamLog implements CommitLog {
     this.#target = undefined;
     this.#received = [];
     this.#outbox.allowRetry();
-    if (this.#divergence !== undefined) this.#outbox.rejectAll();
+    if (this.#divergence !== undefined) this.#outbox.rejectAll(this.#divergence);
   }
 
   #reportProblem(error: unknown): void {
-    const cause = describeCause(error);
-    const problem = this.#divergence ?? this.#describe(cause);
-    if (this.#problem === undefined) this.#options.onProblem(problem, {});
+    const problem = unreachable(this.#options.address, describeCause(error));
+    if (this.#problem === undefined && this.#divergence === undefined) this.#options.onProblem(problem, {});
     this.#problem = problem;
-  }
-
-  #describe(cause: string): string {
-    const { name, servers } = this.#options.address;
-    return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): the last known values are served, and changes are refused. Repoconf keeps retrying.`;
   }
 }

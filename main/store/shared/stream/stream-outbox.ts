@@ -26,12 +26,16 @@ export interface StreamOutboxOptions {
   hasReceived(): boolean;
   /** Called when there may be something to send. */
   wake(): void;
+  /** Called when a message was stored, or with the reason why the server refused it. */
+  onOutcome(refusal: string | undefined): void;
 }
 
 interface PendingAppend extends AppendRequest, PromiseWithResolvers<void> {
   readonly json: string;
   /** Its caller timed out while it was being published, and does not know the outcome. */
   isExpired: boolean;
+  /** When it times out, by the clock's `monotonic()`. */
+  readonly deadline: number;
   /** Cancels its timeout. */
   cancel(): void;
 }
@@ -57,8 +61,8 @@ export class StreamOutbox {
   readonly #newestForeign = new Map<string, LogNumber>();
   /** The newest entry of another machine that may have changed any repository. */
   #newestForeignToAll: LogNumber = 0;
-  /** Conflicts whose `applied` resolves when this entry is applied. */
-  #conflicts: { readonly number: LogNumber; resolve(): void }[] = [];
+  /** Conflicts whose `applied` resolves when this entry is applied, or after a timeout: it may never be. */
+  #conflicts: { readonly number: LogNumber; resolve(): void; cancel(): void }[] = [];
 
   constructor(options: StreamOutboxOptions) {
     this.#options = options;
@@ -75,15 +79,18 @@ export class StreamOutbox {
 
   /** Resolves when the entries are in the stream; rejects at a conflict, or after `timeout` milliseconds. `applied`: the newest applied entry. */
   async append(request: AppendRequest, timeout: number, applied: LogNumber): Promise<void> {
-    const conflict = this.#conflictOf(request, applied);
+    if (timeout <= 0) throw failed(false);
+    const { clock } = this.#options;
+    const deadline = clock.monotonic() + timeout;
+    const conflict = this.#conflictOf(request, deadline, applied);
     if (conflict !== undefined) throw conflict;
-    if (timeout <= 0) throw unreachable(false);
     const pending: PendingAppend = {
       ...request,
       ...Promise.withResolvers<void>(),
       json: JSON.stringify(request.entries).slice(1, -1),
       isExpired: false,
-      cancel: this.#options.clock.schedule(timeout, () => this.#expire(pending)),
+      deadline,
+      cancel: clock.schedule(timeout, () => this.#expire(pending)),
     };
     this.#queue.push(pending);
     this.#options.wake();
@@ -109,20 +116,24 @@ export class StreamOutbox {
     const queued = this.#queue;
     this.#queue = [];
     for (const pending of queued) {
-      const conflict = this.#conflictOf(pending, applied);
+      const conflict = this.#conflictOf(pending, pending.deadline, applied);
       if (conflict === undefined) this.#queue.push(pending);
       else reject(pending, conflict);
     }
   }
 
-  #conflictOf({ entries, after }: AppendRequest, applied: LogNumber): ConflictError | undefined {
+  #conflictOf({ entries, after }: AppendRequest, deadline: number, applied: LogNumber): ConflictError | undefined {
     const repos = entries.flatMap(entry => repositoriesOf(entry) ?? []);
     const numbers = repos.map(repo => this.#newestForeign.get(repo) ?? 0);
     const newest = Math.max(this.#newestForeignToAll, ...numbers);
     if (newest <= after) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     if (newest <= applied) resolve();
-    else this.#conflicts.push({ number: newest, resolve });
+    else {
+      const { clock } = this.#options;
+      const cancel = clock.schedule(Math.max(0, deadline - clock.monotonic()), resolve);
+      this.#conflicts.push({ number: newest, resolve, cancel });
+    }
     return new ConflictError(promise);
   }
 
@@ -130,7 +141,10 @@ export class StreamOutbox {
   applied(through: LogNumber): void {
     const ready = this.#conflicts.filter(({ number }) => number <= through);
     this.#conflicts = this.#conflicts.filter(({ number }) => number > through);
-    for (const { resolve } of ready) resolve();
+    for (const { resolve, cancel } of ready) {
+      cancel();
+      resolve();
+    }
   }
 
   /** Another message took the position of the one in flight, which will never be in the stream: its appends are queued again. */
@@ -139,14 +153,15 @@ export class StreamOutbox {
   }
 
   /** Rejects the appends of the message in flight as having an unknown outcome. */
-  failInFlight(): void {
-    for (const pending of this.#clearInFlight()) reject(pending, unreachable(true));
+  failInFlight(why?: string): void {
+    for (const pending of this.#clearInFlight()) reject(pending, failed(true, why));
   }
 
-  /** Rejects all appends, because nothing can be appended any more. */
-  rejectAll(): void {
-    this.failInFlight();
-    for (const pending of this.#queue.splice(0)) reject(pending, unreachable(false));
+  /** Rejects all appends, because nothing can be appended. Those that wait for a conflict are decided again, and rejected then. */
+  rejectAll(why: string): void {
+    this.failInFlight(why);
+    for (const pending of this.#queue.splice(0)) reject(pending, failed(false, why));
+    this.applied(Number.POSITIVE_INFINITY);
   }
 
   /** Lets the message in flight be sent again after a reconnect, right after the last applied message. */
@@ -173,12 +188,14 @@ export class StreamOutbox {
     const inFlight = this.#inFlight ?? this.#buildMessage(position, session.maxPayload);
     if (inFlight === undefined) return undefined;
     this.#inFlight = inFlight;
-    const { assertHeld, hasReceived, clock } = this.#options;
+    const { assertHeld, hasReceived, clock, onOutcome } = this.#options;
     let published: Published;
     try {
       assertHeld();
       published = await session.publish(inFlight.id, inFlight.data, position.sequence);
+      if (published === "stored") onOutcome(undefined);
     } catch (error) {
+      onOutcome(error instanceof Error ? error.message : String(error));
       if (this.#inFlight === inFlight)
         for (const pending of this.#clearInFlight()) reject(pending, new AppendError(error, false));
       return undefined;
@@ -226,7 +243,7 @@ export class StreamOutbox {
     const { group } = this.#inFlight ?? {};
     if (group?.includes(pending)) {
       pending.isExpired = true;
-      reject(pending, unreachable(true));
+      reject(pending, failed(true));
       if (group.some(({ isExpired }) => !isExpired)) return;
       // If the message is in the stream all the same, it is received and applied like those of others.
       this.failInFlight();
@@ -236,7 +253,7 @@ export class StreamOutbox {
     const index = this.#queue.indexOf(pending);
     if (index === -1) return;
     this.#queue.splice(index, 1);
-    reject(pending, unreachable(false));
+    reject(pending, failed(false));
   }
 
   #clearInFlight(): readonly PendingAppend[] {
@@ -251,8 +268,8 @@ function reject(pending: PendingAppend, error: Error): void {
   pending.reject(error);
 }
 
-function unreachable(isOutcomeUnknown: boolean): AppendError {
-  return new AppendError(new Error("cannot reach the server of the shared log"), isOutcomeUnknown);
+function failed(isOutcomeUnknown: boolean, why = "cannot reach the server of the shared log"): AppendError {
+  return new AppendError(new Error(why), isOutcomeUnknown);
 }
 
 function tooLarge(given: number, limit: number): RepoconfError {

@@ -27,18 +27,38 @@ export interface StreamMessage {
   readonly data: Uint8Array;
 }
 
+/** What the stream's leader says about it. */
+export interface StreamStatus {
+  /** The id of the log: it changes if the stream is deleted and created again. */
+  readonly id: string;
+  /** The sequences of the first and the last message. */
+  readonly first: number;
+  readonly last: number;
+  /** The size of all messages, and its limit; -1 if there is none. */
+  readonly bytes: number;
+  readonly maxBytes: number;
+  /** The number of servers that are to store each message, and the names of those that the leader has lost. */
+  readonly replicas: number;
+  readonly missing: readonly string[];
+  /**
+   * Whether a majority of them follows the leader. A server that was cut off from its cluster still delivers the messages that it has,
+   * and may believe that it is the leader.
+   */
+  readonly isLed: boolean;
+}
+
 /** The outcome of publishing: the message is stored; another one is at its position; or the outcome is not known yet. */
 export type Published = "stored" | "conflict" | "unknown";
 
 /** Milliseconds until connecting, or a request, times out. */
 const requestTimeout = 3_000;
-/** The same for the requests of a reconnect: they get no reply during an election, so a short timeout finds the new leader sooner. */
-const openTimeout = 1_000;
+/** The same for questions about the stream: they get no reply during an election, so a short timeout finds the new leader sooner. */
+const questionTimeout = 1_000;
 /** Milliseconds between pings of the connection, and between heartbeats of the consumer that delivers messages. */
 const pingInterval = 2_000;
 const heartbeat = 1_000;
 /** Milliseconds without contact after which a leader has lost a replica. Contact is about once a second. */
-const maxReplicaSilence = 5_000;
+const maxReplicaSilence = 2_500;
 /** The maximum of messages that the server delivers ahead. */
 const maxPrefetched = 500;
 
@@ -47,13 +67,8 @@ const maxPrefetched = 500;
  * of the client library is sent late. Only this file knows NATS.
  */
 export class StreamSession {
-  /** The id of the log: it changes if the stream is deleted and created again. */
-  readonly id: string;
-  /** The sequences of the first and the last message when the connection was made. */
-  readonly first: number;
-  readonly last: number;
-  /** The size of all messages at that time. */
-  readonly bytes: number;
+  /** When the connection was made. */
+  readonly status: StreamStatus;
   /** The maximum of bytes in a message. */
   readonly maxPayload: number;
   /** Resolves when the connection has ended. */
@@ -62,16 +77,20 @@ export class StreamSession {
   readonly #connection: NatsConnection;
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;
+  /** The same, with a shorter timeout. */
+  readonly #questions: JetStreamManager;
 
-  private constructor(name: string, connection: NatsConnection, manager: JetStreamManager, info: StreamInfo) {
+  private constructor(
+    name: string,
+    connection: NatsConnection,
+    managers: readonly [JetStreamManager, JetStreamManager],
+    info: StreamInfo,
+  ) {
     this.#name = name;
     this.#connection = connection;
-    this.#manager = manager;
+    [this.#manager, this.#questions] = managers;
     this.#client = jetstream(connection, { timeout: requestTimeout });
-    this.id = createHash("sha256").update(`${info.config.name} ${info.created}`).digest("hex").slice(0, 12);
-    this.first = info.state.first_seq;
-    this.last = info.state.last_seq;
-    this.bytes = info.state.bytes;
+    this.status = statusOf(info);
     this.maxPayload = connection.info?.max_payload ?? 1024 * 1024;
     this.ended = connection.closed().then(() => {});
   }
@@ -80,8 +99,10 @@ export class StreamSession {
   static async open(address: StreamAddress, createIfMissing: boolean): Promise<StreamSession> {
     const connection = await connect(await connectionOptions(address));
     try {
-      const manager = await jetstreamManager(connection, { timeout: createIfMissing ? requestTimeout : openTimeout });
-      const info = await manager.streams.info(address.name).catch((error: unknown) => {
+      const questions = await jetstreamManager(connection, { timeout: questionTimeout });
+      const manager = await jetstreamManager(connection, { timeout: requestTimeout, checkAPI: false });
+      const asked = createIfMissing ? manager : questions;
+      const info = await asked.streams.info(address.name).catch((error: unknown) => {
         const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
         if (!isMissing || !createIfMissing) throw error;
         return manager.streams.add({
@@ -92,7 +113,7 @@ export class StreamSession {
           discard: "new",
         });
       });
-      return new StreamSession(address.name, connection, manager, info);
+      return new StreamSession(address.name, connection, [manager, questions], info);
     } catch (error) {
       await connection.close();
       throw error;
@@ -101,7 +122,7 @@ export class StreamSession {
 
   /** The message at a sequence; undefined if it was deleted. Throws if the server does not answer. */
   async messageAt(sequence: number): Promise<StreamMessage | undefined> {
-    const message = await this.#manager.streams.getMessage(this.#name, { seq: sequence });
+    const message = await this.#questions.streams.getMessage(this.#name, { seq: sequence });
     return message === null ? undefined : { sequence, id: message.header.get(idHeader), data: message.data };
   }
 
@@ -149,15 +170,9 @@ export class StreamSession {
     }
   }
 
-  /**
-   * Throws unless the leader of the stream answers, and a majority of replicas follows it. A server that was cut off from its cluster still
-   * delivers the messages it has, and may believe that it is the leader.
-   */
-  async assertLeader(): Promise<void> {
-    const { cluster } = await this.#manager.streams.info(this.#name);
-    const replicas = cluster?.replicas ?? [];
-    const following = replicas.filter(({ active }) => active < maxReplicaSilence * 1_000_000);
-    if (2 * (1 + following.length) <= 1 + replicas.length) throw new Error("the server was cut off from its cluster");
+  /** Throws if the leader of the stream does not answer in time. */
+  async askStatus(): Promise<StreamStatus> {
+    return statusOf(await this.#questions.streams.info(this.#name));
   }
 
   /** Deletes all messages before a sequence; returns the remaining bytes. Throws if the server refuses, or does not answer. */
@@ -174,6 +189,21 @@ export class StreamSession {
 /** JSStreamStoreFailed, for example "maximum bytes exceeded". */
 const storeFailedCode = 10_077;
 const idHeader = "Nats-Msg-Id";
+
+function statusOf({ config, created, state, cluster }: StreamInfo): StreamStatus {
+  const followers = cluster?.replicas ?? [];
+  const silent = followers.filter(({ active }) => active >= maxReplicaSilence * 1_000_000);
+  return {
+    id: createHash("sha256").update(`${config.name} ${created}`).digest("hex").slice(0, 12),
+    first: state.first_seq,
+    last: state.last_seq,
+    bytes: state.bytes,
+    maxBytes: config.max_bytes,
+    replicas: config.num_replicas,
+    missing: silent.map(({ name }) => name),
+    isLed: 2 * silent.length < 1 + followers.length,
+  };
+}
 
 function subjectOf(name: string): string {
   return `repoconf.${name}`;

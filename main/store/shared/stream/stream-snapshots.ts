@@ -52,7 +52,7 @@ export class StreamSnapshots implements Snapshots {
   }
 
   /** Call when the size of the log is known, and the maximum size of a message. */
-  connected({ bytes, maxPayload }: { readonly bytes: number; readonly maxPayload: number }): void {
+  connected(bytes: number, maxPayload: number): void {
     this.bytes = bytes;
     this.partBytes = Math.min(maxPartBytes, Math.floor(maxPayload / 2));
   }

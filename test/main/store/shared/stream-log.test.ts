@@ -53,6 +53,14 @@ async function isReachable({ log }: TestLog): Promise<void> {
   await until(() => log.problem === undefined, "the server");
 }
 
+/** Twenty times as fast as the system's. */
+const fastClock: Clock = {
+  now: systemClock.now,
+  monotonic: () => 20 * systemClock.monotonic(),
+  delay: milliseconds => systemClock.delay(milliseconds / 20),
+  schedule: (milliseconds, task) => systemClock.schedule(milliseconds / 20, task),
+};
+
 /** A placeholder for the id of the existing message. */
 const previousId = "PREVIOUS";
 const removal = { kind: "remove", time: "", repo: "shop" };
@@ -311,7 +319,7 @@ describeWithNats("a log on a stream", () => {
         seq: number;
       }>();
       await until(
-        () => [one, other].every(({ log }) => log.skipped?.includes(`${seq} `)),
+        () => [one, other].every(({ log }) => log.warnings?.some(text => text.includes(`${seq} `))),
         `message ${seq} to be skipped`,
       );
     };
@@ -364,5 +372,76 @@ describeWithNats("a log on a stream", () => {
     expect(id).not.toBe("");
     await connection.request("repoconf.test", JSON.stringify(content).replace(previousId, id));
     await until(() => one.log.problem?.includes("does not follow") === true, "the difference");
+  });
+
+  test.each([
+    { what: "a message that does not follow", isLost: false, refusal: "does not follow" },
+    { what: "a message that was received just before its server died", isLost: true, refusal: "cannot reach" },
+  ])("refuses a change that waits for $what, instead of letting it wait for ever", async ({ isLost, refusal }) => {
+    await using place = await makePlace();
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+    const one = await place.openAt("one", () => isHeld, { clock: fastClock });
+    const other = await place.openOther();
+    await other.append(1);
+    const { connection, streams } = await place.administer();
+    const first = await streams.getMessage("test", { seq: 1 });
+    const content = { ...first?.json<object>(), first: 2, previous: "another" };
+    await connection.request("repoconf.test", JSON.stringify(content));
+    await until(() => other.log.problem !== undefined, "the message");
+    if (isLost) await place.server.kill();
+    let refused = await one.append(2).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ConflictError);
+    if (isLost) await until(() => one.log.problem !== undefined, "the lost connection");
+    release();
+    while (refused instanceof ConflictError) {
+      await refused.applied;
+      refused = await one.append(3).catch((error: unknown) => error);
+    }
+    expect(String(refused)).toContain(refusal);
+    await one.log.close();
+  });
+
+  test("notices without any further message that the stream has another message in the place of its last one, and goes on when it has the right one again", async () => {
+    await using place = await makePlace();
+    const [data, copy] = [join(place.server.folder, "data"), join(place.server.folder, "copy")];
+    const one = await place.open();
+    await one.append(1);
+    await place.server.kill();
+    await cp(data, copy, { recursive: true });
+    await place.server.start();
+    await isReachable(one);
+    await one.append(2);
+    await place.server.kill();
+    await cp(data, `${copy}-2`, { recursive: true });
+    await rm(data, { recursive: true });
+    await cp(copy, data, { recursive: true });
+    await place.server.start();
+    await until(() => one.log.problem?.includes("lost changes") === true, "the difference");
+    await expect(one.append(3)).rejects.toThrow("repoconf log rejoin");
+    await place.server.kill();
+    await rm(data, { recursive: true });
+    await cp(`${copy}-2`, data, { recursive: true });
+    await place.server.start();
+    await isReachable(one);
+    await one.append(3);
+    expect(one.committed.map(([, timeout]) => timeout)).toEqual([1, 2, 3]);
+  });
+
+  test("tells that the stream is nearly full, and why the server refused a change, until one is stored", async () => {
+    await using place = await makePlace();
+    const { streams } = await place.administer();
+    await streams.add({ name: "test", subjects: ["repoconf.test"], max_bytes: 20_000, discard: DiscardPolicy.New });
+    const { log, append } = await place.open();
+    let refused: unknown;
+    for (let timeout = 1; refused === undefined && timeout < 1_000; timeout++)
+      refused = await append(timeout).catch((error: unknown) => error);
+    await until(() => log.warnings?.length === 2, "both warnings");
+    expect(log.warnings).toEqual([
+      expect.stringMatching(/nearly full: \d+ of 20000 bytes/),
+      expect.stringContaining("maximum bytes exceeded"),
+    ]);
+    await streams.update("test", { max_bytes: 100_000 });
+    await append(99);
+    await until(() => log.warnings?.length === 0, "no warning");
   });
 });

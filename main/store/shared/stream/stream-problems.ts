@@ -1,0 +1,48 @@
+import type { StreamAddress } from "./stream-address.ts";
+import type { StreamStatus } from "./stream-session.ts";
+
+/** The part of its limit from which on a stream counts as nearly full. */
+const nearlyFull = 0.9;
+
+/*
+ * What is wrong with a stream, as sentences that say what to do. The daemon shows them in its list of problems.
+ */
+
+export function unreachable({ name, servers }: StreamAddress, cause: string): string {
+  return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): the last known values are served, and changes are refused. Repoconf keeps retrying.`;
+}
+
+export function beingRead({ name }: StreamAddress, missed: number): string {
+  return `The shared log ${name} is being read: ${missed} messages are missing here. Until then, earlier values are served, and changes wait.`;
+}
+
+export function diverged(why: string): string {
+  return `${why} The last known values are served, and changes are refused. To put this machine back on the log, and keep aside what only it has, run: repoconf log rejoin`;
+}
+
+export function refused({ name }: StreamAddress, why: string): string {
+  return `The server of the shared log ${name} refused the last change (${why}). Edits of files wait there. Fix the cause; the next change shows whether that helped.`;
+}
+
+/** What a person should know of a stream that can be appended to, as sentences with what to do. `missed`: messages that are not applied here. */
+export function warningsOf(status: StreamStatus, { name, replicas }: StreamAddress, missed: number): string[] {
+  const { bytes, maxBytes, missing } = status;
+  const warnings: string[] = [];
+  if (missed > 0)
+    warnings.push(
+      `This machine is ${missed} messages of the shared log ${name} behind, so values may be outdated. If that lasts, look for what slows it down: the disk, the network or other programs.`,
+    );
+  if (missing.length > 0)
+    warnings.push(
+      `The shared log ${name} has lost ${missing.join(" and ")}, ${missing.length} of its ${status.replicas} servers. Changes go on, but stop if more fail. Start it again, or reconnect it to the others.`,
+    );
+  if (status.replicas < replicas)
+    warnings.push(
+      `The shared log ${name} is stored on ${status.replicas} of the ${replicas} servers that settings.json asks for ("replicas"). Once the cluster has that many servers, run: nats stream edit ${name} --replicas ${replicas}`,
+    );
+  if (maxBytes > 0 && bytes > nearlyFull * maxBytes)
+    warnings.push(
+      `The shared log ${name} is nearly full: ${bytes} of ${maxBytes} bytes. When it is full, changes are refused. Raise its limit (nats stream edit ${name} --max-bytes), or let Repoconf shorten it earlier ("bytes" under "log" in settings.json).`,
+    );
+  return warnings;
+}
