@@ -25,6 +25,7 @@ const events = [
   "scope/changed",
   "key/changed",
   "draft/changed",
+  "daemon/problems",
   "daemon/indexing",
 ];
 

@@ -385,7 +385,7 @@ export interface DaemonStatus {
   readonly sockets?: number;
   /** Requests refused since the start, by cause. */
   readonly refusals?: { readonly [cause: string]: number };
-  /** Problems in settings or scope files, and findings about the home; empty if there are none. */
+  /** What is wrong with the home as a whole, one sentence each, such as a shared log that cannot be reached; empty if nothing is. */
   readonly problems?: readonly string[];
   /** What was found and not dismissed, also about repositories, the oldest first. */
   readonly findings?: readonly Finding[];
@@ -535,7 +535,8 @@ export type EventMessage =
   | [resource: "repo", event: "added" | "updated" | "removed" | "health", payload: RepositoryEntry]
   | [resource: "scope", event: "changed", payload: { readonly scope: string }]
   | [resource: "key", event: "changed", payload: Record<string, never>]
-  | [resource: "draft", event: "changed", payload: DraftsChanged];
+  | [resource: "draft", event: "changed", payload: DraftsChanged]
+  | [resource: "daemon", event: "problems", payload: { readonly problems: readonly string[] }];
 
 /**
  * For watches that ask for it. `progress`: up to this revision there was nothing else that the key may see. `position`:

@@ -21,6 +21,7 @@ import { Authentication } from "./keys/authentication.ts";
 import { AuditLog } from "./observe/audit-log.ts";
 import { logReplyError, logStoreEvent } from "./observe/log-events.ts";
 import { Metrics } from "./observe/metrics.ts";
+import { Problems } from "./observe/problems.ts";
 import { Refusals } from "./observe/refusals.ts";
 import { createOperations } from "./operations/operations.ts";
 import { linkOf } from "./operations/session.ts";
@@ -155,14 +156,17 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   const runState = new RunState(held);
   const refusals = new Refusals(logger, audit);
   const yielding = new Yielding(clock);
-  const metrics = new Metrics({ version, startedAt, connections, store, refusals, yielding });
+  const onChange = (all: readonly string[]) => connections.publishProblems(all);
+  const problems = new Problems({ files, store, clock, onChange });
+  resources.defer(() => problems.close());
+  const metrics = new Metrics({ version, startedAt, connections, store, refusals, yielding, problems });
   const service = new ConfigService(store, scopes, yielding);
   const budget = new KeyBudget();
   const dispatch = createDispatch({
     operations: createOperations(
       { store, scopes, service, drafts, yielding, clock, runState },
       { authentication, connections, server, onKeysChanged: publishKeys },
-      { held, files, endpoint, store, connections, refusals, onStop },
+      { held, endpoint, store, connections, refusals, problems, onStop },
     ),
     budget,
     concurrency: new ConcurrencyLimit(),
@@ -209,7 +213,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   const screen = options.screenFolder === undefined ? undefined : await Screen.open(options.screenFolder);
   server.open({
     allowedOrigins: () => settings.values.origins ?? [],
-    onRequest: createRoutes({ endpoint, runState, screen, server, authentication, metrics, refusals }),
+    onRequest: createRoutes({ endpoint, runState, problems, screen, server, authentication, metrics, refusals }),
     onRefusal: (refusal, request) => refusals.noteRequest(refusal, request),
   });
   await endpointFile.write(endpoint);

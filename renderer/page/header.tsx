@@ -38,6 +38,7 @@ const roomy = matchMedia("(width >= 78rem)");
 /** Links to the pages, the state of the connection, and commands. In a smaller window the rest is in a menu. */
 export function Header() {
   const connection = useScreen(state => state.connection);
+  const problems = useScreen(state => state.problems.length);
   const drawn = useScreen(state => state.drawn);
   const isRoomy = useSyncExternalStore(onRoomChange, () => roomy.matches);
   const commands = actionOf("commands");
@@ -59,6 +60,11 @@ export function Header() {
       {connection !== "ended" && (
         <p className="connection" role="status" data-connection={connection}>
           {connectionTexts[connection]}
+          {connection === "connected" && problems > 0 && (
+            <a className="link problem" href={addressOf({ page: "start" })}>
+              {problems === 1 ? "1 problem" : `${problems} problems`}
+            </a>
+          )}
         </p>
       )}
       <PageLinks />

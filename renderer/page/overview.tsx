@@ -15,6 +15,7 @@ function describeReading(indexing: IndexingProgress | undefined): string {
 export function Overview({ onAdd }: { onAdd(): void }) {
   const repositories = useScreen(state => state.repositories);
   const indexing = useScreen(state => state.indexing);
+  const problems = useScreen(state => state.problems);
   if (repositories === undefined) return <p className="waiting">{describeReading(indexing)}</p>;
   const modified = repositories.filter(entry => entry.modified > 0).length;
   return (
@@ -36,7 +37,7 @@ export function Overview({ onAdd }: { onAdd(): void }) {
           Add a repository
         </button>
       </p>
-      {repositories.length > 0 && (
+      {repositories.length + problems.length > 0 && (
         <>
           <ToDo repositories={repositories} />
           <section aria-labelledby="overview-recent">

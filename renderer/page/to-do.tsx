@@ -30,12 +30,13 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
     return first === undefined ? [] : [{ entry, problem: first.problem, more: more.length }];
   });
   const [inHome, dropInHome] = useFoundInHome();
+  const ofDaemon = useScreen(state => state.problems).filter(text => !inHome.some(({ message }) => message === text));
   const found = repositories
     .filter(({ health }) => health.length > 0)
     .flatMap(({ id, health }) =>
       health.flatMap(({ finding, message }) => (finding ? [{ repo: id, finding, message }] : [])),
     );
-  if (problems.length + inHome.length + found.length + pending.size + drafts.size === 0)
+  if (problems.length + ofDaemon.length + inHome.length + found.length + pending.size + drafts.size === 0)
     return (
       <p>
         Nothing needs attention: no file has problems, no command is waiting for your trust, and all edits are saved.
@@ -43,6 +44,11 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
     );
   return (
     <>
+      <Section title="Problems of the daemon">
+        {ofDaemon.map(text => (
+          <li key={text}>{text}</li>
+        ))}
+      </Section>
       <Section title="Edits to resolve">
         {undecided.map(([key, edit]) => (
           <li key={key}>

@@ -105,7 +105,12 @@ async function openEdited(): Promise<void> {
 }
 
 async function loadAll(): Promise<void> {
-  await Promise.all([loadScopes(), loadRepositories()]);
+  await Promise.all([loadScopes(), loadRepositories(), loadProblems()]);
+}
+
+async function loadProblems(): Promise<void> {
+  const { problems = [] } = await daemon().run("daemon/status", {});
+  screenStore.setState({ problems });
 }
 
 async function loadScopes(): Promise<void> {
@@ -227,6 +232,8 @@ async function take(message: WatchMessage): Promise<void> {
     case "draft":
       takeDrafts(message[2]);
       return openEdited();
+    case "daemon":
+      return setState({ problems: message[2].problems });
     case "key":
       return setState(state => ({ keyChanges: state.keyChanges + 1 }));
   }

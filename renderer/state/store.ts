@@ -77,6 +77,8 @@ export interface ScreenState {
   readonly repositories: readonly RepositoryEntry[] | undefined;
   /** The daemon's progress in reading new files, while the screen waits for it. */
   readonly indexing: IndexingProgress | undefined;
+  /** What is wrong with the home as a whole, such as a shared log that cannot be reached, in sentences. */
+  readonly problems: readonly string[];
   /** The first repositories, for the tree, until all are loaded. */
   readonly firstRepositories: readonly RepositoryEntry[];
   readonly scopes: readonly ScopeEntry[];
@@ -110,6 +112,7 @@ export const screenStore = createStore<ScreenState>(() => ({
   connection: "connecting",
   repositories: undefined,
   indexing: undefined,
+  problems: [],
   firstRepositories: [],
   scopes: [],
   opened: new Map(),

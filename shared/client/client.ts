@@ -83,7 +83,7 @@ export class RepoconfClient {
       locate,
       timeout,
       onMessage: message => {
-        if (message[0] === "daemon") this.#requests.reportIndexing(message[2]);
+        if (message[0] === "daemon" && message[1] === "indexing") this.#requests.reportIndexing(message[2]);
         else this.#watches.take(message);
       },
       onLost: () => this.#watches.lose(),

@@ -5,7 +5,7 @@ import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("the screen", () => {
   describeWithNats("with a log shared between machines", () => {
-    test("names the machine next to the actor in the history and the activity", async () => {
+    test("names the machine next to the actor in the history and the activity, and shows on every page that the log is away until it is back", async () => {
       await using server = await startNatsServer();
       const address = `${server.url}/team`;
       await using screen = await startScreen({ repositories: { shop: {} }, log: { address, machine: "laptop" } });
@@ -26,6 +26,12 @@ describeScreen("the screen", () => {
       const changes = page.getByRole("list", { name: "Changes" }).locator("> li");
       await reads(changes.first(), "by owner on desk");
       await reads(changes.nth(1), "by owner on laptop");
+      await server.kill();
+      await page.getByRole("banner").getByRole("link", { name: "1 problem" }).click();
+      const problems = page.getByRole("region", { name: "Problems of the daemon" });
+      await reads(problems.getByRole("listitem"), "The shared log team at");
+      await server.start();
+      await poll(() => problems.count()).toBe(0);
     });
   });
 });

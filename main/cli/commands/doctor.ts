@@ -102,7 +102,8 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     ...refusals,
     settings.finding,
   ];
-  return [...own, ...scopeFindings, ...findings, ...merges, ...told, ...journals, watching];
+  const all = [...own, ...scopeFindings, ...findings, ...merges, ...told, ...journals, watching];
+  return served === undefined ? all : [...all, ...daemonCheck.checkProblems(served, all)];
 }
 
 function onProgress(done: number, all: number, what: string): void {

@@ -144,6 +144,11 @@ function describe(message: PrintedMessage, names: ReadonlyMap<string, string>, o
       return [`${now()}  scope ${message[2].scope}: changed`];
     case "key":
       return [`${now()}  keys changed`];
+    case "daemon": {
+      const { problems } = message[2];
+      const all = problems.map(problem => `  ${problem}`);
+      return [`${now()}  the daemon ${problems.length === 0 ? "has no more problems" : "has problems"}`, ...all];
+    }
     case "connection": {
       if (message[1] === "lost") return [`${now()}  connection lost; reconnecting`];
       const { lost } = message[2];

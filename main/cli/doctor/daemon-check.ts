@@ -48,6 +48,7 @@ export interface DaemonInfo {
   readonly findings: readonly ToldFinding[];
   /** Undefined if it is an older daemon. */
   readonly variables: readonly string[] | undefined;
+  readonly problems: readonly string[];
 }
 
 /** Queries the running daemon. Throws RepoconfError, for example 1100 if it does not accept the owner's key. */
@@ -55,8 +56,15 @@ export async function askDaemon(home: Home): Promise<DaemonInfo> {
   const { connect } = await import("../../client/client.ts");
   using client = await connect({ home: home.folder, keyFile: home.ownerKeyFile });
   const entries = await client.repositories();
-  const { refusals = {}, findings = [], variables } = await client.run("daemon/status", {});
-  return { entries, refusals, findings, variables };
+  const { refusals = {}, findings = [], problems = [], variables } = await client.run("daemon/status", {});
+  return { entries, refusals, findings, problems, variables };
+}
+
+/** The daemon's problems that no other check has found, such as those of a shared log. */
+export function checkProblems({ problems }: DaemonInfo, others: readonly Finding[]): Finding[] {
+  const isFound = (text: string) =>
+    others.some(({ result, message }) => result === "problem" && text.includes(message));
+  return problems.filter(text => !isFound(text)).map(message => ({ check: "daemon", result: "problem", message }));
 }
 
 /** Notes files in which the daemon merged a hand edit with a set. They are valid, but the user may not expect the result. */

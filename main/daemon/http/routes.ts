@@ -4,6 +4,7 @@ import { identityProof } from "../../home/identity.ts";
 import type { Authentication } from "../keys/authentication.ts";
 import { bearerOf } from "../keys/key-text.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { Problems } from "../observe/problems.ts";
 import type { Refusals } from "../observe/refusals.ts";
 import type { RunState } from "../run-state.ts";
 import type { Screen } from "./screen.ts";
@@ -12,6 +13,7 @@ import type { DaemonServer } from "./server.ts";
 export interface RoutesOptions {
   readonly endpoint: Endpoint;
   readonly runState: Pick<RunState, "isRunning">;
+  readonly problems: Pick<Problems, "all">;
   /** Undefined if only the daemon was built. */
   readonly screen: Screen | undefined;
   readonly server: Pick<DaemonServer, "isForScreen">;
@@ -37,7 +39,13 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
       case "/livez":
         return answer(response, 200, "alive");
       case "/readyz":
-        return options.runState.isRunning ? answer(response, 200, "ready") : answer(response, 503, "not ready");
+        if (!options.runState.isRunning) return answer(response, 503, "not ready");
+        // Not which ones: no key is required here.
+        return answer(
+          response,
+          200,
+          options.problems.all.length === 0 ? "ready" : "ready, with problems: repoconf status",
+        );
       case "/metrics":
         answerMetrics(options, request, response).catch(() =>
           answer(response, 500, "The metrics could not be collected."),

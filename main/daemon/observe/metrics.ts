@@ -1,6 +1,7 @@
 import type { ChangeSource } from "../../../shared/protocol.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { Connections } from "../socket/connections.ts";
+import type { Problems } from "./problems.ts";
 import type { Refusals } from "./refusals.ts";
 
 /** Facts about the daemon, and what its current numbers are read from. */
@@ -11,6 +12,7 @@ export interface MetricsOptions {
   readonly store: { readonly repositories: { ids(): Iterable<string> } };
   readonly refusals: Pick<Refusals, "counts">;
   readonly yielding: Pick<Yielding, "yields">;
+  readonly problems: Pick<Problems, "all">;
 }
 
 /** All causes, so that those that have not occurred are shown as 0 and alerts can be defined for them. */
@@ -52,7 +54,7 @@ export class Metrics {
     const registers = [registry];
     const gauge = (name: string, help: string, value: number) => new Gauge({ name, help, registers }).set(value);
     const counter = (name: string, help: string, value: number) => new Counter({ name, help, registers }).inc(value);
-    const { version, startedAt, connections, store, refusals, yielding } = this.#options;
+    const { version, startedAt, connections, store, refusals, yielding, problems } = this.#options;
 
     new Gauge({ name: "repoconf_info", help: "The running version.", labelNames: ["version"], registers }).set(
       { version },
@@ -60,6 +62,11 @@ export class Metrics {
     );
     gauge("repoconf_sockets", "Clients connected with a key.", connections.count);
     gauge("repoconf_repositories", "Repositories in the home.", [...store.repositories.ids()].length);
+    gauge(
+      "repoconf_problems",
+      "Problems of the home as a whole, such as a shared log that is away.",
+      problems.all.length,
+    );
     const refused = new Counter({
       name: "repoconf_refusals_total",
       help: "Requests and connections rejected before they reached an operation, by cause.",

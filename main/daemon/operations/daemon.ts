@@ -3,7 +3,7 @@ import type { Endpoint } from "../../home/endpoint-file.ts";
 import { causeOf } from "../../store/storage-failure.ts";
 import type { Store } from "../../store/store.ts";
 import type { HeldHome } from "../home/held-home.ts";
-import type { HomeFiles } from "../home/home-files.ts";
+import type { Problems } from "../observe/problems.ts";
 import type { Refusals } from "../observe/refusals.ts";
 import type { Connections } from "../socket/connections.ts";
 import type { Operations } from "../socket/dispatch.ts";
@@ -11,11 +11,11 @@ import { requireOwner } from "./repo.ts";
 
 export interface DaemonOperationsOptions {
   readonly held: HeldHome;
-  readonly files: HomeFiles;
   readonly endpoint: Endpoint;
   readonly store: Store;
   readonly connections: Connections;
   readonly refusals: Refusals;
+  readonly problems: Pick<Problems, "all">;
   onStop(): void;
 }
 
@@ -23,16 +23,12 @@ export interface DaemonOperationsOptions {
 export function daemonOperations(
   options: DaemonOperationsOptions,
 ): Pick<Operations, "daemon/status" | "daemon/dismiss" | "daemon/stop"> {
-  const { held, files, endpoint, store, connections, refusals, onStop } = options;
+  const { held, endpoint, store, connections, refusals, problems, onStop } = options;
   return {
     "daemon/status": (_args, { caller }) => {
       const { version, protocol, startedAt, url, pid } = endpoint;
       if (!caller.owner) return { result: { version, protocol, startedAt } };
       const { indexing } = store;
-      const { settings, scopeFiles } = files;
-      const findings = store.findings.all;
-      const ofHome = findings.filter(({ repo, isNote }) => repo === undefined && !isNote).map(({ message }) => message);
-      const problems = [settings.problem, ...scopeFiles.problems, ...store.problems, ...ofHome];
       return {
         result: {
           version,
@@ -45,8 +41,8 @@ export function daemonOperations(
           ...(indexing && { indexing }),
           sockets: connections.count,
           refusals: Object.fromEntries(refusals.counts),
-          problems: problems.filter(problem => problem !== undefined),
-          findings,
+          problems: problems.all,
+          findings: store.findings.all,
           variables: Object.keys(process.env).sort(),
         },
       };

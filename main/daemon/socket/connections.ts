@@ -121,6 +121,10 @@ export class Connections {
     this.#sendToAll(caller => (caller.owner ? ["draft", "changed", changed] : undefined));
   }
 
+  publishProblems(problems: readonly string[]): void {
+    this.#sendToAll(caller => (caller.owner ? ["daemon", "problems", { problems }] : undefined));
+  }
+
   /** Sends the progress of reading new files to clients whose requests may wait for it. */
   publishIndexing(progress: IndexingProgress | undefined): void {
     const now = this.#clock.monotonic();

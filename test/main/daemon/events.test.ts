@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { halfAFile } from "../../helpers/broken-file.ts";
@@ -157,4 +159,22 @@ test("a repository that is added, updated, broken, fixed or removed is reported 
     ["repo", "health", updated.result],
     ["repo", "removed", updated.result],
   ]);
+});
+
+test("problems of the home as a whole come to the owner's watches of everything, and /readyz says that there are some", async () => {
+  await using t = await startTestDaemon();
+  const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
+  for (const client of [t.owner, tool]) await client.call("config/watch");
+  const ready = async () => (await fetch(`${t.url}/readyz`)).text();
+  expect(await ready()).toBe("ready\n");
+  const settings = join(t.homeFolder, "settings.json");
+  await writeFile(settings, "{");
+  await until(() => t.owner.events.length === 1, "the problem");
+  expect(t.owner.events[0]).toEqual(["daemon", "problems", { problems: [expect.stringContaining("settings.json")] }]);
+  expect(await ready()).toBe("ready, with problems: repoconf status\n");
+  await writeFile(settings, "{}");
+  await until(() => t.owner.events.length === 2, "the end of the problem");
+  expect(t.owner.events[1]).toEqual(["daemon", "problems", { problems: [] }]);
+  await tool.call("key/self");
+  expect(tool.events).toEqual([]);
 });

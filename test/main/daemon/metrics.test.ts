@@ -73,6 +73,7 @@ test("each revision is counted by its source", async () => {
     store: { repositories: { ids: () => [] } },
     refusals: { counts: new Map() },
     yielding: { yields: 0 },
+    problems: { all: [] },
   });
   for (const source of ["set", "unset", "restore", "file", "merge"] as const) metrics.countChange(source);
   const samples = read((await metrics.render()).text);

@@ -16,8 +16,8 @@ import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import { type Content, contentOf, strayMessage, unknownEntry } from "./stream-content.ts";
 import { StreamOutbox } from "./stream-outbox.ts";
-import { beingRead, diverged, refused, unreachable, warningsOf } from "./stream-problems.ts";
 import { type StreamFolders, type StreamPosition, StreamPositionFile } from "./stream-position.ts";
+import { beingRead, diverged, refused, unreachable, warningsOf } from "./stream-problems.ts";
 import { type StreamMessage, StreamSession, type StreamStatus } from "./stream-session.ts";
 import { StreamSnapshots } from "./stream-snapshots.ts";
 

@@ -1,0 +1,55 @@
+import type { Settings } from "../../home/settings.ts";
+import type { ScopeFiles } from "../../scopes/scope-files.ts";
+import type { Findings } from "../../store/findings.ts";
+import type { Clock } from "../../time/clock.ts";
+
+/** Milliseconds between two comparisons with what was last told. */
+const interval = 1_000;
+
+export interface ProblemsOptions {
+  readonly files: { readonly settings: Settings; readonly scopeFiles: ScopeFiles };
+  readonly store: { readonly problems: readonly string[]; readonly findings: Findings };
+  readonly clock: Clock;
+  /** Called when the list has changed. */
+  onChange(all: readonly string[]): void;
+}
+
+/** What is wrong with the home as a whole: the one list that status, doctor, the screen, `/readyz` and the metrics show. */
+export class Problems {
+  readonly #options: ProblemsOptions;
+  #told: string;
+  #cancel = () => {};
+
+  constructor(options: ProblemsOptions) {
+    this.#options = options;
+    this.#told = this.all.join("\n");
+    this.#watch();
+  }
+
+  /** One sentence each, which also says what to do. */
+  get all(): readonly string[] {
+    const { files, store } = this.#options;
+    const ofHome = store.findings.all.filter(({ repo, isNote }) => repo === undefined && !isNote);
+    const problems = [
+      files.settings.problem,
+      ...files.scopeFiles.problems,
+      ...store.problems,
+      ...ofHome.map(({ message }) => message),
+    ];
+    return problems.filter(problem => problem !== undefined);
+  }
+
+  close(): void {
+    this.#cancel();
+  }
+
+  #watch(): void {
+    this.#cancel = this.#options.clock.schedule(interval, () => {
+      const { all } = this;
+      const text = all.join("\n");
+      if (text !== this.#told) this.#options.onChange(all);
+      this.#told = text;
+      this.#watch();
+    });
+  }
+}
