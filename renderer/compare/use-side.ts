@@ -5,7 +5,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { ComparedSide } from "../state/compared-side.ts";
-import { daemon, storedAt } from "../state/connection.ts";
+import { daemon } from "../state/connection.ts";
 import { open } from "../state/navigation.ts";
 import { messageOf } from "../state/notices.ts";
 import { findRepository, type ScreenState, useScreen } from "../state/store.ts";
@@ -68,7 +68,8 @@ async function readSide(
   side: Extract<ComparedSide, { readonly kind: "file" | "revision" }>,
   entry: RepositoryEntry,
 ): Promise<Config> {
-  if (side.kind === "revision") return storedAt(side.repo, side.revision);
+  if (side.kind === "revision")
+    return daemon().run("config/list", { repo: side.repo, revision: side.revision, stored: true });
   const { file, text } = await daemon().run("file/read", { repo: side.repo });
   if (text !== null) return configIn(text, file);
   // If nothing is stored, the file need not exist.

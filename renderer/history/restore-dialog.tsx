@@ -4,7 +4,7 @@ import { ChangeFoot } from "../dialogs/change-foot.tsx";
 import { Modal } from "../dialogs/modal.tsx";
 import { changesBetween } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
-import { daemon, openRepository, storedAt } from "../state/connection.ts";
+import { daemon, openRepository } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 import { newBatch, rememberSaved, stepTime } from "../state/undo.ts";
@@ -30,7 +30,7 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
   const [busy, setBusy] = useState(false);
   useEffect(() => {
     openRepository(repo)
-      .then(() => storedAt(repo, to))
+      .then(() => daemon().run("config/list", { repo, revision: to, stored: true }))
       .then(setPast, error => setProblem(messageOf(error)));
   }, [repo, to]);
   const stored = opened?.stored;

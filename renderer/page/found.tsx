@@ -31,11 +31,9 @@ export function Dismiss({ finding, onDismissed }: DismissProps) {
   );
 }
 
-/** What the daemon found about the home as a whole; and drops one that was dismissed. */
+/** What the daemon found about the home as a whole, nearly always at its start; and drops one that was dismissed. */
 export function useFoundInHome(): [readonly Finding[], (id: string) => void] {
   const connection = useScreen(state => state.connection);
-  // They change with what was found.
-  const problems = useScreen(state => state.problems);
   const [found, setFound] = useState<readonly Finding[]>([]);
   useEffect(() => {
     if (connection !== "connected") return;
@@ -47,6 +45,6 @@ export function useFoundInHome(): [readonly Finding[], (id: string) => void] {
     return () => {
       isCurrent = false;
     };
-  }, [connection, problems]);
+  }, [connection]);
   return [found, id => setFound(some => some.filter(one => one.id !== id))];
 }

@@ -105,12 +105,8 @@ async function openEdited(): Promise<void> {
 }
 
 async function loadAll(): Promise<void> {
-  await Promise.all([loadScopes(), loadRepositories(), loadProblems()]);
-}
-
-async function loadProblems(): Promise<void> {
-  const { problems = [] } = await daemon().run("daemon/status", {});
-  screenStore.setState({ problems });
+  const [status] = await Promise.all([daemon().run("daemon/status", {}), loadScopes(), loadRepositories()]);
+  screenStore.setState({ problems: status.problems ?? [] });
 }
 
 async function loadScopes(): Promise<void> {
@@ -298,9 +294,4 @@ function withEntry(
   update: (entry: RepositoryEntry) => RepositoryEntry,
 ): ScreenState["repositories"] {
   return state.repositories?.map(entry => (entry.id === id ? update(entry) : entry));
-}
-
-/** The stored values of a repository at a revision. Throws RequestError. */
-export function storedAt(repo: string, revision: number): Promise<Config> {
-  return daemon().run("config/list", { repo, revision, stored: true });
 }

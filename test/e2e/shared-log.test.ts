@@ -31,7 +31,7 @@ describeWithNats("commands on machines that share a log", () => {
     expect(await laptop.succeed(["history", "--repo", "shop"])).toContain("on desk (set)");
     await server.kill();
     await until(async () => (await laptop.succeed(["status"])).includes("cannot be reached"), "the problem");
-    await laptop.refuse(1, ["doctor"], "cannot be reached");
+    expect(await laptop.find(1, ["doctor"])).toContain("cannot be reached");
   });
 
   test("say what is wrong with an address", async () => {
