@@ -1,6 +1,6 @@
 import { RepoconfClient } from "../../shared/client/client.ts";
 import type { WatchMessage } from "../../shared/client/watch.ts";
-import { applyConfigEdits, type Config, countConfigFields } from "../../shared/config.ts";
+import { applyConfigEdits, countConfigFields } from "../../shared/config.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { ConfigChanged, IndexingProgress, RepositoryEntry } from "../../shared/protocol.ts";
 import { withMasks } from "../../shared/scopes/masks.ts";
