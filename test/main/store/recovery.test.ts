@@ -178,6 +178,28 @@ test.each([
   },
 );
 
+test("a set that the file lacks survives a kill if the history has it, but no whole record of the file's text", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  await shop.set({ "svc.timeout": 31 });
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "rename" && path.includes("shop.json")) throw systemError("EBUSY");
+  };
+  await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 32 });
+  await shop.t.owner.call("history/list", { repo: "shop" });
+  await using killed = await freezeHome(shop.t.homeFolder);
+  fileSystem.before = () => {};
+  const path = join(killed.path, "journal/shop.0-0.jsonl");
+  const lines = (await readFile(path, "utf8")).split("\n");
+  const last = lines.findLastIndex(line => line.includes(`"after":32`));
+  const damaged = lines
+    .slice(0, last + 1)
+    .map((line, index) => (index === last - 1 ? line.replace("text", "t") : line));
+  await writeFile(path, `${damaged.join("\n")}\n`);
+  await using t = await startTestDaemon({ ...noRescans, home: killed.path });
+  expect(await timeoutOf(t, "shop")).toBe(32);
+});
+
 const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
 
 test("a start discards nothing that a repository not opened yet still needs: a kill during it loses no set", async () => {
