@@ -5,7 +5,7 @@ import { describeSchemaProblem } from "../../shared/schema/describe-problem.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import { joinPointer, valueAt } from "../../shared/value-edit.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
-import { JsonTextError, parseJsonText } from "../files/json-text.ts";
+import { JsonTextError, parseJsonText, rewriteJsonText } from "../files/json-text.ts";
 import { readUntil } from "../files/read-until.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Home } from "./home.ts";
@@ -138,6 +138,20 @@ export class Settings {
     if (text === this.#text) return { text, values: this.#values };
     return { text, values: text === null ? {} : parseSettings(text) };
   }
+}
+
+/** Changes one setting in the file, durably, beside its comments; undefined removes it. Throws JsonTextError or the system's error. */
+export async function writeSetting<Name extends keyof SettingsValues>(
+  home: Home,
+  name: Name,
+  value: SettingsValues[Name] | undefined,
+): Promise<void> {
+  const file = privateFile(home, home.settingsFile);
+  const text = await file.read();
+  if (text === null && value === undefined) return;
+  const current = parseJsonText(text ?? "{}\n");
+  const { [name]: _, ...others } = current.value;
+  await file.write(rewriteJsonText(current, value === undefined ? others : { ...current.value, [name]: value }));
 }
 
 class SettingsError extends Error {}

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
@@ -18,11 +18,12 @@ describeWithNats("commands on machines that share a log", () => {
     await using desk = await makeCommandHome();
     await laptop.succeed(["repo", "add", ".", "--id", "shop"]);
     await laptop.succeed(["set", "--repo", "shop", "svc.timeout=41"]);
-    await laptop.refuse(1, ["log", "copy", "--to", address], "A daemon is running on the home");
-    await laptop.succeed(["stop"]);
-    expect(await laptop.succeed(["log", "copy", "--to", address])).toContain("1 repository");
-    await laptop.refuse(1, ["daemon", "--port", "0"], "uses a shared log");
-    await follow(laptop, address, "laptop");
+    await laptop.put("settings.json", '{\n  // how much\n  "history": {"revisions": 100}\n}');
+    // The daemon is stopped, and runs again at the end; also if nothing could be copied.
+    await laptop.refuse(1, ["log", "copy", "--to", "nats://127.0.0.1:1/team"], "cannot be used");
+    expect(await laptop.succeed(["status"])).toContain("repositories  1");
+    expect(await laptop.succeed(["log", "copy", "--to", address])).toMatch(/1 repository.*\n.*is running at/);
+    expect(await laptop.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("41\n");
     await follow(desk, address, "desk");
     expect(await desk.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("41\n");
     await desk.succeed(["set", "--repo", "shop", "svc.timeout=42"]);
@@ -32,6 +33,30 @@ describeWithNats("commands on machines that share a log", () => {
     await server.kill();
     await until(async () => (await laptop.succeed(["status"])).includes("cannot be reached"), "the problem");
     expect(await laptop.find(1, ["doctor"])).toContain("cannot be reached");
+    await laptop.refuse(1, ["log", "copy", "--from", address], "cannot be reached");
+    await server.start();
+    // As if its disk had lost a change that it had read.
+    await laptop.succeed(["stop"]);
+    await desk.succeed(["set", "--repo", "shop", "svc.domain=example.org"]);
+    await desk.succeed(["stop"]);
+    const [own, later] = [laptop, desk].map(({ homeFolder }) => join(homeFolder, "log/stream.json"));
+    const before = await readFile(own ?? "", "utf8");
+    await laptop.put("log/stream.json", await readFile(later ?? "", "utf8"));
+    await laptop.refuse(1, ["log", "copy", "--from", address], "shop differs between");
+    await laptop.put("log/stream.json", before);
+    expect(await laptop.succeed(["log", "copy", "--from", address])).toMatch(/1 repository.*\n.*is running at/);
+    expect(await readFile(join(laptop.homeFolder, "settings.json"), "utf8")).toBe(
+      '{\n  // how much\n  "history": {"revisions": 100}\n}',
+    );
+    await desk.succeed(["set", "--repo", "shop", "svc.timeout=43"]);
+    expect(await laptop.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("42\n");
+    // It is shown who made a change, also after a way back, and in another log.
+    const other = `${server.url}/other`;
+    for (const args of [["status"], ["log", "copy", "--to", other]]) {
+      await laptop.succeed(args);
+      const shown = await laptop.succeed(["history", "--repo", "shop"]);
+      expect([shown.includes("on desk (set)"), shown.includes("43")]).toEqual([true, false]);
+    }
   });
 
   test("say what is wrong with an address", async () => {

@@ -67,7 +67,16 @@ async function made(home: string): Promise<string> {
 
 /** Runs `repoconf log copy` and kills it after some milliseconds; the exit code is null if it was killed before it ended. */
 async function copy(home: string, direction: "--to" | "--from", address: string, milliseconds?: number) {
-  const child = spawn(process.execPath, [repoconfCommand, "log", "copy", "--home", home, direction, address]);
+  const child = spawn(process.execPath, [
+    repoconfCommand,
+    "log",
+    "copy",
+    "--no-start",
+    "--home",
+    home,
+    direction,
+    address,
+  ]);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", data => (output += String(data)));
   const ended = new Promise<number | null>(resolve => child.once("close", resolve));

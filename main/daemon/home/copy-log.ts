@@ -7,7 +7,7 @@ import { syncFolder } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { HomeError, privateFile } from "../../home/prepare-home.ts";
-import { Settings, type SettingsValues } from "../../home/settings.ts";
+import { Settings, type SettingsValues, writeSetting } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
 import type { Commit, CommitLog } from "../../store/log/commit-log.ts";
@@ -16,6 +16,7 @@ import { sharedLog } from "../../store/shared/shared-log.ts";
 import { sharedScopesFileName } from "../../store/shared/shared-scopes.ts";
 import { positionFileName } from "../../store/shared/stream/stream-position.ts";
 import type { Store } from "../../store/store.ts";
+import type { RepositoryState } from "../../store/types.ts";
 import { systemClock } from "../../time/clock.ts";
 import { HeldHome, HomeInUseError } from "./held-home.ts";
 import { openHomeStore } from "./home-store.ts";
@@ -49,6 +50,8 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
   await using held = await holdHome(home);
   const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
   const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
+  // Before the home is bound to the shared log: until then, it still uses its own, whatever the settings say.
+  await writeSetting(home, "log", { ...held.settings.log, address: options.address });
   // The histories have everything that was in the home's own log. It is moved as a whole: with files missing it would be damaged.
   await rename(home.log, join(staging, "log"));
   await mkdir(home.log, { mode: 0o700 });
@@ -60,23 +63,36 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
   return count;
 }
 
-/** The reverse of `copyToShared`: the home gets everything that the shared log has, and its own log from then on. */
+/**
+ * The reverse of `copyToShared`: the home gets everything that the shared log has, which is read a second time and compared, and its own
+ * log from then on.
+ */
 export async function copyFromShared({ home, address, onProgress }: CopyOptions): Promise<number> {
   await using held = await holdHome(home);
+  const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
   const count = await withStore(held, address, async store => {
     if (store.log.problem !== undefined) throw new HomeError(store.log.problem);
-    const ids = [...store.repositories.ids()].sort();
+    await using there = await readShared(home, address, held.settings, staging);
+    const ids = [...new Set([...store.repositories.ids(), ...there.known.keys()])].sort();
     for (const id of ids) {
       const state = await store.repositories.read(id);
-      if (state !== undefined) onProgress(id, state.revision, state.revision);
+      const shared = there.known.get(id);
+      if (state === undefined || !hasState(shared, state)) throw differing(id, home, address);
+      onProgress(id, state.revision, state.revision);
     }
     return ids.length;
   });
+  await rm(staging, { recursive: true });
   // As long as the file with the place exists, the command can be run again.
+  await writeSetting(home, "log", undefined);
   await rm(join(home.log, positionFileName));
   await rm(join(home.log, sharedScopesFileName), { force: true });
   await syncFolder(home.log, realFileSystem, systemClock);
   return count;
+}
+
+function hasState(known: Known | undefined, { revision, stored = {} }: RepositoryState): boolean {
+  return known?.revision === revision && textOf(known.values) === textOf(stored);
 }
 
 interface Held extends AsyncDisposable {
@@ -170,7 +186,7 @@ async function appendAll(
         digest = nextDigest(digest, commit, id);
         const revision = revisionOf(commit, id);
         // What the log already has must be the beginning of this history.
-        if (revision === from && digest !== known?.digest) throw anotherRepository(id, home, address);
+        if (revision === from && digest !== known?.digest) throw differing(id, home, address);
         if (revision <= from) continue;
         const more = Buffer.byteLength(JSON.stringify(commit));
         if (bytes + more > groupBytes) await append();
@@ -186,8 +202,8 @@ async function appendAll(
   for (const [id, digest] of digests) {
     const shared = there.known.get(id);
     const state = await store.repositories.read(id);
-    if (shared?.digest === digest && textOf(shared.values) === textOf(state?.stored ?? {})) continue;
-    throw anotherRepository(id, home, address);
+    if (state !== undefined && shared?.digest === digest && hasState(shared, state)) continue;
+    throw differing(id, home, address);
   }
   // The histories have everything that was read.
   await there.log.release(there.log.newest);
@@ -205,7 +221,7 @@ async function* commitsOf(store: Store, repo: string, machine: string): AsyncGen
     log.id,
     Number.POSITIVE_INFINITY,
   ))
-    yield { ...commit, machine };
+    yield { machine, ...commit };
 }
 
 /** The repositories in a shared log, and the log itself, whose place is stored in `folder`. */
@@ -249,8 +265,8 @@ async function readShared(
   return { log, known, [Symbol.asyncDispose]: () => log.close() };
 }
 
-function anotherRepository(id: string, { folder }: Home, address: string): HomeError {
-  const message = `${id} differs between the shared log ${address} and ${folder}: the log already had it, or somebody is changing it. The home is unchanged. Choose another name for the log.`;
+function differing(id: string, { folder }: Home, address: string): HomeError {
+  const message = `${id} differs between the shared log ${address} and ${folder}: somebody is changing it, or the log has another one of that id. The home is unchanged. Run the command again, or choose another name for the log.`;
   return new HomeError(message);
 }
 
