@@ -86,4 +86,35 @@ describeWithNats("commands on machines that share a log", () => {
     );
     await until(async () => (await desk.succeed(["get", "svc.timeout"], { folder: here })) === "41\n", "the value");
   });
+  test("make one repository of clones that were added twice, with the values and the folders of both machines", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await makeCommandHome();
+    await follow(desk, world.address, "desk");
+    const [there, here] = [join(world.home("laptop"), "shop"), join(desk.workFolder, "shop")];
+    for (const folder of [there, here]) {
+      await mkdir(join(folder, ".git"), { recursive: true });
+      await writeFile(join(folder, ".git/config"), '[remote "origin"]\n\turl = https://example.org/acme/shop.git\n');
+    }
+    await laptop.owner.call("repo/add", { name: "shop", id: "one", path: there });
+    await laptop.owner.call("config/set", { repo: "one", "svc.timeout": 41, "svc.domain": "one.example" });
+    await desk.succeed(["repo", "add", "--id", "two"], { folder: here });
+    await desk.succeed(["set", "--repo", "two", "svc.timeout=42"]);
+    await until(async () => (await desk.succeed(["repo", "list", "--json"])).includes('"one"'), "both");
+    const { output } = await desk.run(["doctor"]);
+    expect(output).toContain("2 are clones of example.org/acme/shop: one, two");
+    expect(output).toContain("repoconf repo merge two one");
+    expect(output).not.toMatch(/"remote" is not used|rename one/);
+    await desk.refuse(1, ["repo", "merge", "one", "one", "--yes"], "into itself");
+    const merged = await desk.run(["repo", "merge", "one", "two", "--yes"]);
+    expect(merged.errorOutput).toContain("gets: svc.domain\n");
+    expect(merged.errorOutput).toContain("keeps its own value of: svc.timeout\n");
+    expect(merged.output).toContain("Merged shop (one) into shop (two).");
+    const listed = async () => (await laptop.owner.call("repo/list")).result.map(({ id, path }) => [id, path]);
+    await until(async () => JSON.stringify(await listed()) === JSON.stringify([["two", there]]), "the folder there");
+    expect((await laptop.owner.call("config/list", { repo: "two", stored: true })).result).toEqual({
+      svc: { timeout: 42, domain: "one.example" },
+    });
+    expect((await desk.json(["repo", "list"])).map(({ path }: { readonly path: string }) => path)).toEqual([here]);
+  });
 });

@@ -22,6 +22,8 @@ import {
   visible,
 } from "../output/terminal.ts";
 
+import type { mergeRepository } from "./merge-repository.ts";
+
 interface AddOptions extends SessionOptions, OutputOptions {
   readonly name?: string;
   readonly id?: string;
@@ -31,7 +33,7 @@ interface AddOptions extends SessionOptions, OutputOptions {
   readonly yes?: boolean;
 }
 
-/** `repoconf repo add|list|rename|move|remove`. */
+/** `repoconf repo add|list|rename|move|merge|remove`. */
 export function addRepoCommand(program: Command): void {
   const repo = program.command("repo").description("manage repositories");
   addJsonOption(addSessionOptions(repo.command("add")))
@@ -64,6 +66,15 @@ export function addRepoCommand(program: Command): void {
     .argument("[folder]", "its new folder (default: the git work tree that contains the current folder)")
     .description("record that a repository's folder has moved")
     .action(move);
+  addJsonOption(addSessionOptions(repo.command("merge")))
+    .argument("<repository>", "id or name of the one that is removed")
+    .argument("<into>", "id or name of the one that stays")
+    .summary("make two repositories one, such as clones that were added twice")
+    .description(
+      "make two repositories one, such as clones that were added twice\n\nThe second one gets the values that it lacks, and the first one's folder if it has none; where both have a value, it keeps its own. Then the first one is removed.",
+    )
+    .option("--yes", "do not ask for confirmation")
+    .action(merge);
   addJsonOption(addSessionOptions(repo.command("remove")))
     .argument("<repository>", "id or name")
     .description("remove a repository; its file is moved to removed/ in the home")
@@ -249,6 +260,9 @@ async function move(named: string, folder: string | undefined, options: SessionO
     else print(`${entry.name} (${id}) is now in ${path}.`);
   });
 }
+
+const merge = async (...args: Parameters<typeof mergeRepository>) =>
+  (await import("./merge-repository.ts")).mergeRepository(...args);
 
 async function remove(
   named: string,

@@ -89,10 +89,21 @@ function describeUnknownFile(file: string): Finding {
 /** Finds repositories with the same name, which commands cannot distinguish, and in-tree repositories with the same file. */
 function findDuplicates(home: Home, checked: readonly CheckedRepository[]): Finding[] {
   const findings: Finding[] = [];
+  const clones = checked.filter(({ head }) => head?.remote !== undefined);
+  for (const [remote, duplicates] of Map.groupBy(clones, ({ head }) => head?.remote)) {
+    const [first, second] = duplicates;
+    if (first === undefined || second === undefined) continue;
+    const message = `${duplicates.length} are clones of ${remote}: ${duplicates.map(({ id }) => id).join(", ")}`;
+    const action = `None needed if that is intended. To make them one: repoconf repo merge ${second.id} ${first.id}`;
+    findings.push(note(check, message, action));
+  }
   const byName = Map.groupBy(checked, ({ id, head }) => head?.name ?? id);
   for (const [name, duplicates] of byName) {
     const [first, second] = duplicates;
     if (first === undefined || second === undefined) continue;
+    // What is said of clones is enough.
+    if (first.head?.remote !== undefined && duplicates.every(({ head }) => head?.remote === first.head?.remote))
+      continue;
     const message = `${duplicates.length} are called "${name}": ${duplicates.map(({ id }) => id).join(", ")}`;
     findings.push(note(check, message, `Refer to them by id, or rename one: repoconf repo rename ${second.id} NAME`));
   }

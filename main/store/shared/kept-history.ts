@@ -24,7 +24,7 @@ export interface SharedRepository extends OpenRepository, RecordedRepository, He
   readonly lineage: string;
   readonly files: RepositoryFiles;
   readonly mirror: Mirror;
-  readonly text: { changeMetadata(changes: { readonly name: string }): Promise<void> };
+  readonly text: { changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> };
   refresh(): Promise<void>;
   exclusive<Result>(task: () => Promise<Result>): Promise<Result>;
   applyRemote(committed: Committed<Commit>, document: DocumentCommit, isPart: boolean): void;

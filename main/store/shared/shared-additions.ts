@@ -127,16 +127,22 @@ export class SharedAdditions {
     else for (const { path } of journal.segments) await this.#context.fileSystem.unlink(path);
   }
 
-  /** The repository with this remote that has no folder on this machine. Throws RepoconfError 1111 if there are several. */
-  cloneOf(remote: string): string | undefined {
+  /** The repositories with this remote that have no folder on this machine. */
+  withoutFolder(remote: string): readonly string[] {
     const { repositories } = this.#parts;
-    const found = [...repositories.ids()].filter(id => {
+    return [...repositories.ids()].filter(id => {
       const known = repositories.brief(id);
       return known?.remote === remote && known.path === undefined;
     });
+  }
+
+  /** The one of them. Throws RepoconfError 1111 if there are several. */
+  cloneOf(remote: string): string | undefined {
+    const { repositories } = this.#parts;
+    const found = this.withoutFolder(remote);
     if (found.length < 2) return found[0];
     const names = found.map(id => [repositories.brief(id)?.name, `(${id})`].join(" ")).join(", ");
-    const message = `Several repositories of the shared log are clones of ${remote} and have no folder on this machine: ${names}. Give one of them the folder (repoconf repo move ID FOLDER), or add another one with an id of its own (--id).`;
+    const message = `Several repositories of the shared log are clones of ${remote} and have no folder on this machine: ${names}. Give one of them the folder (repoconf repo move ID FOLDER), make them one (repoconf repo merge ID ID), or add another one with an id of its own (--id).`;
     throw new RepoconfError(1111, message);
   }
 }

@@ -16,7 +16,7 @@ import {
 import { moveAside } from "../removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { storageFailure } from "../storage-failure.ts";
-import type { DocumentCommit, LogNumber } from "../types.ts";
+import type { DocumentCommit, LogNumber, RepositoryState } from "../types.ts";
 import type { SharedRepository } from "./kept-history.ts";
 import { LogShortener } from "./log-shortener.ts";
 import { SharedAdditions } from "./shared-additions.ts";
@@ -50,8 +50,8 @@ export class SharedStore {
   readonly #parts: SharedStoreParts;
   /** Repositories that another machine removed and whose files still exist: the entry, and when the file has been moved away. */
   readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
-  /** Entries with a new name that is not in the file yet. */
-  readonly #renamings = new Set<{ readonly number: LogNumber }>();
+  /** Entries with a new name or folder that is not in the file yet. */
+  readonly #descriptions = new Set<{ readonly number: LogNumber }>();
 
   constructor(context: StoreContext, parts: SharedStoreParts, snapshots: Snapshots, leastBytes = defaultLeastBytes) {
     this.#context = context;
@@ -67,7 +67,7 @@ export class SharedStore {
 
   /** The numbers of entries that are not in files yet: the log must keep them. */
   get numbers(): LogNumber[] {
-    const unfinished = [...this.#leaving.values(), ...this.#renamings];
+    const unfinished = [...this.#leaving.values(), ...this.#descriptions];
     return [...unfinished.map(({ number }) => number), ...this.#parts.scopes.numbers];
   }
 
@@ -145,13 +145,29 @@ export class SharedStore {
   /** Writes another machine's new name of a repository to its file, as soon as nothing else writes to it. */
   #rename(number: LogNumber, id: string, name: string): void {
     const repository = this.#parts.repositories.get(id);
-    if (repository === undefined || repository.state.name === name) return;
-    const renaming = { number };
-    this.#renamings.add(renaming);
-    void repository
-      .exclusive(() => repository.text.changeMetadata({ name }))
-      .catch(this.#reporting("cannot write the new name of a repository into its file", id))
-      .finally(() => this.#renamings.delete(renaming));
+    if (repository !== undefined && repository.state.name !== name) void this.#describe(repository, number, { name });
+  }
+
+  /** Writes a new name or folder of a repository into its file, as soon as nothing else writes to it. */
+  async #describe(
+    repository: SharedRepository,
+    number: LogNumber,
+    changes: { readonly name: string } | { readonly path: string },
+  ): Promise<void> {
+    const unfinished = { number };
+    this.#descriptions.add(unfinished);
+    await repository
+      .exclusive(() => repository.text.changeMetadata(changes))
+      .catch(this.#reporting("cannot write the new name or folder of a repository into its file", repository.id))
+      .finally(() => this.#descriptions.delete(unfinished));
+  }
+
+  /** The folder of a removed clone goes to the other repository of its remote: `repo merge` made them one. */
+  async #passOnFolder({ path, remote }: RepositoryState, number: LogNumber): Promise<void> {
+    if (path === undefined || remote === undefined) return;
+    const [id, ...others] = this.additions.withoutFolder(remote);
+    const heir = id !== undefined && others.length === 0 ? this.#parts.repositories.get(id) : undefined;
+    if (heir !== undefined) await this.#describe(heir, number, { path });
   }
 
   async #prepareDocument(
@@ -186,8 +202,8 @@ export class SharedStore {
         throw storageFailure(id, error);
       });
     };
-    const left = repository
-      .exclusive(() => repository.mirror.locked(putAside))
+    const left = this.#passOnFolder(repository.state, number)
+      .then(() => repository.exclusive(() => repository.mirror.locked(putAside)))
       .then(async () => void (await this.#parts.repositories.saveIndex()))
       .catch(this.#reporting("the file of a repository that was removed cannot be put aside", id))
       .finally(() => this.#leaving.delete(id));
