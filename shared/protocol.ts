@@ -380,6 +380,8 @@ export interface DaemonStatus {
   readonly url?: string;
   readonly pid?: number;
   readonly repositories?: number;
+  /** Present if the home uses a shared log. `replicas`: how many servers store each change; absent if none of them answers. */
+  readonly log?: { readonly name: string; readonly servers: readonly string[]; readonly replicas?: number | undefined };
   /** Present while the daemon reads files for the first time. */
   readonly indexing?: IndexingProgress;
   readonly sockets?: number;

@@ -52,7 +52,7 @@ export const settingsSchema = {
       required: ["address"],
       additionalProperties: false,
       description:
-        "A log shared by several machines: its address (nats://HOST:PORT/NAME), the name of this machine in it (the host name), the number of servers that keep each message, used when the log is created (1), the number of bytes from which on it is shortened to what the histories keep (67108864, 64 MiB), and the paths of a credentials file and of files for TLS (ca, certificate, key). Used from the next start.",
+        "A log shared by several machines: its address (nats://HOST:PORT/NAME), the name of this machine in it (the host name), the number of servers that keep each message (3 in a cluster, else 1), the number of bytes from which on it is shortened to what the histories keep (67108864, 64 MiB), and the paths of a credentials file and of files for TLS (ca, certificate, key). Used from the next start.",
     },
     secrets: {
       type: "object",

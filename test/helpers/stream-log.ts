@@ -15,12 +15,12 @@ export async function openStreamLog(
     clock = systemClock as Clock,
     prepare = async (_committed: Committed<FollowedEntry>) => {},
     name = "test",
-    replicas = 1,
+    replicas = undefined as number | undefined,
   } = {},
 ): Promise<TestLog> {
   const problems: string[] = [];
   const opened = await StreamLog.open({
-    address: parseStreamAddress(`${server.url}/${name}`, { replicas }),
+    address: parseStreamAddress(`${server.url}/${name}`, replicas === undefined ? {} : { replicas }),
     machine: "laptop",
     folder: join(folder, "log"),
     temporaryFolder: folder,

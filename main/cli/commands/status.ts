@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { DaemonStatus } from "../../../shared/protocol.ts";
 import { addConnectionOptions, addJsonOption, type OutputOptions, type SessionOptions } from "../command-options.ts";
 
 /** `repoconf status`: shows the status of the running daemon. Starts none. */
@@ -10,6 +11,11 @@ export function addStatusCommand(program: Command): void {
 
 /** How many repositories with problems are listed by name. */
 const maximumNamed = 5;
+
+function describeLog({ name, servers, replicas }: NonNullable<DaemonStatus["log"]>): string {
+  const copies = replicas === 1 ? "1 server stores" : `${replicas} servers store`;
+  return `${name} at ${servers.join(", ")}${replicas === undefined ? "" : `; ${copies} each change`}`;
+}
 
 async function status(options: Omit<SessionOptions, "start"> & OutputOptions): Promise<void> {
   const { describeRefusals } = await import("../output/messages.ts");
@@ -26,6 +32,7 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       url,
       pid,
       repositories,
+      log,
       sockets,
       refusals = {},
       problems = [],
@@ -46,6 +53,7 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["url", url],
       ["home", home],
       ["pid", pid],
+      ["shared log", log && describeLog(log)],
       ["repositories", repositories === 0 ? "0; to add one: repoconf repo add" : repositories],
       ["reading", indexing && `${indexing.done} of ${indexing.total} new or changed files`],
       // Users would wonder about a client that they did not start.

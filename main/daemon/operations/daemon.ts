@@ -28,7 +28,7 @@ export function daemonOperations(
     "daemon/status": (_args, { caller }) => {
       const { version, protocol, startedAt, url, pid } = endpoint;
       if (!caller.owner) return { result: { version, protocol, startedAt } };
-      const { indexing } = store;
+      const { indexing, log } = store;
       return {
         result: {
           version,
@@ -38,6 +38,7 @@ export function daemonOperations(
           url,
           pid,
           repositories: [...store.repositories.ids()].length,
+          ...(log.place && { log: log.place }),
           ...(indexing && { indexing }),
           sockets: connections.count,
           refusals: Object.fromEntries(refusals.counts),

@@ -7,8 +7,8 @@ export interface StreamAddress {
   readonly isEncrypted: boolean;
   /** The name of the stream. */
   readonly name: string;
-  /** The number of servers that store each message. Used only when the stream is created. */
-  readonly replicas: number;
+  /** The number of servers that are to store each message; undefined if nobody asked for one. */
+  readonly replicas?: number;
   /** Paths of the credentials file and of the files for TLS. */
   readonly credentials?: string;
   readonly ca?: string;
@@ -25,16 +25,14 @@ const defaultPort = 4222;
 /** Throws a HomeError that explains the form of an address. */
 export function parseStreamAddress(text: string, access: StreamAccess = {}): StreamAddress {
   const { protocol, servers = "", name } = form.exec(text)?.groups ?? {};
-  const { replicas = 1, ...files } = access;
   if (name === undefined) {
     const message = `The address of a shared log is nats://HOST:PORT/NAME, or tls:// for TLS; separate several servers with commas (HOST:PORT,HOST:PORT). NAME consists of letters, digits, - and _. Put a credentials file into settings.json ("log"), not a password into the address.`;
     throw new HomeError(message);
   }
   return {
     servers: servers.split(",").map(server => (/:\d+$/.test(server) ? server : `${server}:${defaultPort}`)),
-    isEncrypted: protocol === "tls" || files.ca !== undefined || files.certificate !== undefined,
+    isEncrypted: protocol === "tls" || access.ca !== undefined || access.certificate !== undefined,
     name,
-    replicas,
-    ...files,
+    ...access,
   };
 }

@@ -11,6 +11,7 @@ import {
   type LogEntry,
   numberIn,
   type OpenedLog,
+  type SharedLogPlace,
 } from "../../log/commit-log.ts";
 import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
@@ -141,6 +142,11 @@ export class StreamLog implements CommitLog {
     const { address } = this.#options;
     if (this.#target === undefined) return this.#problem ?? unreachable(address, "not connected yet");
     return beingRead(address, this.#target - this.#applied.sequence);
+  }
+
+  get place(): SharedLogPlace {
+    const { name, servers } = this.#options.address;
+    return { name, servers, replicas: this.#session?.status.replicas };
   }
 
   get warnings(): readonly string[] {

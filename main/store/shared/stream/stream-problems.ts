@@ -25,7 +25,8 @@ export function refused({ name }: StreamAddress, why: string): string {
 }
 
 /** What a person should know of a stream that can be appended to, as sentences with what to do. `missed`: messages that are not applied here. */
-export function warningsOf(status: StreamStatus, { name, replicas }: StreamAddress, missed: number): string[] {
+export function warningsOf(status: StreamStatus, address: StreamAddress, missed: number): string[] {
+  const { name, replicas = status.advisedReplicas } = address;
   const { bytes, maxBytes, missing } = status;
   const warnings: string[] = [];
   if (missed > 0)
@@ -38,7 +39,7 @@ export function warningsOf(status: StreamStatus, { name, replicas }: StreamAddre
     );
   if (status.replicas < replicas)
     warnings.push(
-      `The shared log ${name} is stored on ${status.replicas} of the ${replicas} servers that settings.json asks for ("replicas"). Once the cluster has that many servers, run: nats stream edit ${name} --replicas ${replicas}`,
+      `The shared log ${name} is stored on ${status.replicas} of the ${replicas} servers that it should be on, so changes may be lost if one fails. Set "replicas" under "log" in settings.json to ${replicas} and restart this daemon: it asks the cluster for them, which must have as many.`,
     );
   if (maxBytes > 0 && bytes > nearlyFull * maxBytes)
     warnings.push(

@@ -37,8 +37,9 @@ export interface StreamStatus {
   /** The size of all messages, and its limit; -1 if there is none. */
   readonly bytes: number;
   readonly maxBytes: number;
-  /** The number of servers that are to store each message, and the names of those that the leader has lost. */
+  /** The number of servers that are to store each message, how many are advised there, and the names of those that the leader has lost. */
   readonly replicas: number;
+  readonly advisedReplicas: number;
   readonly missing: readonly string[];
   /**
    * Whether a majority of them follows the leader. A server that was cut off from its cluster still delivers the messages that it has,
@@ -67,8 +68,8 @@ const maxPrefetched = 500;
  * of the client library is sent late. Only this file knows NATS.
  */
 export class StreamSession {
-  /** When the connection was made. */
-  readonly status: StreamStatus;
+  /** As of the last time that it was asked for. */
+  status: StreamStatus;
   /** The maximum of bytes in a message. */
   readonly maxPayload: number;
   /** Resolves when the connection has ended. */
@@ -102,18 +103,19 @@ export class StreamSession {
       const questions = await jetstreamManager(connection, { timeout: questionTimeout });
       const manager = await jetstreamManager(connection, { timeout: requestTimeout, checkAPI: false });
       const asked = createIfMissing ? manager : questions;
-      const info = await asked.streams.info(address.name).catch((error: unknown) => {
+      const { name, replicas } = address;
+      const found = await asked.streams.info(name).catch((error: unknown) => {
         const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
         if (!isMissing || !createIfMissing) throw error;
-        return manager.streams.add({
-          name: address.name,
-          subjects: [subjectOf(address.name)],
-          storage: "file",
-          num_replicas: address.replicas,
-          discard: "new",
-        });
+        const subjects = [subjectOf(name)];
+        const wanted = replicas ?? replicasIn(connection.info?.cluster);
+        return manager.streams.add({ name, subjects, storage: "file", num_replicas: wanted, discard: "new" });
       });
-      return new StreamSession(address.name, connection, [manager, questions], info);
+      const isRaised = replicas !== undefined && replicas > found.config.num_replicas;
+      // If the cluster refuses, the stream goes on as it is, with a warning.
+      const raising = isRaised && manager.streams.update(name, { num_replicas: replicas }).catch(() => found);
+      const info = (await raising) || found;
+      return new StreamSession(name, connection, [manager, questions], info);
     } catch (error) {
       await connection.close();
       throw error;
@@ -172,7 +174,8 @@ export class StreamSession {
 
   /** Throws if the leader of the stream does not answer in time. */
   async askStatus(): Promise<StreamStatus> {
-    return statusOf(await this.#questions.streams.info(this.#name));
+    this.status = statusOf(await this.#questions.streams.info(this.#name));
+    return this.status;
   }
 
   /** Deletes all messages before a sequence; returns the remaining bytes. Throws if the server refuses, or does not answer. */
@@ -190,6 +193,11 @@ export class StreamSession {
 const storeFailedCode = 10_077;
 const idHeader = "Nats-Msg-Id";
 
+/** On how many servers each message should be: in a cluster, any one of them may fail. */
+function replicasIn(cluster: string | undefined): number {
+  return cluster === undefined ? 1 : 3;
+}
+
 function statusOf({ config, created, state, cluster }: StreamInfo): StreamStatus {
   const followers = cluster?.replicas ?? [];
   const silent = followers.filter(({ active }) => active >= maxReplicaSilence * 1_000_000);
@@ -200,6 +208,7 @@ function statusOf({ config, created, state, cluster }: StreamInfo): StreamStatus
     bytes: state.bytes,
     maxBytes: config.max_bytes,
     replicas: config.num_replicas,
+    advisedReplicas: replicasIn(cluster?.name),
     missing: silent.map(({ name }) => name),
     isLed: 2 * silent.length < 1 + followers.length,
   };

@@ -1,9 +1,15 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startTestDaemon } from "../../../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { makeCertificates, makeCredentials } from "../../../helpers/nats-security.ts";
-import { configured, describeWithNats, startNatsServer } from "../../../helpers/nats-server.ts";
+import {
+  askServers,
+  configured,
+  describeWithNats,
+  startCluster,
+  startNatsServer,
+} from "../../../helpers/nats-server.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 /** Adds a repository on one machine and reads it on another, both with these log settings. */
@@ -52,5 +58,34 @@ describeWithNats("a log on a server that requires authentication", () => {
     const gone = { address, credentials: join(folder.path, "gone.creds") };
     await expect(share(join(folder.path, "gone"), gone)).rejects.toThrow("gone.creds");
     await share(folder.path, await write("ours.creds", ours.credentials));
+  });
+});
+
+/** How many servers store each change, and whether the status says that these are too few. */
+async function replicasOf({ owner }: TestDaemon) {
+  const { log, problems = [] } = (await owner.call("daemon/status")).result;
+  return [log?.replicas, problems.some(problem => problem.includes("servers that it should be on"))];
+}
+
+describeWithNats("a log on a cluster", () => {
+  test("is stored on three servers, also one that was made on a single one once somebody asks for that; the status says on how many", async () => {
+    await using cluster = await startCluster();
+    await using folder = await temporaryFolder();
+    const addresses = cluster.servers.map(({ port }) => `127.0.0.1:${port}`);
+    const single = { name: "team", subjects: ["repoconf.team"], num_replicas: 1 };
+    await askServers(addresses, ({ streams }) => streams.add(single), 5_000);
+    const start = async (machine: string, name: string, log: object = {}) => {
+      const files = { "settings.json": { log: { address: `${cluster.url}/${name}`, machine, ...log } } };
+      return startTestDaemon({ home: join(folder.path, machine), files });
+    };
+    await using laptop = await start("laptop", "team");
+    expect(await replicasOf(laptop)).toEqual([1, true]);
+    await laptop.addRepository("shop");
+    await using desk = await start("desk", "team", { replicas: 3 });
+    for (const daemon of [desk, laptop])
+      await until(async () => JSON.stringify(await replicasOf(daemon)) === "[3,false]", "three servers");
+    expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 41 })).errors).toEqual([]);
+    await using other = await start("other", "fresh");
+    expect(await replicasOf(other)).toEqual([3, false]);
   });
 });
