@@ -41,7 +41,7 @@ async function assertNoOtherUse(home: Home): Promise<void> {
   // People may put files into a home before its first start, and a crash may have interrupted that start.
   const own = new Set(Object.values<string>({ ...home }).map(path => basename(path)));
   const other = names.find(
-    name => !own.has(name) && !/^(daemon\.log|desktop\.|before-restore-|lost\+found$)/.test(name),
+    name => !own.has(name) && !/^(daemon\.log|desktop\.|before-(restore|rejoin)-|lost\+found$)/.test(name),
   );
   if (other === undefined) return;
   throw new HomeError(

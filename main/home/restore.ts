@@ -119,7 +119,7 @@ async function readUnderway(home: Home): Promise<Underway | undefined> {
   try {
     const value: unknown = JSON.parse(text);
     const { before, brings, keeps } = isJsonObject(value) ? value : {};
-    const isName = typeof before === "string" && /^before-restore-[\w.-]+$/.test(before);
+    const isName = typeof before === "string" && /^before-(restore|rejoin)-[\w.-]+$/.test(before);
     const of = (names: readonly unknown[]) => replaced.filter(name => names.includes(name));
     if (isName && Array.isArray(brings) && Array.isArray(keeps))
       return { before, brings: of(brings), keeps: of(keeps) };

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
@@ -57,6 +57,36 @@ describeWithNats("commands on machines that share a log", () => {
       const shown = await laptop.succeed(["history", "--repo", "shop"]);
       expect([shown.includes("on desk (set)"), shown.includes("43")]).toEqual([true, false]);
     }
+  });
+
+  test("put a home back on a log that has lost changes, and keep aside and tell what only that home had", async () => {
+    await using server = await startNatsServer();
+    await using laptop = await makeCommandHome();
+    await follow(laptop, `${server.url}/team`, "laptop");
+    await laptop.succeed(["repo", "add", ".", "--id", "shop"]);
+    await laptop.succeed(["set", "--repo", "shop", "svc.timeout=41"]);
+    const [data, copy] = [join(server.folder, "data"), join(server.folder, "copy")];
+    await server.kill();
+    await cp(data, copy, { recursive: true });
+    await server.start();
+    const isDone = async (args: readonly string[]) => (await laptop.run(args)).code === 0;
+    await until(() => isDone(["set", "--repo", "shop", "svc.timeout=42"]), "the server");
+    await laptop.succeed(["repo", "add", server.folder, "--id", "extra"]);
+    await server.kill();
+    await rm(data, { recursive: true });
+    await laptop.refuse(1, ["log", "rejoin"], "cannot be reached");
+    await cp(copy, data, { recursive: true });
+    await server.start();
+    await until(async () => (await laptop.succeed(["status"])).includes("repoconf log rejoin"), "the problem");
+    await laptop.refuse(1, ["set", "--repo", "shop", "svc.timeout=43"], "lost changes");
+    const said = await laptop.succeed(["log", "rejoin"]);
+    expect(said).toMatch(/which has 1 repository.*Only this machine had extra.*in shop: svc\.timeout\n.*is running/s);
+    expect(await laptop.succeed(["get", "svc.timeout"])).toBe("41\n");
+    const before = /is in (?<before>.*)/.exec(said)?.groups?.["before"] ?? "";
+    expect(await readFile(join(before, "repos/shop.json"), "utf8")).toContain("42");
+    await laptop.succeed(["set", "svc.timeout=44"]);
+    expect(await laptop.succeed(["log", "rejoin"])).toContain("Nothing was changed");
+    expect(await laptop.succeed(["history", "--repo", "shop"])).toContain("44");
   });
 
   test("say what is wrong with an address", async () => {

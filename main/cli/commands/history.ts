@@ -133,7 +133,7 @@ export async function readHistory(
 }
 
 const unreached =
-  "Not erased: copies in backups, in removed/ and before-restore-... folders, in git's history of in-tree files, in editors' own backup files, and in programs that have already read the values.";
+  "Not erased: copies in backups, in removed/ and before-... folders, in git's history of in-tree files, in editors' own backup files, and in programs that have already read the values.";
 
 async function forget(field: string, options: ForgetOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Home } from "../../home/home.ts";
 import { addHomeOption } from "../command-options.ts";
 
 interface CopyOptions {
@@ -20,6 +21,12 @@ export function addLogCommand(program: Command): void {
     .option("--from <address>", "the shared log to copy from and stop using")
     .option("--no-start", "do not start the daemon afterwards")
     .action(copy);
+  addHomeOption(log.command("rejoin"))
+    .description(
+      "put a home back on its shared log, after it has diverged from it\n\nReads the log from its beginning, keeps what the home had before in a folder, says what only it had, and starts the daemon. Repositories keep their folders.",
+    )
+    .summary("put a home that has diverged back on its shared log")
+    .action(rejoin);
 }
 
 async function copy({ to, from, start, ...options }: CopyOptions): Promise<void> {
@@ -27,34 +34,59 @@ async function copy({ to, from, start, ...options }: CopyOptions): Promise<void>
   const address = to ?? from;
   if (address === undefined || (to !== undefined && from !== undefined))
     throw new CommandError("Name the shared log: repoconf log copy --to ADDRESS, or --from ADDRESS", exitCodes.usage);
+  const { print, showProgress } = await import("../output/terminal.ts");
+  const { copyFromShared, copyToShared } = await import("../../daemon/home/copy-log.ts");
+  const run = to === undefined ? copyFromShared : copyToShared;
+  await withoutDaemon(options, start, async home => {
+    const onProgress = (repo: string, revision: number, newest: number) =>
+      showProgress(`${repo}: ${revision} of ${newest}`);
+    const count = await run({ home, address, onProgress }).finally(() => showProgress(""));
+    print(
+      to === undefined
+        ? `Compared ${repositories(count)} with ${address}: ${home.folder} has all of it, and its own log from now on.`
+        : `Copied ${repositories(count)} from ${home.folder} to ${address}, and compared their histories. The home uses that log from now on.`,
+    );
+  });
+}
+
+async function rejoin(options: { readonly home?: string }): Promise<void> {
+  const { print } = await import("../output/terminal.ts");
+  const { rejoinShared } = await import("../../daemon/home/rejoin-log.ts");
+  await withoutDaemon(options, true, async home => {
+    const done = await rejoinShared(home);
+    if (done === undefined) return print(`${home.folder} is on its shared log. Nothing was changed.`);
+    print(
+      `${home.folder} is back on ${done.address}, which has ${repositories(done.count)}.`,
+      `What it had before, files and histories, is in ${done.before}`,
+    );
+    for (const id of done.onlyHere) print(`Only this machine had ${id}: repos/${id}.json there`);
+    for (const [id, fields] of done.differing) print(`Had other values here, in ${id}: ${fields.join(", ")}`);
+  });
+}
+
+/** Stops the daemon of the home, and starts one after the work; also if that fails and one was running. */
+async function withoutDaemon(
+  options: { readonly home?: string },
+  start: boolean,
+  work: (home: Home) => Promise<void>,
+): Promise<void> {
   const { homeOf } = await import("../connect/session.ts");
   const { startDaemonInBackground } = await import("../connect/background.ts");
   const { stopDaemon } = await import("./stop.ts");
-  const { print, showProgress } = await import("../output/terminal.ts");
-  const { copyFromShared, copyToShared } = await import("../../daemon/home/copy-log.ts");
+  const { print } = await import("../output/terminal.ts");
   const home = homeOf(options);
-  const run = to === undefined ? copyFromShared : copyToShared;
   const stopped = await stopDaemon(home, {});
-  let count: number;
   try {
-    count = await run({
-      home,
-      address,
-      onProgress: (repo, revision, newest) => showProgress(`${repo}: ${revision} of ${newest}`),
-    });
+    await work(home);
   } catch (error) {
     if (stopped !== undefined) await startDaemonInBackground(home, { stay: true });
     throw error;
-  } finally {
-    showProgress("");
   }
-  const repositories = count === 1 ? "1 repository" : `${count} repositories`;
-  print(
-    to === undefined
-      ? `Compared ${repositories} with ${address}: ${home.folder} has all of it, and its own log from now on.`
-      : `Copied ${repositories} from ${home.folder} to ${address}, and compared their histories. The home uses that log from now on.`,
-  );
   if (!start) return;
   const { url } = await startDaemonInBackground(home, { stay: true });
   print(`The daemon is running at ${url}`);
+}
+
+function repositories(count: number): string {
+  return count === 1 ? "1 repository" : `${count} repositories`;
 }

@@ -95,12 +95,13 @@ function hasState(known: Known | undefined, { revision, stored = {} }: Repositor
   return known?.revision === revision && textOf(known.values) === textOf(stored);
 }
 
-interface Held extends AsyncDisposable {
+/** A home that no daemon can use meanwhile. */
+export interface Held extends AsyncDisposable {
   readonly home: Home;
   readonly settings: SettingsValues;
 }
 
-async function holdHome(home: Home): Promise<Held> {
+export async function holdHome(home: Home): Promise<Held> {
   const held = await HeldHome.open(
     home,
     () => {},
@@ -122,7 +123,7 @@ async function holdHome(home: Home): Promise<Held> {
 }
 
 /** Runs `task` on the store of a home, including hand edits in its files; at the end, everything is in histories and files. */
-async function withStore<Result>(
+export async function withStore<Result>(
   { home, settings }: Held,
   address: string | undefined,
   task: (store: Store) => Promise<Result>,

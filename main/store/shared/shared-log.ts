@@ -8,6 +8,7 @@ import type { SettingsValues } from "../../home/settings.ts";
 import type { LogOptions, OpenedLog } from "../log/commit-log.ts";
 import { parseStreamAddress } from "./stream/stream-address.ts";
 import { positionFileName } from "./stream/stream-position.ts";
+import { unreachable } from "./stream/stream-problems.ts";
 
 /**
  * Returns the function that opens the shared log, if the home is to use one: at the requested address, else at the one in the
@@ -42,6 +43,17 @@ export async function sharedLog(
       throw new HomeError(`The shared log ${text} cannot be used: ${why}`, { cause: error });
     }
   };
+}
+
+/** Throws HomeError if the server cannot be reached, or does not have the log. */
+export async function assertSharedLogExists(text: string, { log: settings }: SettingsValues): Promise<void> {
+  const { address: _, machine: __, bytes: ___, ...files } = settings ?? {};
+  const { StreamSession } = await import("./stream/stream-session.ts");
+  const address = parseStreamAddress(text, files);
+  const session = await StreamSession.open(address, false).catch((error: unknown) => {
+    throw new HomeError(unreachable(address, describeCause(error)), { cause: error });
+  });
+  await session.close();
 }
 
 async function hasRepositories(home: Home): Promise<boolean> {
