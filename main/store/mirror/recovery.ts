@@ -72,8 +72,8 @@ export async function startingPoint(
   const recorded = replayed.valid ?? written;
   const newest = isGap ? given : replayed.newest;
   const position = records.at(-1)?.position ?? head?.position;
-  // Without a record of the text, the file may lack every change that is still known.
-  const withoutText = isLost ? 0 : (head?.revision ?? 0);
+  // Without a record of the text, the file may lack every change that is still known, unless later ones are lost, which it may have.
+  const withoutText = isLost && !isGap ? 0 : (head?.revision ?? 0);
   const newestFileRevision = text === undefined ? withoutText : isNewest ? text.fileRevision : text.replacedRevision;
   const isKnown = isNewest || isReplaced || earlier !== undefined;
   // The newest text has all edits that were recorded as missing in the text before it.
