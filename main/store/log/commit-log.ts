@@ -73,7 +73,7 @@ interface SnapshotBegin {
 /** A part of a repository's kept history. */
 export interface SnapshotPart {
   readonly kind: "part";
-  /** The number of the entry that began the snapshot. */
+  /** The number of the entry that began the snapshot; 0 if the repository is copied into the log, without a snapshot. */
   readonly snapshot: LogNumber;
   readonly repo: string;
   /** They follow the commits of earlier parts. The first commit of all begins the repository. */

@@ -99,7 +99,7 @@ export async function* commitsSince(
   const known = { name: state.name, ...(remote !== undefined && { remote }) };
   const begins = { begins: true, isWhole: true, ...known } as const;
   if (after === undefined && from > 0)
-    for (const edits of piecesOf(values, maxBytes)) {
+    for (const edits of piecesOf(configEntries(values), maxBytes)) {
       const document = { repo, lineage, ...begins, revision: from, edits };
       yield { kind: "commit", time, actor: { kind: "file" }, source: "file", documents: [document] };
     }
@@ -111,16 +111,16 @@ export async function* commitsSince(
 }
 
 /** Splits values into pieces, at least one. */
-function* piecesOf(values: Config, maxBytes: number): Generator<ConfigEdit[]> {
+export function* piecesOf(values: Iterable<ConfigEdit>, maxBytes: number): Generator<ConfigEdit[]> {
   let edits: ConfigEdit[] = [];
   let bytes = 0;
-  for (const { scope, field, value } of configEntries(values)) {
-    const more = Buffer.byteLength(JSON.stringify(value)) + field.length;
+  for (const edit of values) {
+    const more = Buffer.byteLength(JSON.stringify(edit.value) ?? "") + edit.field.length;
     if (bytes > 0 && bytes + more > maxBytes) {
       yield edits;
       [edits, bytes] = [[], 0];
     }
-    edits.push({ scope, field, value });
+    edits.push(edit);
     bytes += more;
   }
   yield edits;

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { copyToShared } from "../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../main/home/home.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
-import { describeWithNats } from "../../helpers/nats-server.ts";
-import { makeSharedWorld, type SharedWorld } from "../../helpers/shared-world.ts";
+import { configured, describeWithNats } from "../../helpers/nats-server.ts";
+import { hasRepositories, makeSharedWorld, type SharedWorld, sees } from "../../helpers/shared-world.ts";
 
 async function historyOf({ owner }: TestDaemon, repo: string) {
   const { result } = await owner.call("history/list", { repo, limit: 1_000 });
@@ -83,5 +83,47 @@ describeWithNats("a home's repositories", () => {
     await copy(world);
     await using desk = await world.start("desk");
     expect(await valuesOf(desk, "shop")).toEqual({ svc: { timeout: 40, domain: "open.example.org" } });
+  });
+
+  test("whose values are larger than a message of the server may be are copied in parts, also to a machine that is following", async () => {
+    await using world = await makeSharedWorld(
+      {},
+      configured(() => "max_payload: 65536\n"),
+    );
+    const names = ["a", "b", "c", "d", "e"];
+    const properties = Object.fromEntries(
+      names.map(name => [name, { type: "string", title: name, description: "A text.", default: "" }]),
+    );
+    const files = {
+      "settings.json": { history: { revisions: 5 } },
+      "scopes/own.schema.json": { type: "object", title: "Own", description: "A scope.", properties },
+    };
+    {
+      await using laptop = await startTestDaemon({ home: world.home("laptop"), files });
+      await laptop.addRepository("shop");
+      for (const name of names) {
+        const { errors } = await laptop.owner.call("config/set", {
+          repo: "shop",
+          [`own.${name}`]: name.repeat(20_000),
+        });
+        expect(errors).toEqual([]);
+      }
+      for (let timeout = 1; timeout <= 20; timeout++)
+        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    }
+    await using desk = await world.start("desk");
+    await copy(world);
+    await hasRepositories(desk, 1);
+    await using board = await world.start("board");
+    for (const daemon of [desk, board]) {
+      const { own, svc } = JSON.parse(await daemon.readRepository("shop")).config;
+      expect(svc).toEqual({ timeout: 20 });
+      expect(Object.entries(own)).toEqual(names.map(name => [name, name.repeat(20_000)]));
+      expect((await historyOf(daemon, "shop"))[0]).toMatchObject({ revision: 26 });
+    }
+    expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 21 })).errors).toEqual([]);
+    await sees(board, "shop", 21);
+    await desk.restart();
+    expect((await historyOf(desk, "shop"))[0]).toMatchObject({ revision: 27 });
   });
 });

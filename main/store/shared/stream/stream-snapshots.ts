@@ -12,8 +12,6 @@ interface SnapshotReading {
   readonly repos: Set<string>;
   /** Scopes that exist. */
   readonly scopes: Set<string>;
-  /** The parts received so far of the current repository. */
-  parts: SnapshotPart[];
 }
 
 /**
@@ -34,14 +32,16 @@ export class StreamSnapshots implements Snapshots {
   readonly #clock: Clock;
   readonly #begins: { readonly number: LogNumber; readonly sequence: number }[] = [];
   #reading: SnapshotReading | undefined;
+  /** By snapshot and repository: the parts received so far of repositories that are not complete. */
+  readonly #parts = new Map<string, SnapshotPart[]>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Whether a snapshot is being read and is not complete. */
+  /** Whether a snapshot, or a repository that is copied into the log, is being read and is not complete. */
   get isReading(): boolean {
-    return this.#reading !== undefined;
+    return this.#reading !== undefined || this.#parts.size > 0;
   }
 
   /** The first entry that a start must read again, as erasing values, a snapshot or a purge is unfinished; undefined if there is none. */
@@ -59,7 +59,8 @@ export class StreamSnapshots implements Snapshots {
 
   /** Starts to read the snapshot that begins here, as the entries before it were never applied. */
   skipTo(snapshot: LogNumber): void {
-    this.#reading = { snapshot, repos: new Set(), scopes: new Set(), parts: [] };
+    this.#reading = { snapshot, repos: new Set(), scopes: new Set() };
+    this.#parts.clear();
   }
 
   /** Call for every entry in the stream, our own or another machine's. */
@@ -87,19 +88,23 @@ export class StreamSnapshots implements Snapshots {
       case "snapshot":
         return [];
       case "part": {
-        if (entry.snapshot !== reading?.snapshot) return [];
-        if (entry.isFirst) reading.parts = [];
-        reading.parts.push(entry);
+        if (entry.snapshot > 0 && entry.snapshot !== reading?.snapshot) return [];
+        const key = `${entry.snapshot} ${entry.repo}`;
+        const parts = entry.isFirst ? [entry] : [...(this.#parts.get(key) ?? []), entry];
+        // The first ones of a copy were purged: it is found incomplete by who copies, and repeated.
+        if (!parts[0]?.isFirst) return [];
+        this.#parts.set(key, parts);
         if (!entry.isLast) return [];
-        const { parts } = reading;
-        reading.parts = [];
-        reading.repos.add(entry.repo);
+        this.#parts.delete(key);
+        reading?.repos.add(entry.repo);
         const commits = joinPieces(parts.flatMap(part => part.commits));
         const erasures = parts.flatMap(part => part.erasures);
         const kept = { kind: "kept", repo: entry.repo, commits } as const;
         return [kept, ...erasures].map(followed => ({ number, entry: followed }));
       }
       case "end":
+        // A copy that was interrupted before it is not continued.
+        this.#parts.clear();
         if (entry.snapshot !== reading?.snapshot) return [];
         this.#reading = undefined;
         return [{ number, entry: { kind: "remaining", repos: reading.repos, scopes: reading.scopes } }];
