@@ -10,8 +10,8 @@ import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import { Settings, type SettingsValues, writeSetting } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
-import type { Commit, CommitLog, SnapshotPart } from "../../store/log/commit-log.ts";
-import { beginningOf, commitsSince, piecesOf } from "../../store/shared/kept-history.ts";
+import type { Commit, CommitLog } from "../../store/log/commit-log.ts";
+import { beginningOf, commitsSince, partsOf } from "../../store/shared/kept-history.ts";
 import { sharedLog } from "../../store/shared/shared-log.ts";
 import { sharedScopesFileName } from "../../store/shared/shared-scopes.ts";
 import { positionFileName } from "../../store/shared/stream/stream-position.ts";
@@ -217,18 +217,6 @@ async function appendAll(
   // The histories have everything that was read.
   await there.log.release(there.log.newest);
   return digests.size;
-}
-
-/** The first commit of a repository in parts that messages can hold. */
-function* partsOf(commit: Commit, maxBytes: number): Generator<SnapshotPart> {
-  const [document] = commit.documents;
-  if (document === undefined) return;
-  const pieces = [...piecesOf(document.edits, maxBytes)];
-  for (const [index, edits] of pieces.entries()) {
-    const commits = [{ ...commit, documents: [{ ...document, edits }] }];
-    const place = { isFirst: index === 0, isLast: index === pieces.length - 1 };
-    yield { kind: "part", snapshot: 0, repo: document.repo, commits, erasures: [], ...place };
-  }
 }
 
 /** A repository's kept history as commits of another log; the first one has the values at the beginning. */

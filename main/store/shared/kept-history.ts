@@ -10,7 +10,7 @@ import { readRemote } from "../../git/git-remote.ts";
 import type { RecordedRepository } from "../history/repository-history.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import type { HeldRepository } from "../log/append-with-retry.ts";
-import { type Commit, type Committed, type Forgetting, numberIn } from "../log/commit-log.ts";
+import { type Commit, type Committed, type Forgetting, numberIn, type SnapshotPart } from "../log/commit-log.ts";
 import { whoOf } from "../log/document-commits.ts";
 import type { Mirror } from "../mirror/mirror.ts";
 import type { RepositoryFiles } from "../mirror/repository-files.ts";
@@ -110,8 +110,20 @@ export async function* commitsSince(
   }
 }
 
+/** The first commit of a repository in parts that messages can hold. */
+export function* partsOf(commit: Commit, maxBytes: number): Generator<SnapshotPart> {
+  const [document] = commit.documents;
+  if (document === undefined) return;
+  const pieces = [...piecesOf(document.edits, maxBytes)];
+  for (const [index, edits] of pieces.entries()) {
+    const commits = [{ ...commit, documents: [{ ...document, edits }] }];
+    const place = { isFirst: index === 0, isLast: index === pieces.length - 1 };
+    yield { kind: "part", snapshot: 0, repo: document.repo, commits, erasures: [], ...place };
+  }
+}
+
 /** Splits values into pieces, at least one. */
-export function* piecesOf(values: Iterable<ConfigEdit>, maxBytes: number): Generator<ConfigEdit[]> {
+function* piecesOf(values: Iterable<ConfigEdit>, maxBytes: number): Generator<ConfigEdit[]> {
   let edits: ConfigEdit[] = [];
   let bytes = 0;
   for (const edit of values) {
