@@ -56,7 +56,8 @@ async function setUntil({ owner }: TestDaemon, from: number, enough: number): Pr
     else {
       expect(errors.map(({ code }) => code)).toEqual([1108]);
       // Waits as a person does who sees the daemon's report about the server.
-      await until(async () => (await owner.call("daemon/status")).result.problems?.length === 0, "the server");
+      const isAway = async () => (await owner.call("daemon/status")).result.problems?.join().includes("refused");
+      await until(async () => (await isAway()) === false, "the server");
     }
   }
   return acknowledged;
@@ -79,7 +80,9 @@ describeWithNats("R18 a server that is cut off from the others of its cluster bu
       ]);
       expect(refused.errors.map(({ code }) => code)).toEqual([1108]);
       for (const id of all) expect(await timeoutOf(inside, id)).toBe(1);
-      await until(async () => (await inside.owner.call("daemon/status")).result.problems?.length === 1, "the problem");
+      const told = async ({ owner }: TestDaemon) => (await owner.call("daemon/status")).result.problems?.join() ?? "";
+      await until(async () => (await told(inside)).includes("cannot be reached"), "the problem");
+      await until(async () => (await told(outside)).includes("has lost"), "the missing server to be told elsewhere");
       const file = JSON.parse(await inside.readRepository("shop"));
       file.config.svc.domain = "edited.test";
       await inside.writeRepository("shop", JSON.stringify(file));
@@ -95,7 +98,7 @@ describeWithNats("R18 a server that is cut off from the others of its cluster bu
       // nats-server 2.9 may keep what its leader had when it was cut off, instead of what the others agreed on.
       let differs = false;
       await until(async () => {
-        differs = (await problems()).includes("does not follow");
+        differs = (await problems()).includes("repoconf log rejoin");
         return differs || ((await timeoutOf(inside, "shop")) === met && (await problems()) === "");
       }, "the others");
       if (differs) {
