@@ -111,6 +111,7 @@ describe("changes of several repositories", () => {
       const undo = await askOnTerminal(home, ["undo", "--batch"]);
       expect(undo.shown()).toContain("Undo this in 3 repositories? [y/N]");
       expect(await undo.answer("n")).toBe(1);
+      expect(undo.shown()).toMatch(/Nothing was changed\.\s*$/);
       expect(await timeouts()).toEqual(["7", "7", "7"]);
     });
 

@@ -32,7 +32,7 @@ describe("repositories on the command line", () => {
 
   test("outside of any repository, commands say what to do, and repo add accepts only an existing folder", async () => {
     await using home = await makeServedHome();
-    await home.refuse(1, ["list"], "repoconf repo add");
+    await home.refuse(1, ["list"], "repoconf repo add FOLDER");
     await home.refuse(1, ["repo", "add"], "repoconf repo add FOLDER");
     const missing = join(home.workFolder, "no/such");
     await writeFile(join(home.workFolder, "file"), "");

@@ -14,7 +14,7 @@ import {
 } from "../../home/restore.ts";
 import { markCopied } from "../../store/log/log-folder.ts";
 import { CommandError } from "../output/exit-codes.ts";
-import { confirm, print, showProgress } from "../output/terminal.ts";
+import { confirmOrThrow, print, showProgress } from "../output/terminal.ts";
 import { countOf } from "./backup-archive.ts";
 import { showBrought } from "./backup-review.ts";
 import { checkArchive, extractArchive } from "./read-archive.ts";
@@ -30,9 +30,7 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
   if ((await findDaemon(home)) !== undefined) throw homeInUse(home);
   await showBrought(home, file, !yes);
   const question = `Replace the contents of ${home.folder} with the backup of ${createdAt} (${countOf(repositories)})?`;
-  if (!yes && !(await confirm(question))) {
-    throw new CommandError("Nothing was restored. Answer yes, or pass --yes.");
-  }
+  if (!yes) await confirmOrThrow(question, "Nothing was restored.");
   await makeHomeFolder(home);
   const lock = takeLock(home.lockFile);
   if (lock === undefined) throw homeInUse(home);

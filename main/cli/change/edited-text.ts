@@ -35,7 +35,7 @@ export async function editFile(client: RepoconfClient, { id, name }: RepositoryE
 /** One value, or a place inside it: a string as plain text if the field accepts strings, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
 export async function editValue(
   client: RepoconfClient,
-  { id }: RepositoryEntry,
+  { id, health }: RepositoryEntry,
   typed: string,
   reason: string | undefined,
 ): Promise<EditedText> {
@@ -45,7 +45,7 @@ export async function editValue(
   const at = schemaAt(schema, place.path);
   const read = async () => {
     const { config, revision } = await readConfig(client, { repo: id, field: place.field });
-    return { value: readAt(config, place, typed, fields), revision };
+    return { value: readAt(config, place, typed, fields, health), revision };
   };
   let before = await read();
   // Null or a number in a text file would be saved as text.

@@ -5,8 +5,7 @@ import { sameJson } from "../../../shared/json.ts";
 import type { ChangedRepository, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
 import type { Fields } from "../connect/fields.ts";
-import { CommandError } from "../output/exit-codes.ts";
-import { confirm, printNote } from "../output/terminal.ts";
+import { confirmOrThrow, printNote } from "../output/terminal.ts";
 import { describeField } from "./describe-change.ts";
 
 /** What a change of several repositories would do. */
@@ -70,7 +69,7 @@ export async function previewChanges(
 /** Shows the lines and asks. Without a terminal nobody can answer. Throws CommandError unless the answer is yes. */
 export async function confirmChange(lines: readonly string[], question: string): Promise<void> {
   printNote(...lines);
-  if (!(await confirm(question))) throw new CommandError("Nothing was changed. Answer yes, or pass --yes.");
+  await confirmOrThrow(question, "Nothing was changed.");
 }
 
 /** How to name repositories in lines about several of them: by name, and by id too if others have the same name. */

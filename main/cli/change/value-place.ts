@@ -2,7 +2,7 @@ import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { itemNamesOf, schemaWithin } from "../../../shared/item-names.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
-import type { FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
+import type { FieldChange, HealthProblem, HistoryEntry } from "../../../shared/protocol.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { joinPointer, pointerTokens, type ValueEdit, valueAt } from "../../../shared/value-edit.ts";
 import { pointerInside, showSteps } from "../../../shared/value-place.ts";
@@ -90,12 +90,30 @@ export function narrowChange<Change extends Pick<HistoryEntry, "changes">>(
   return { ...change, changes: { [scope]: { [name]: narrowed as FieldChange } } };
 }
 
-/** The value at a place. `name` is what the user typed. Throws CommandError if there is no value. */
-export function readAt(config: Config, { field, path }: ValuePlace, name: string, fields: Fields): JsonValue {
+/** The value at a place. `name` is what the user typed, `health` the repository's. Throws CommandError if there is no value. */
+export function readAt(
+  config: Config,
+  { field, path }: ValuePlace,
+  name: string,
+  fields: Fields,
+  health: readonly HealthProblem[] = [],
+): JsonValue {
   const split = splitConfigPath(field);
   const value = split && valueAt(configValue(config, split.scope, split.field), path, fields.get(field));
-  if (value === undefined) throw new CommandError(`There is no value at ${name}.`, exitCodes.refused);
+  if (value === undefined) throw noValueAt(name, field, health);
   return value;
+}
+
+export function noValueAt(typed: string, field: string, health: readonly HealthProblem[]): CommandError {
+  const why = waitsForTrust(field, health)
+    ? `: the file's value of ${field} waits for trust. Review it first (repoconf trust)`
+    : "";
+  return new CommandError(`There is no value at ${typed}${why}.`, exitCodes.refused);
+}
+
+/** Whether the file's value of a field is not active because nobody has trusted it. */
+export function waitsForTrust(field: string, health: readonly HealthProblem[]): boolean {
+  return health.some(problem => problem.code === 1114 && problem.field === field);
 }
 
 /** The subschema for a place inside a field's value; undefined if the schema does not describe it. */

@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { Explanation } from "../../../shared/protocol.ts";
+import type { Explanation, RepositoryEntry } from "../../../shared/protocol.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
-import { findPlace, showPlace, type ValuePlace, withPlace } from "../change/value-place.ts";
+import { findPlace, noValueAt, showPlace, type ValuePlace, waitsForTrust, withPlace } from "../change/value-place.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -14,7 +14,6 @@ import {
   type SessionOptions,
 } from "../command-options.ts";
 import type { Fields } from "../connect/fields.ts";
-import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
 import { readHistory } from "./history.ts";
 
@@ -49,13 +48,13 @@ async function explain(typed: string, options: ExplainOptions): Promise<void> {
         throw await withSuggestion(client, error);
       });
     const explanation =
-      place.path === "" ? explained : await explainPlace(client, repository.id, explained, { ...place, typed, fields });
+      place.path === "" ? explained : await explainPlace(client, repository, explained, { ...place, typed, fields });
     if (options.json) return printJson(options.reveal ? explanation : masked(explanation, field, fields));
     const schema = fields.get(field);
     const show = (value: Explanation["value"]) => showValue(value, schema, options.reveal === true);
     print(`${field} = ${show(explanation.value)}`);
     print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
-    print(`  comes from  ${describeOrigin(explanation)}`);
+    print(`  comes from  ${describeOrigin(explanation, waitsForTrust(place.field, repository.health))}`);
     if (explanation.default !== undefined) print(`  default     ${show(explanation.default)}`);
     const { revision, time, actor, source, reason } = explanation;
     if (revision === undefined || time === undefined || actor === undefined || source === undefined) {
@@ -74,7 +73,7 @@ async function explain(typed: string, options: ExplainOptions): Promise<void> {
 /** What is at a place, and who last changed it there. `default` is absent if it has no such place. Throws CommandError if nothing is there. */
 async function explainPlace(
   client: RepoconfClient,
-  repo: string,
+  { id: repo, health }: RepositoryEntry,
   { origin, file, line, column, ...explained }: Explanation,
   { fields, ...place }: ValuePlace & { readonly typed: string; readonly fields: Fields },
 ): Promise<Explanation> {
@@ -83,7 +82,7 @@ async function explainPlace(
     return value === undefined ? {} : { [name]: value };
   };
   const { value } = at("value");
-  if (value === undefined) throw new CommandError(`There is no value at ${place.typed}.`, exitCodes.refused);
+  if (value === undefined) throw noValueAt(place.typed, place.field, health);
   const { entries } = await readHistory(client, repo, { place, fields }, { limit: 1 });
   const [{ revision, time, actor, source, reason } = {}] = entries;
   const changed = { revision, time, actor, source, reason };
@@ -103,14 +102,15 @@ function masked(explanation: Explanation, field: string, fields: Fields): Explan
   };
 }
 
-function describeOrigin({ origin, file, line, column }: Explanation): string {
+function describeOrigin({ origin, file, line, column }: Explanation, waits: boolean): string {
   const place = file === undefined ? "the file" : line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+  const unused = `the value in ${place} ${waits ? "waits for trust (repoconf trust)" : "is invalid"}`;
   switch (origin) {
     case "default":
-      return line === undefined ? "the default" : `the default; the value in ${place} is invalid`;
+      return line === undefined ? "the default" : `the default; ${unused}`;
     case "stored":
       return place;
     case "lastGood":
-      return `the last valid value; the value in ${place} is invalid`;
+      return `the last valid value; ${unused}`;
   }
 }

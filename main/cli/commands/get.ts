@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { configEntries } from "../../../shared/config.ts";
 import type { JsonValue } from "../../../shared/json.ts";
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -53,8 +54,8 @@ async function get(names: readonly string[], options: GetOptions): Promise<void>
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
   await withSession(options, async ({ client }) => {
-    const { id } = await chooseRepository(client, options.repo);
-    await printValues(await readValues(client, id, names, options.reveal === true), options);
+    const repository = await chooseRepository(client, options.repo);
+    await printValues(await readValues(client, repository, names, options.reveal === true), options);
   });
 }
 
@@ -84,7 +85,7 @@ interface ReadValues {
 /** Reads all values at one revision. Throws RequestError; CommandError for unknown fields, or for masked values without `reveal`. */
 async function readValues(
   client: RepoconfClient,
-  repo: string,
+  { id: repo, health }: RepositoryEntry,
   names: readonly string[],
   reveal: boolean,
 ): Promise<ReadValues> {
@@ -111,7 +112,7 @@ async function readValues(
   const { config, revision } = await readConfig(client, { repo });
   const values = places.map((place, index) => {
     const name = names[index] ?? place.field;
-    return [name, readAt(config, place, name, fields)] as const;
+    return [name, readAt(config, place, name, fields, health)] as const;
   });
   return { values, revision };
 }

@@ -139,7 +139,7 @@ async function forget(field: string, options: ForgetOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { listFields, unknownField } = await import("../connect/fields.ts");
-  const { confirm, print, printJson, printNote } = await import("../output/terminal.ts");
+  const { confirmOrThrow, print, printJson, printNote } = await import("../output/terminal.ts");
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
@@ -153,9 +153,7 @@ async function forget(field: string, options: ForgetOptions): Promise<void> {
         `This permanently erases every value of ${field} except the current one from the journal of ${name} (${id}).`,
       );
       printNote(unreached);
-      if (!(await confirm("Erase them?"))) {
-        throw new CommandError("Nothing was erased. Answer yes, or pass --yes.");
-      }
+      await confirmOrThrow("Erase them?", "Nothing was erased.");
     }
     await client.run("history/forget", { repo: id, field });
     if (options.json) return printJson({ repo: id, field });

@@ -19,7 +19,7 @@ import type { ReadValues } from "../environment/formats.ts";
 import { warnOfPlainSecrets } from "../environment/secret-references.ts";
 import { CommandError, exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
-import { confirm, print, printJson, visible } from "../output/terminal.ts";
+import { confirmOrThrow, print, printJson, visible } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
 import { addFormatOption, formatOfFile, type ValuesFormat } from "./export.ts";
 
@@ -72,8 +72,9 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     if (!options.json) printPreview(changes, fields);
     if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
     // Standard input cannot contain both the file and the answer.
-    if (!options.yes && (file === "-" || !(await confirm(`Apply these changes to ${repository.name}?`)))) {
-      throw new CommandError("Nothing was changed. Answer yes, or pass --yes.");
+    if (!options.yes) {
+      if (file === "-") throw new CommandError("Nothing was changed. Standard input has the file, so pass --yes.");
+      await confirmOrThrow(`Apply these changes to ${repository.name}?`, "Nothing was changed.");
     }
     const reply = await client.request("config/set", set);
     failOnError(reply);

@@ -6,7 +6,7 @@ import type { OutputOptions, SessionOptions } from "../command-options.ts";
 import { chooseRepository } from "../connect/repositories.ts";
 import { withSession } from "../connect/session.ts";
 import { CommandError } from "../output/exit-codes.ts";
-import { confirm, print, printJson, printNote } from "../output/terminal.ts";
+import { confirmOrThrow, print, printJson, printNote } from "../output/terminal.ts";
 
 /** `repoconf repo merge`: what the one lacks comes from the other, which is removed. */
 export async function mergeRepository(
@@ -24,8 +24,8 @@ export async function mergeRepository(
     const name = `${to.name} (${to.id})`;
     if (lacking.length > 0) printNote(`${name} gets: ${lacking.map(([path]) => path).join(", ")}`);
     if (differing.length > 0) printNote(`${name} keeps its own value of: ${differing.join(", ")}`);
-    if (!options.yes && !(await confirm(`Merge ${from.name} (${from.id}) into ${name}, and remove it?`)))
-      throw new CommandError("Nothing was changed. Answer yes, or pass --yes.");
+    if (!options.yes)
+      await confirmOrThrow(`Merge ${from.name} (${from.id}) into ${name}, and remove it?`, "Nothing was changed.");
     if (lacking.length > 0) {
       const reason = `merge of ${from.name} (${from.id})`;
       await client.run("config/set", { ...Object.fromEntries(lacking), repo: to.id, revision: to.revision, reason });

@@ -12,7 +12,7 @@ import { chooseRepository } from "../connect/repositories.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { describeError, shellQuoted } from "../output/messages.ts";
 import {
-  confirm,
+  confirmOrThrow,
   isTerminal,
   print,
   printJson,
@@ -192,9 +192,7 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   showProgress("");
   if (found.length === 0) return printNote(`Found no work trees below ${root} that are not already added.`);
   printNote(...found.map(path => `  ${path}`));
-  if (!options.yes && !(await confirm(`Add these ${found.length} repositories?`))) {
-    throw new CommandError("Nothing was added. Answer yes, or pass --yes.");
-  }
+  if (!options.yes) await confirmOrThrow(`Add these ${found.length} repositories?`, "Nothing was added.");
   const entries: AddedEntry[] = [];
   const refused: string[] = [];
   for (const path of found) {
@@ -271,9 +269,7 @@ async function remove(
   const { withSession } = await import("../connect/session.ts");
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, named);
-    if (!options.yes && !(await confirm(`Remove ${name} (${id})?`))) {
-      throw new CommandError("Nothing was removed. Answer yes, or pass --yes.");
-    }
+    if (!options.yes) await confirmOrThrow(`Remove ${name} (${id})?`, "Nothing was removed.");
     const removed = await client.run("repo/remove", { repo: id });
     if (options.json) printJson(removed);
     else print(`Removed ${name}.${removed.movedTo === undefined ? "" : ` Its file was moved to ${removed.movedTo}`}`);

@@ -10,12 +10,12 @@ import { chooseRepository } from "../connect/repositories.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { print } from "../output/terminal.ts";
 
-/** `repoconf undo`: undoes the last change, no matter who made it; in a work tree, the last one that did not come with its file. */
+/** `repoconf undo`: undoes the last change, no matter who made it; in a work tree only a set, if nothing came with the file since. */
 export function addUndoCommand(program: Command): void {
   addChangeOptions(program.command("undo"))
     .summary("undo the last change of a repository, no matter who made it")
     .description(
-      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. In a work tree, what came with its file, by git or an editor, is not undone, because git has that: the last set is undone where its values are unchanged. --to REVISION takes back everything since that revision, also what came with the file, after showing what would change.\n\nWhat one command changed in several repositories is a batch: --batch undoes all of it, after showing what would change. Values that were changed since stay as they are; they are named, and the exit code is 3.",
+      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. In a work tree, what came with its file, by git or an editor, is not undone, because git has that; nor are sets before it, which may belong to another branch. --to REVISION takes back everything since that revision, also what came with the file, after showing what would change.\n\nWhat one command changed in several repositories is a batch: --batch undoes all of it, after showing what would change. Values that were changed since stay as they are; they are named, and the exit code is 3.",
     )
     .addOption(
       new Option(
@@ -47,18 +47,8 @@ async function undo(options: UndoOptions): Promise<void> {
   }
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
-    const { last, fromFile } = await findLastChange(client, repository);
+    const last = await findLastChange(client, repository);
     const { revision } = last;
-    const later = new Set(fromFile.flatMap(fieldsOf));
-    const [kept, fields] = [
-      fieldsOf(last).filter(path => later.has(path)),
-      fieldsOf(last).filter(path => !later.has(path)),
-    ];
-    if (fields.length === 0)
-      throw new CommandError(
-        `Nothing was undone: what revision ${revision} set has since been changed by ${revisions(fromFile)}, which came with the work tree's file, by git or an editor. To go back all the same, with a preview: repoconf undo --to ${revision - 1}`,
-        exitCodes.refused,
-      );
     if (options.ifRevision !== undefined && options.ifRevision !== revision) {
       const message = `The last change is revision ${revision}, not ${options.ifRevision}. Nothing was undone; see repoconf history.`;
       throw new CommandError(message, exitCodes.refused);
@@ -68,10 +58,10 @@ async function undo(options: UndoOptions): Promise<void> {
       ...changeArguments(options),
       repo: repository.id,
       to: revision - 1,
-      fields,
+      fields: fieldsOf(last),
       // Refuses if somebody has changed the repository since, because the user did not ask to undo that. Revisions that the key may
       // not read changed other fields only and are kept.
-      revision: Math.max(fromFile[0]?.revision ?? revision, repository.revision),
+      revision: Math.max(revision, repository.revision),
     });
     if (reply.errors[0]?.code === 1104) {
       const message =
@@ -83,7 +73,6 @@ async function undo(options: UndoOptions): Promise<void> {
     if (options.json) {
       await printChangeJson(client, reply, {
         undone: revision,
-        ...(fromFile.length > 0 && { notUndone: fromFile.map(entry => entry.revision) }),
         ...(batch && { undoneBatch: batch.id }),
       });
       return throwRefusal(client, reply);
@@ -93,10 +82,6 @@ async function undo(options: UndoOptions): Promise<void> {
         `${options.dryRun ? "Would undo" : "Undid"} revision ${revision} of ${last.time}, ${describeAuthor(last)}.`,
       );
     }
-    if (fromFile.length > 0)
-      print(
-        `Not undone: ${[revisions(fromFile), ...kept].join(", ")}, which came with the work tree's file, by git or an editor. To take that back too, with a preview: repoconf undo --to ${revision - 1}`,
-      );
     await reportRestored(client, reply, options, revision - 1);
     if (changed !== undefined && !options.dryRun) {
       print(`This is revision ${changed.revision}; to redo: repoconf undo`);
@@ -121,14 +106,9 @@ async function batchOfSeveral(
   return count === 1 ? undefined : { id: batch, count };
 }
 
-interface LastChange {
-  readonly last: HistoryEntry;
-  /** The newer revisions that came with a work tree's file, newest first. */
-  readonly fromFile: readonly HistoryEntry[];
-}
-
-/** The newest revision that can be undone. Throws CommandError if there is none. */
-async function findLastChange(client: RepoconfClient, { id, name, inTree }: RepositoryEntry): Promise<LastChange> {
+/** The newest revision, if it can be undone. Throws CommandError if not. */
+async function findLastChange(client: RepoconfClient, repository: RepositoryEntry): Promise<HistoryEntry> {
+  const { id, name, inTree } = repository;
   const changes: HistoryEntry[] = [];
   const fromFile: HistoryEntry[] = [];
   let older: string | undefined;
@@ -140,7 +120,8 @@ async function findLastChange(client: RepoconfClient, { id, name, inTree }: Repo
     for (const entry of result ?? []) {
       // Erasures, of which there may be any number, are no changes.
       if (entry.source === "forget") continue;
-      if (inTree && entry.source === "file" && changes.length === 0) fromFile.push(entry);
+      const isFromFile = inTree && (entry.source === "file" || entry.source === "merge");
+      if (isFromFile && changes.length === 0) fromFile.push(entry);
       else changes.push(entry);
     }
     older = next;
@@ -149,11 +130,21 @@ async function findLastChange(client: RepoconfClient, { id, name, inTree }: Repo
   const [last] = changes;
   if (last === undefined && damage !== undefined) throw new CommandError(`Nothing was undone. ${damage}`);
   // With its first revision, a repository was added.
-  if (fromFile.length > 0 && (last === undefined || last.revision === 1 || fieldsOf(last).length === 0))
+  const isSet = last !== undefined && last.revision > 1 && fieldsOf(last).length > 0;
+  if (fromFile.length > 0 && !isSet)
     throw nothingToUndo(
       name,
-      `${revisions(fromFile)} came with the work tree's file, by git or an editor, and nothing was set. To go back all the same, with a preview: repoconf undo --to REVISION (to list them: repoconf history)`,
+      `${describeFromFile(fromFile)}, and nothing was set. To go back all the same, with a preview: repoconf undo --to REVISION (to list them: repoconf history)`,
     );
+  // A switch of branches cannot be told from an edit, and the set may belong to the other branch, even if its value is here too.
+  const isHidden = inTree && last !== undefined && last.revision < repository.revision;
+  if (isSet && (fromFile.length > 0 || isHidden)) {
+    const since = fromFile.length > 0 ? describeFromFile(fromFile) : "there are revisions that this key may not read";
+    throw new CommandError(
+      `Nothing was undone: after the last set, revision ${last.revision}, ${since}, so the set may belong to another branch. To take back everything since, with a preview: repoconf undo --to ${last.revision - 1}. To change single values: repoconf set`,
+      exitCodes.refused,
+    );
+  }
   if (last === undefined) throw nothingToUndo(name, "its history has no changes.");
   // The first revision has the values from when the history began; earlier values are unknown.
   if (changes.length === 1 && damage === undefined && (last.source === "file" || (inTree && last.revision === 1))) {
@@ -162,12 +153,14 @@ async function findLastChange(client: RepoconfClient, { id, name, inTree }: Repo
   if (last.source === "recovery")
     throw nothingToUndo(name, `what revision ${last.revision} changed is not known, as records before it were lost.`);
   if (fieldsOf(last).length === 0) throw nothingToUndo(name, `revision ${last.revision} changed no field.`);
-  return { last, fromFile };
+  return last;
 }
 
-function revisions(entries: readonly HistoryEntry[]): string {
+function describeFromFile(entries: readonly HistoryEntry[]): string {
   const [newest, oldest] = [entries.at(0)?.revision, entries.at(-1)?.revision];
-  return newest === oldest ? `revision ${newest}` : `revisions ${oldest} to ${newest}`;
+  const revisions = newest === oldest ? `revision ${newest}` : `revisions ${oldest} to ${newest}`;
+  const fields = [...new Set(entries.flatMap(fieldsOf))].join(", ");
+  return `${revisions} (${fields}) came with the work tree's file, by git or an editor`;
 }
 
 function nothingToUndo(name: string, why: string): CommandError {

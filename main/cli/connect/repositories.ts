@@ -20,8 +20,9 @@ async function unknownFolder(): Promise<CommandError> {
   const { shellQuoted } = await import("../output/messages.ts");
   const { path, folder } = await findInTreeFile(process.cwd());
   const hasFile = (await stampOf(path)) !== undefined;
-  const isRoot = (await findWorkTree(process.cwd()))?.folder === folder;
-  const add = isRoot || !hasFile ? "repoconf repo add" : `repoconf repo add ${shellQuoted(folder)}`;
+  const root = (await findWorkTree(process.cwd()))?.folder;
+  const outside = root === undefined ? "repoconf repo add FOLDER" : "repoconf repo add";
+  const add = hasFile && root !== folder ? `repoconf repo add ${shellQuoted(folder)}` : outside;
   const what = hasFile
     ? `The repository of ${path} is not known yet.`
     : "This folder does not belong to a known repository.";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
+import { CommandError } from "./exit-codes.ts";
 import { layOutTable } from "./table.ts";
 
 /*
@@ -126,6 +127,12 @@ export async function confirm(question: string): Promise<boolean> {
   process.stdin.unref();
   if (done === true) process.stderr.write("\n");
   return /^y(es)?$/i.test(answer.trim());
+}
+
+/** Asks, and throws CommandError unless the answer is yes. `refusal` says what was not done. */
+export async function confirmOrThrow(question: string, refusal: string): Promise<void> {
+  if (await confirm(question)) return;
+  throw new CommandError(process.stdin.isTTY === true ? refusal : `${refusal} Answer yes, or pass --yes.`);
 }
 
 function asLine(text: string): string {

@@ -32,9 +32,9 @@ export async function tellStart(
   // A name may be any text, which a shell would read otherwise.
   const named = /^\w[\w.-]*$/.test(current.name) ? current.name : id;
   for (const [{ revision, time, actor }, edits] of Map.groupBy(pending, ({ by }) => by)) {
-    const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field)).join(", ");
+    const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
     const who = actor.kind === "key" ? ` by ${actor.name}` : "";
-    const message = `Revision ${revision} (set at ${time}${who}) is not in this file: ${files.values.path} (${fields}). The daemon ended before it was written, or another branch has been checked out. The file's values are used. To get it back: repoconf restore ${revision} --repo ${named}`;
+    const message = `Revision ${revision} (set at ${time}${who}) is not in this file: ${files.values.path} (${fields.join(", ")}). The daemon ended before it was written, or another branch has been checked out. The file's values are used. To get it back: repoconf restore ${revision} ${fields.join(" ")} --repo ${named}`;
     await findings.add({
       repo: id,
       message,
