@@ -77,9 +77,12 @@ const maxTries = 3;
 /** The reason given for a field that now has another value. */
 export const changedSince = "It has changed since.";
 
+const otherFile =
+  "The work tree's file may have come from another branch since. To go back all the same, restore an earlier revision.";
+
 /**
  * Undoes a batch: fields that still have the batch's value get back their earlier value, in a batch of its own. Fields that were
- * changed since are left alone and listed in `left`. Throws RequestError if the batch cannot be read.
+ * changed since are left alone and listed in `left`, as are those of a work tree whose file has come from outside since. Throws RequestError if the batch cannot be read.
  */
 export async function undoBatch(
   client: Client,
@@ -158,6 +161,8 @@ async function undoEntry(
     const now = await client.request("config/list", { repo, stored: true });
     const [unreadable] = now.errors;
     if (unreadable !== undefined) return { restored: [], left: [{ repo, message: unreadable.message }] };
+    if (await isOtherFile(client, repo, revision, now.revision))
+      return { restored: [], left: [{ repo, message: otherFile }] };
     const fields: string[] = [];
     const left: LeftField[] = [];
     for (const [scope, changed] of Object.entries(changes))
@@ -180,4 +185,23 @@ async function undoEntry(
     for (const { field, message } of reply.errors) left.push({ repo, message, ...(field !== undefined && { field }) });
     return { restored: reply.result, left };
   }
+}
+
+/**
+ * Whether something came with a work tree's file after this revision. Values that are the same could be those of another branch. Also
+ * true if not every revision since can be read.
+ */
+async function isOtherFile(
+  client: Pick<Client, "request">,
+  repo: string,
+  revision: number,
+  newest = revision,
+): Promise<boolean> {
+  if (newest <= revision) return false;
+  const [entry] = (await client.request("repo/list", { repo })).result;
+  if (entry?.inTree !== true) return false;
+  const { result } = await client.request("history/list", { repo });
+  const outside: readonly string[] = ["file", "merge", "recovery", "forget"];
+  const ours = (result ?? []).filter(one => one.revision > revision && !outside.includes(one.source));
+  return ours.length < newest - revision;
 }

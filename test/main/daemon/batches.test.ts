@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Grants } from "../../../shared/grants.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
+import { startWorkTree } from "../../helpers/work-tree.ts";
 
 const write = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "write" }];
 
@@ -41,6 +42,22 @@ describe("a batch", () => {
     expect(await change(t.owner, "config/set", { repo: "b", "svc.timeout": 2 })).not.toBe(batch);
     const { result } = await t.owner.call("history/search", { query: "", batch });
     expect(result.map(({ repo, revision }) => `${repo} ${revision}`)).toEqual(["b 4", "b 3", "b 2", "a 2"]);
+  });
+
+  test("is not undone in a work tree whose file came from outside since, even if its values are unchanged", async () => {
+    await using tree = await startWorkTree();
+    using client = await connect({ home: tree.home });
+    const change = async (batch: string) => {
+      const { result } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31, batch });
+      return result[0]?.batch ?? "";
+    };
+    const one = await change("one");
+    await tree.set({ "svc.refresh_day": 2 });
+    expect(await client.undoBatch(one)).toMatchObject({ restored: [{ repo: "site" }], left: [] });
+    const two = await change("two");
+    await tree.pull(`{ "config": { "svc": { "timeout": 31, "domain": "other.test" } } }`);
+    expect(await client.undoBatch(two)).toMatchObject({ restored: [], left: [{ repo: "site" }] });
+    expect(await tree.value("timeout")).toBe(31);
   });
 
   test("is undone where its values are unchanged, as a batch that can itself be undone; the rest is left and reported", async () => {
