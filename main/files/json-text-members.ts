@@ -20,6 +20,7 @@ import {
   isLineBreak,
   isLineStart,
   type Range,
+  startOfCommentsAbove,
   type TextLines,
 } from "./json-text-places.ts";
 import type { Member, TextNode } from "./json-text-scan.ts";
@@ -63,7 +64,7 @@ export function editMembers(rewrite: TextRewrite, object: TextNode, next: JsonVa
   if (removed.size === 0 && added.size === 0) return;
   const lastSurvivor = members.findLast(member => !removed.has(member));
   const newLast = added.has(lastSurvivor) ? undefined : lastSurvivor;
-  const ranges = removed.size === 0 ? [] : removedRanges(rewrite, members, removed, newLast);
+  const ranges = removed.size === 0 ? [] : removedRanges(rewrite, object, changes, newLast);
   const [first, ...others] = ranges;
   if (lastSurvivor === undefined && first !== undefined && others.length === 0 && isAllOf(rewrite, object, first)) {
     replaceValue(rewrite, object, next);
@@ -83,43 +84,63 @@ export function editMembers(rewrite: TextRewrite, object: TextNode, next: JsonVa
 
 /**
  * The tokens to remove: names, colons, values and commas of the removed members, and the comma after the member that is now last.
- * Tokens with only blanks in between form one range; comments stay.
+ * Tokens with only blanks in between form one range; comments stay, except those about what is removed.
  */
 function removedRanges(
   rewrite: TextRewrite,
-  members: readonly Member[],
-  removed: ReadonlySet<Member>,
+  object: TextNode,
+  { members, removed }: MemberChanges,
   newLast: Member | undefined,
 ): Range[] {
   const { body } = rewrite;
-  const ranges: Range[] = [];
-  const add = (range: Range) => {
-    const previous = ranges.at(-1);
-    const touches = previous !== undefined && body.slice(previous.end, range.start).trim() === "";
-    if (touches) ranges[ranges.length - 1] = { start: previous.start, end: range.end };
-    else ranges.push({ start: range.start, end: range.end });
+  const tokens: Tokens[] = [];
+  let after = object.start + 1;
+  const pass = ({ start, end }: Range, isTaken: boolean) => {
+    if (isTaken) tokens.push({ start, end, after });
+    after = end;
   };
   for (const member of members) {
-    if (removed.has(member)) {
-      add(member.key);
-      add(member.colon);
-      add(member.value);
-    } else if (member !== newLast) {
-      continue;
-    }
-    const { comma } = member;
-    if (comma !== undefined) add({ start: comma, end: comma + 1 });
+    const { key, colon, value, comma } = member;
+    const isRemoved = removed.has(member);
+    for (const token of [key, colon, value]) pass(token, isRemoved);
+    if (comma !== undefined) pass({ start: comma, end: comma + 1 }, isRemoved || member === newLast);
   }
-  return ranges.map(range => withTrailingComments(rewrite, range));
+  return joined(
+    body,
+    joined(body, tokens).map(range => withOwnComments(rewrite, range)),
+  );
 }
 
-/** The range with the comments behind it, if the line has nothing else: they are about what is removed, unless that is only a comma. */
-function withTrailingComments({ body, discarded }: TextRewrite, range: Range): Range {
+/** A range of tokens, and where the token before it ends. */
+interface Tokens extends Range {
+  readonly after: number;
+}
+
+/** Ranges with only blanks in between become one. */
+function joined(body: string, ranges: readonly Tokens[]): Tokens[] {
+  const found: Tokens[] = [];
+  for (const range of ranges) {
+    const previous = found.at(-1);
+    const touches = previous !== undefined && body.slice(previous.end, range.start).trim() === "";
+    if (touches) found[found.length - 1] = { ...previous, end: range.end };
+    else found.push(range);
+  }
+  return found;
+}
+
+/**
+ * The range with the comments behind it and directly above it, if its lines have nothing else: they are about what is removed, unless
+ * that is only a comma.
+ */
+function withOwnComments({ body, discarded }: TextRewrite, range: Tokens): Tokens {
   const isComma = body.slice(range.start, range.end) === ",";
-  if (isComma || (!isLineStart(body, beforeBlanks(body, range.start)) && !hasLineBreak(body, range))) return range;
+  const startsLine = isLineStart(body, beforeBlanks(body, range.start));
+  if (isComma || (!startsLine && !hasLineBreak(body, range))) return range;
   const end = afterLineOfComments(body, range.end);
-  if (end > range.end) discarded.push({ start: range.end, end });
-  return { start: range.start, end };
+  const isAlone = startsLine && /[\r\n}\]]/.test(body.charAt(afterBlanks(body, end)));
+  const start = isAlone ? startOfCommentsAbove(body, range.after, range.start) : range.start;
+  discarded.push({ start, end: range.start }, { start: range.end, end });
+  return { ...range, start, end };
 }
 
 /** Whether there are no comments between a list's items, which are on one line. */

@@ -79,6 +79,22 @@ export function afterLineOfComments(body: string, offset: number): number {
   return offset + (comments.exec(body)?.[0].length ?? 0);
 }
 
+/**
+ * Where the comments begin that stand on lines of their own directly above an offset, without a blank line between; the offset itself if
+ * there are none. `after`: the end of the token before them, whose line has its own comments.
+ */
+export function startOfCommentsAbove(body: string, after: number, offset: number): number {
+  const commentOrEnd = /([ \t\r\n]*)(?:\/\/[^\r\n]*|\/\*[\s\S]*?\*\/|$)/g;
+  let start = offset;
+  for (const { 0: found, 1: gap = "", index } of body.slice(after, offset).matchAll(commentOrEnd)) {
+    const breaks = gap.match(/\r\n|\r|\n/g)?.length ?? 0;
+    const isEnd = gap === found;
+    if (isEnd) return breaks === 1 ? start : offset;
+    if (breaks > 1 || (breaks === 1 && start === offset)) start = after + index + gap.length;
+  }
+  return offset;
+}
+
 export function hasLineBreak(body: string, { start, end }: Range): boolean {
   return /[\r\n]/.test(body.slice(start, end));
 }

@@ -129,7 +129,9 @@ test.each(
     adds items at the start and between others inline | { "a": [ 1, /* x */ 2 ] } | { "a": [0,1,1.5,2] } | { "a": [ 0, 1, 1.5, /* x */ 2 ] }
     writes a list on lines if it gets too long for one | {␊  "a": ["x*40"]␊} | { "a": ["x*40","y*40"] } | {␊  "a": [␊    "x*40",␊    "y*40"␊  ]␊}
     replaces an item in its place, and removes another with its comment | {␊  "a": [␊    1, // one␊    2, // two␊    3 // three␊  ]␊} | { "a": [5,3] } | {␊  "a": [␊    5, // one␊    3 // three␊  ]␊}
-    removes the last item, and no comment but its own | {␊  "a": [␊    1, // one␊    // own␊    2 // two␊  ]␊} | { "a": [1] } | {␊  "a": [␊    1 // one␊    // own␊  ]␊}
+    removes the last item with its comments | {␊  "a": [␊    1, // one␊    // own␊    2 // two␊  ]␊} | { "a": [1] } | {␊  "a": [␊    1 // one␊  ]␊}
+    leaves comments above a blank line, before a block comment over an empty line | {␊  "a": [ // all␊    // list␊␊    // own␊    /* two␊␊ more */ // of it␊    1,␊    // three␊␊    3␊  ]␊} | { "a": [] } | {␊  "a": [ // all␊    // list␊␊    // three␊␊  ]␊}
+    leaves the comment above two items of a line | {␊  "a": [␊    // both␊    1, 2␊  ]␊} | { "a": [2] } | {␊  "a": [␊    // both␊    2␊  ]␊}
     removes the only item | { "a": [1] } | { "a": [] } | { "a": [] }
     changes an entry of a list by its name | { "a": [{ "name": "x", /* 1 */ "v": 1 }, { "name": "y" }] } | { "a": [{ "name": "y" }, { "name": "z" }] } | { "a": [{ "name": "y" }, { "name": "z" }] }
     changes inside an entry of a list | { "a": [{ "b": [1, /* x */ 2] }, 3] } | { "a": [{ "b": [1, 2, 4] }] } | { "a": [{ "b": [1, /* x */ 2, 4] }] }
@@ -153,10 +155,10 @@ test.each(
     inserts into an object that holds comments on lines | {␊  // one  ␊  /* two */␊}␊ | { "a": 1 } | {␊  // one  ␊  /* two */␊  "a": 1␊}␊
     inserts into an object that holds a block comment inline | { /* nothing */ } | { "a": 1 } | { /* nothing */␊  "a": 1␊}
     removes a first member with its comment | THREE | { "b": 2, "c": 3 } | {␊  // own␊  "b": 2,␊  "c": 3 // last␊}␊
-    removes a middle member with its line | THREE | { "a": 1, "c": 3 } | {␊  "a": 1, // first␊  // own␊  "c": 3 // last␊}␊
+    removes a middle member with its line and the comment above it | THREE | { "a": 1, "c": 3 } | {␊  "a": 1, // first␊  "c": 3 // last␊}␊
     removes a last member with its comment and the comma before it | THREE | { "a": 1, "b": 2 } | {␊  "a": 1, // first␊  // own␊  "b": 2␊}␊
     leaves a comment about two members | { "a": 1,␊  "b": 2, "c": 3 // both␊} | { "a": 1, "b": 2 } | { "a": 1,␊  "b": 2 // both␊}
-    removes all members | THREE | {} | {␊  // own␊}␊
+    removes all members with their comments | THREE | {} | {}␊
     removes all members when there is no comment | {␊  "a": 1,␊  "b": 2␊}␊ | {} | {}␊
     removes a value with the comments in it | {␊  "a": [ // in␊  ],␊  "c": 3␊}␊ | { "c": 3 } | {␊  "c": 3␊}␊
     removes the last member inline | { "a": 1, "b": 2 } | { "a": 1 } | { "a": 1 }
@@ -261,7 +263,7 @@ describe("for any text and any next value", () => {
         expect(commentsOf(rewritten)).toStrictEqual(inOrder);
         const lost = comments.filter(comment => !kept.has(comment.text));
         expect(
-          lost.filter(({ path, beside }) => !isChanged(value, next, path) && !isChanged(value, next, beside)),
+          lost.filter(({ path, beside, above }) => ![path, beside, above].some(one => isChanged(value, next, one))),
         ).toEqual([]);
         expect(rewritten.startsWith(bom)).toBe(text.startsWith(bom));
         expect(rewriteJsonText(read, next)).toBe(rewritten);
@@ -314,8 +316,8 @@ const gaps = fc.array(fc.constantFrom(...someGaps.map(plain)), { minLength: 1, m
 interface Source {
   text: string;
   value: JsonObject;
-  /** Each comment with the path of the innermost value that contains it, and of the value that ended before it. */
-  comments: { text: string; path: string[]; beside: string[] }[];
+  /** Each comment with the path of the innermost value that contains it, of the value that ended before it, and of the one below it. */
+  comments: { text: string; path: string[]; beside: string[]; above: string[] }[];
 }
 
 const sources: fc.Arbitrary<Source> = fc.tuple(objects, gaps, fc.boolean()).map(([value, gapTexts, withBom]) => {
@@ -323,11 +325,11 @@ const sources: fc.Arbitrary<Source> = fc.tuple(objects, gaps, fc.boolean()).map(
   const comments: Source["comments"] = [];
   let text = "";
   let beside: string[] = [];
-  const gap = (path: string[]) => {
+  const gap = (path: string[], above = path) => {
     const found = nextGap().replace("#", String(comments.length));
     text += found;
     const comment = /\/\*[\s\S]*\*\/|\/\/[^\r\n]*/.exec(found);
-    if (comment !== null) comments.push({ text: comment[0], path, beside });
+    if (comment !== null) comments.push({ text: comment[0], path, beside, above });
   };
   const write = (written: JsonValue, path: string[]) => {
     if (typeof written !== "object" || written === null) {
@@ -338,7 +340,7 @@ const sources: fc.Arbitrary<Source> = fc.tuple(objects, gaps, fc.boolean()).map(
     text += isObject ? "{" : "[";
     for (const [index, [name, inner]] of Object.entries(written).entries()) {
       if (index > 0) text += ",";
-      gap(path);
+      gap(path, [...path, name]);
       if (isObject) {
         text += JSON.stringify(name);
         beside = [...path, name];
@@ -348,7 +350,8 @@ const sources: fc.Arbitrary<Source> = fc.tuple(objects, gaps, fc.boolean()).map(
       }
       write(inner, [...path, name]);
       beside = [...path, name];
-      gap(path);
+      // The comma may lead the next line.
+      gap(path, [...path, Object.keys(written)[index + 1] ?? name]);
     }
     if (Object.keys(written).length === 0) gap(path);
     text += isObject ? "}" : "]";
