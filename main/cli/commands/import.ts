@@ -56,12 +56,18 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const fields = await listFields(client);
     const format = options.format ?? formatOfFile(file);
     const { readEnvironment, readJson } = await import("../environment/formats.ts");
-    const wanted = (format === "env" ? readEnvironment : readJson)(content, fields, options.ignoreUnknown === true);
+    const name = file === "-" ? "standard input" : file;
+    const wanted = (format === "env" ? readEnvironment : readJson)(
+      content,
+      fields,
+      options.ignoreUnknown === true,
+      name,
+    );
     const stored = await client.request("config/list", { repo: repository.id, stored: true });
     failOnError(stored);
     const { revision = repository.revision } = stored;
     const set = { ...Object.fromEntries(wanted.values), repo: repository.id, revision, atomic: true, flush: true };
-    await refuseUnlessValid(client, file, wanted, set);
+    await refuseUnlessValid(client, name, wanted, set);
 
     const changes: Change[] = [];
     for (const [field, value] of wanted.values) {
@@ -89,7 +95,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
 /** Throws CommandError with all problems, if there are any. */
 async function refuseUnlessValid(
   client: RepoconfClient,
-  file: string,
+  name: string,
   { values, problems }: ReadValues,
   set: OperationArguments<"config/set">,
 ): Promise<void> {
@@ -101,10 +107,7 @@ async function refuseUnlessValid(
     first === undefined || problems.length > 0
       ? exitCodes.refused
       : exitCodeOf(new RepoconfError(first.code, first.message, first));
-  throw new CommandError(
-    [`Nothing was changed; ${file === "-" ? "standard input" : file} was rejected:`, ...all.map(visible)].join("\n"),
-    code,
-  );
+  throw new CommandError([`Nothing was changed; ${name} was rejected:`, ...all.map(visible)].join("\n"), code);
 }
 
 function printPreview(changes: readonly Change[], fields: Fields): void {

@@ -58,9 +58,10 @@ export function readEnvironment(text: string, fields: Fields, ignoreUnknown: boo
   const values = new Map<string, JsonValue>();
   const problems: string[] = [];
   const byVariable = fieldsByVariable(fields);
-  const variables = Object.entries(parseEnv(text));
-  if (variables.length === 0 && text.split("\n").some(isContent)) problems.push("No line has the form NAME=value.");
-  for (const [name, value = ""] of variables) {
+  const unread = unreadLine(text);
+  // What parseEnv makes of the text behind such a line is not what is meant.
+  if (unread !== undefined) return { values, problems: [unread] };
+  for (const [name, value = ""] of Object.entries(parseEnv(text))) {
     const [path, ...namesakes] = byVariable.get(name) ?? [];
     if (namesakes.length > 0)
       problems.push(`${name} is ambiguous: it may be any of ${[path, ...namesakes].join(", ")}.`);
@@ -85,9 +86,19 @@ function readInto(
   }
 }
 
-function isContent(line: string): boolean {
-  const trimmed = line.trim();
-  return trimmed !== "" && !trimmed.startsWith("#");
+/** A line of an env file, or several with a value in quotes. */
+const environmentLine =
+  /[^\S\n]*(?:#[^\n]*|(?:export[^\S\n]+)?[^\s=#]+[^\S\n]*=[^\S\n]*(?:[^\s"'`#][^\n]*|(?:"[^"]*"|'[^']*'|`[^`]*`)?[^\S\n]*(?:#[^\n]*)?))?(?:\n|$)/y;
+
+/** What is wrong with the first line that parseEnv would skip or cut without a word; undefined if there is none. */
+function unreadLine(text: string): string | undefined {
+  environmentLine.lastIndex = 0;
+  for (let at = 0; at < text.length; at = environmentLine.lastIndex) {
+    if (environmentLine.test(text)) continue;
+    const line = text.slice(0, at).split("\n").length;
+    return `Line ${line} is not in the form NAME=value, or the quotes around its value do not end with it.`;
+  }
+  return undefined;
 }
 
 /** The text after `NAME=`; undefined if there is no form that all programs read the same way. */
@@ -137,12 +148,12 @@ const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name:
 
 /**
  * Reads values in the format of `repoconf export`, `{ "svc": { "timeout": 30 } }`, with comments allowed. Unknown fields are problems,
- * unless ignored. Throws CommandError if the text is not JSON.
+ * unless ignored. Throws CommandError, which says the file's `name`, if the text is not JSON.
  */
-export function readJson(content: string, fields: Fields, ignoreUnknown: boolean): ReadValues {
+export function readJson(content: string, fields: Fields, ignoreUnknown: boolean, name: string): ReadValues {
   const values = new Map<string, JsonValue>();
   const problems: string[] = [];
-  for (const [scope, scopeValues] of Object.entries(parse(content))) {
+  for (const [scope, scopeValues] of Object.entries(parse(content, name))) {
     if (!isJsonObject(scopeValues)) {
       problems.push(`"${scope}" is not a scope with fields. The expected form is { "svc": { "timeout": 30 } }.`);
       continue;
@@ -156,11 +167,12 @@ export function readJson(content: string, fields: Fields, ignoreUnknown: boolean
   return { values, problems };
 }
 
-function parse(content: string): JsonObject {
+function parse(content: string, name: string): JsonObject {
   try {
     return parseJsonText(content).value;
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error;
-    throw new CommandError(`This cannot be read as JSON: line ${error.line}, column ${error.column}: ${error.message}`);
+    const { line, column, message } = error;
+    throw new CommandError(`This cannot be read as JSON: ${name}, line ${line}, column ${column}: ${message}`);
   }
 }
