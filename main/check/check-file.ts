@@ -34,6 +34,7 @@ async function problemsOfFile(file: WorkTreeFile, scopes: Scopes): Promise<reado
     return text === null ? undefined : problemsOfText(text, scopes);
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
-    return [{ code: 1106, message: error.message, line: 1, column: 1 }];
+    const { message, line, column } = error;
+    return [{ code: 1106, message, line, column }];
   }
 }

@@ -96,10 +96,9 @@ function boundedPatterns(): PatternMaker {
 
 function problemOf(error: unknown): HealthProblem {
   const end = "; this scope is not used";
-  if (error instanceof JsonTextError)
+  if (error instanceof JsonTextError || error instanceof UnreadableFileError)
     return { code: 1106, message: `${error.message}${end}`, line: error.line, column: error.column };
-  if (error instanceof ScopeSchemaError || error instanceof UnreadableFileError)
-    return { code: 1106, message: `${error.message}${end}`, line: 1, column: 1 };
+  if (error instanceof ScopeSchemaError) return { code: 1106, message: `${error.message}${end}`, line: 1, column: 1 };
   const code = systemErrorCode(error);
   if (code === undefined) throw error;
   return { code: 1106, message: `it cannot be read (${code})${end}`, line: 1, column: 1 };

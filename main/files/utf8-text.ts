@@ -1,3 +1,4 @@
+import { type Place, TextLines } from "./json-text-places.ts";
 import { UnreadableFileError } from "./unreadable-file-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -13,7 +14,9 @@ export function utf8Text(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw new UnreadableFileError(`it is not UTF-8 text${invalidByte(bytes)}; save it as UTF-8`);
+    const { byte, line, column } = invalidByte(bytes);
+    const what = `it is not UTF-8 text (byte 0x${byte?.toString(16)} in line ${line}, as in Latin-1); save it as UTF-8`;
+    throw new UnreadableFileError(what, { line, column });
   }
 }
 
@@ -24,8 +27,8 @@ export function plainText(bytes: Uint8Array): string {
   throw new UnreadableFileError("it contains a NUL byte, as UTF-16 and binary files do; save it as UTF-8 text");
 }
 
-/** The first byte that cannot be in UTF-8, and its line. */
-function invalidByte(bytes: Uint8Array): string {
+/** The first byte that cannot be in UTF-8, and its place. */
+function invalidByte(bytes: Uint8Array): Place & { readonly byte: number | undefined } {
   // Before the first invalid byte, the text reads as itself; there the decoder puts U+FFFD.
   const valid = Buffer.from(bytes).toString();
   let at = 0;
@@ -33,8 +36,6 @@ function invalidByte(bytes: Uint8Array): string {
     at = Buffer.byteLength(valid.slice(0, index));
     if (bytes[at] !== 0xef || bytes[at + 1] !== 0xbf || bytes[at + 2] !== 0xbd) break;
   }
-  const line = Buffer.from(bytes.subarray(0, at))
-    .toString()
-    .split(/\r\n|\r|\n/).length;
-  return ` (byte 0x${bytes[at]?.toString(16)} in line ${line}, as in Latin-1)`;
+  const before = Buffer.from(bytes.subarray(0, at)).toString();
+  return { byte: bytes[at], ...new TextLines(before).placeOf(before.length) };
 }

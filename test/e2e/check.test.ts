@@ -70,12 +70,16 @@ describe.concurrent("repoconf check", () => {
     expect(JSON.parse(below)[0].file).toBe(join(clone.path, ".repoconf.json"));
   });
 
-  test("accepts a valid file; warnings fail only with --strict", async () => {
+  test("accepts a valid file; warnings fail only with --strict; a byte that is not UTF-8 has its position", async () => {
     await using clone = await makeClone('{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 2 } } }\n');
     expect(await clone.succeed(["check"])).toBe("");
     await writeFile(join(clone.path, ".repoconf.json"), '{ "config": { "other": {} }, "confg": {} }');
     expect((await clone.succeed(["check"])).match(/warning/g)).toHaveLength(2);
     await clone.find(3, ["check", "--strict"]);
+    await writeFile(join(clone.path, ".repoconf.json"), Buffer.from('{\n  "config": "caf\u00e9" }', "latin1"));
+    expect(await clone.find(3, ["check"])).toMatch(
+      /^\.repoconf\.json:2:17: error: it is not UTF-8 text \(byte 0xe9 in line 2/,
+    );
   });
 
   test("a broken file, a link, and a schema that cannot be used are errors at their position", async () => {
