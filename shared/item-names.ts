@@ -30,12 +30,20 @@ export function nameOf(item: JsonValue | undefined, { property }: ItemNames): st
   return typeof name === "string" || typeof name === "number" ? String(name) : undefined;
 }
 
-/** The index of the item with this name or index, which may be the one after the last; undefined if there is none. */
+/** The index that `[2]` is in a list whose items have names, which may be numbers; undefined for any other token. */
+export function bracketedIndex(token: string, names: ItemNames | undefined): number | undefined {
+  const [, digits] = (names && /^\[(\d+)\]$/.exec(token)) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** The index of the item with this name or index; undefined if there is none. An index without brackets may be the one after the last. */
 export function indexOfItem(
   list: readonly JsonValue[],
   token: string,
   names: ItemNames | undefined,
 ): number | undefined {
+  const index = bracketedIndex(token, names);
+  if (index !== undefined) return index < list.length ? index : undefined;
   const named = names === undefined ? -1 : list.findIndex(item => nameOf(item, names) === token);
   if (named !== -1) return named;
   // A number is no index where it may be the name of a new item.
@@ -45,7 +53,7 @@ export function indexOfItem(
 
 /** An item with nothing but this name; undefined if no item can have it. */
 export function newItem(token: string, names: ItemNames | undefined): JsonObject | undefined {
-  if (names === undefined) return undefined;
+  if (names === undefined || bracketedIndex(token, names) !== undefined) return undefined;
   if (!names.areNumbers) return { [names.property]: token };
   return String(Number(token)) === token ? { [names.property]: Number(token) } : undefined;
 }

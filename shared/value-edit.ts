@@ -1,4 +1,12 @@
-import { type ItemNames, indexOfItem, itemNamesOf, nameOf, newItem, schemaWithin } from "./item-names.ts";
+import {
+  bracketedIndex,
+  type ItemNames,
+  indexOfItem,
+  itemNamesOf,
+  nameOf,
+  newItem,
+  schemaWithin,
+} from "./item-names.ts";
 import { isJsonObject, type JsonValue, jsonType, sameJson } from "./json.ts";
 
 /** An edit inside a field's value, applied to the value that the field has when the edit runs. */
@@ -17,7 +25,7 @@ export interface ValueEdit {
   readonly value?: unknown;
 }
 
-/** An edit that does not fit the value: `path` points to the part in the way, `given` is its JSON type. */
+/** An edit that does not fit the value: `path` points to the part in the way, of which `message` tells; `given` is its JSON type. */
 interface EditProblem {
   readonly message: string;
   readonly path: string;
@@ -86,8 +94,7 @@ function applyEdit(
 ): EditProblem | undefined {
   const takesAway = op === "unset" || op === "remove";
   const problem = (message: string, depth: number, given: JsonValue): EditProblem => {
-    const path = joinPointer(tokens.slice(1, depth));
-    return { message: path === "" ? message : `at ${path} ${message}`, path, given: jsonType(given) };
+    return { message, path: joinPointer(tokens.slice(1, depth)), given: jsonType(given) };
   };
   let container = root;
   let within: unknown = { properties: { value: schema } };
@@ -96,9 +103,7 @@ function applyEdit(
     const place = Array.isArray(container) ? indexOfItem(container, name, names) : undefined;
     const added = Array.isArray(container) && place === undefined ? newItem(name, names) : undefined;
     if (Array.isArray(container) && place === undefined && (takesAway || added === undefined))
-      return takesAway
-        ? undefined
-        : problem(`has ${container.length} items and no item ${JSON.stringify(name)}`, index, container);
+      return takesAway ? undefined : problem(describeMissing(container, name, names), index, container);
     const token = Array.isArray(container) ? String(place ?? container.length) : name;
     const member = memberOf(container, token) ?? null;
     within = schemaWithin(within, name);
@@ -120,6 +125,13 @@ function applyEdit(
     }
   }
   return undefined;
+}
+
+/** Completes a sentence about a list. */
+function describeMissing({ length }: readonly JsonValue[], token: string, names: ItemNames | undefined): string {
+  const item = bracketedIndex(token, names) === undefined ? JSON.stringify(token) : token;
+  const instead = names === undefined ? `[${length}] appends one` : `a new one is addressed by its ${names.property}`;
+  return `has ${length} items and no item ${item}; ${instead}`;
 }
 
 /** A list with an item added or removed; undefined if it stays as it is. */

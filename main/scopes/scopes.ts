@@ -15,10 +15,12 @@ import { type FieldSchema, runsAsCommand, type ScopeSchema } from "../../shared/
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { joinPointer, valueAt } from "../../shared/value-edit.ts";
+import { showPointer } from "../../shared/value-place.ts";
 import { metaSchemas } from "./meta-schema.ts";
 
 /** Why a value is refused: the place in the value, the rule of the schema, and what was given. */
 interface ValueProblem {
+  /** Completes a sentence about the place. */
   readonly message: string;
   /** JSON pointer into the value; "" is the value itself. */
   readonly path: string;
@@ -334,7 +336,8 @@ function assertIsSchema(metaSchema: CompiledSchema, schema: JsonValue, spare: Sp
     throw new ScopeSchemaError(
       `${where}${keyword} at ${problem.path} has no effect there: put it directly into the field's own schema`,
     );
-  throw new ScopeSchemaError(`${where}${keyword} ${problem.message}`);
+  const place = problem.path === "" ? "it" : `${keyword} at ${shortened(problem.path, limits.shownName)}`;
+  throw new ScopeSchemaError(`${where}${place} ${problem.message}`);
 }
 
 function isScopeSchema(schema: unknown): schema is ScopeSchema {
@@ -368,7 +371,9 @@ function* compilingField(
   yield;
   const problem = validate(schema.default, spare);
   if (problem !== undefined)
-    throw new ScopeSchemaError(`the default of "${name}" does not match its own schema: it ${problem.message}`);
+    throw new ScopeSchemaError(
+      `the default of "${name}" does not match its own schema: ${showPointer("it", problem.path, schema.default, schema)} ${problem.message}`,
+    );
   return { schema, isCommand: runsAsCommand(schema), validate };
 }
 
@@ -417,22 +422,13 @@ function findPrototypeMember(value: JsonValue): string | undefined {
   return undefined;
 }
 
-/** Shortens long names in a pointer. */
-function shortenedPointer(pointer: string): string {
-  return pointer
-    .split("/")
-    .map(part => shortened(part, limits.shownPart))
-    .join("/");
-}
-
 /** The message is made when it is read: of thousands of refused values, only a hundred are reported. */
 function refusalOf(value: JsonValue, problem: SchemaProblem): ValueProblem {
   const { path, keyword } = problem;
   const pointer = joinPointer(path.map(String));
   return {
     get message() {
-      const place = pointer === "" ? "" : `at ${shortenedPointer(pointer)} `;
-      return shortened(`${place}${describeSchemaProblem(problem, valueAt(value, pointer))}`, limits.shownMessage);
+      return shortened(describeSchemaProblem(problem, valueAt(value, pointer)), limits.shownMessage);
     },
     path: pointer,
     rule: keyword,

@@ -100,7 +100,7 @@ function matchConditions(query: Query, field: QueriedField): boolean {
     if (term.kind === "modified") return field.isStored !== term.isNot;
     if (term.kind !== "field") return true;
     const isNamed = term.isWhole ? matchesWhole(term.name, path) : matchesPart(term.name, path);
-    const place = isNamed || !term.isWhole ? undefined : pointerInside(term.typed, path);
+    const place = isNamed || !term.isWhole ? undefined : pointerInside(term.typed, path, field.schema);
     const value = isNamed ? field.value : place === undefined ? undefined : valueAt(field.value, place, field.schema);
     const isThere = value !== undefined && (term.value === undefined || hasValue({ ...field, value }, term.value));
     return isThere !== term.isNot;

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { addRepositories, makeServedHome } from "../helpers/command-home.ts";
+import { addRepositories, addScope, makeServedHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 
 const inShop = () => ({ folder: join(home.workFolder, "shop") });
@@ -66,6 +66,9 @@ describe("a place inside a value", () => {
 
   test("that has nothing to take away is told so, and nothing changes", async () => {
     const revision = async () => JSON.parse(await shop("get", "--with-revision", "--json", "svc.timeout")).revision;
+    expect(
+      await shop("set", "svc.proxy_aliases+=m.test", "svc.proxy_aliases-=m.test", "svc.proxy_aliases-=m.test"),
+    ).toMatch(/^Added m\.test .*\nRemoved m\.test .*\nNothing to remove: .*\n$/);
     const before = await revision();
     expect(await shop("set", "svc.proxy_aliases-=b.test")).toMatch(
       /^Nothing to remove: .* does not contain b\.test\n$/,
@@ -91,6 +94,24 @@ describe("a place inside a value", () => {
     await shop("unset", "svc.envvars");
   });
 
+  test("a number is the name of an item, and in brackets its index", async () => {
+    const item = { type: "object", properties: { port: { type: "integer", maximum: 99 }, host: { type: "string" } } };
+    await addScope(home, "app", { ports: { type: "array", items: item, uniqueItemProperties: ["port"], default: [] } });
+    await shop("set", `app.ports=[{"port":81,"host":"a"},{"port":82,"host":"b"}]`);
+    expect(await shop("set", "app.ports[0].host=zero", `app.ports["82"].host=b`, "app.ports.83.host=c")).toBe(
+      "Set app.ports[0].host = zero\nSet app.ports.82.host = b\nSet app.ports.83.host = c\n",
+    );
+    expect(await shop("get", "app.ports[0]", "app.ports[2].port")).toBe(`{"port":81,"host":"zero"}\n83\n`);
+    expect(await shop("unset", "app.ports[2]")).toBe("Unset app.ports[2]\n");
+    const refused = (args: string[], message: string) => home.refuse(3, args, message, inShop());
+    await refused(
+      ["set", "app.ports[2].host=x"],
+      "app.ports has 2 items and no item [2]; a new one is addressed by its port",
+    );
+    await refused(["set", "app.ports.82.port=100"], "app.ports.100.port must be at most 99");
+    await refused(["set", "app.ports.82.host:=1"], "app.ports.82.host must be a string");
+  });
+
   test("several values are printed with their revision", async () => {
     const revision = (await shop("set", "svc.timeout=5", "--json")).match(/"revision": (\d+)/)?.[1];
     expect(await shop("get", "--with-revision", "svc.timeout", "svc.domain")).toBe(`${revision}\n5\n\n`);
@@ -101,7 +122,12 @@ describe("a place inside a value", () => {
   });
 
   test.each([
-    ["one that the value does not allow", ["set", "svc.services.web.image=x"], 3, `at /web lacks the member "ready"`],
+    [
+      "one that the value does not allow",
+      ["set", "svc.services.web.image=x"],
+      3,
+      `svc.services.web lacks the member "ready"`,
+    ],
     ["one in a text", ["set", "svc.provider.x=1"], 3, "svc.provider is neither an object nor a list"],
     ["one in brackets that are not closed", ["get", "svc.services[web"], 2, "is not a place inside svc.services"],
     [
@@ -111,6 +137,14 @@ describe("a place inside a value", () => {
       "There is no value at svc.services.nope",
     ],
     ["a list where there is none", ["set", "svc.timeout+=5"], 3, "svc.timeout is not a list"],
+    ["a place to find that is no place", ["search", 'field:svc.services."b'], 2, "is not a place inside svc.services"],
+    [
+      "a place to find that ends with a dot",
+      ["search", "field:svc.services."],
+      2,
+      "is not a place inside svc.services",
+    ],
+    ["a field to find that is not there", ["search", "field:svc.servces=x"], 3, `Did you mean "svc.services"?`],
     ["nothing to get", ["get", "svc.services.nope"], 3, "There is no value at svc.services.nope"],
     ["a field that is not there", ["set", "svc.servces.web.image=x"], 3, `Did you mean "svc.services"?`],
     ["a place that is given twice", ["set", "svc.services.web.image=x", "svc.services.web.image=y"], 2, "given twice"],

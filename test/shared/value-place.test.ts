@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { joinPointer } from "../../shared/value-edit.ts";
+import { joinPointer, pointerTokens } from "../../shared/value-edit.ts";
 import { pointerInside, showSteps } from "../../shared/value-place.ts";
 
 test.each<[typed: string, pointer: string | undefined]>([
@@ -19,6 +19,18 @@ test.each<[typed: string, pointer: string | undefined]>([
   ["app.other", undefined],
 ])("%s is the place %s", (typed, pointer) => {
   expect(pointerInside(typed, "app.map")).toBe(pointer);
+});
+
+test("an index in brackets stays one where items have names, and is shown as it is typed", () => {
+  const schema = { properties: { ports: { items: {}, uniqueItemProperties: ["port"] } } };
+  for (const [typed, pointer] of [
+    ["app.map.ports[0].host", "/ports/[0]/host"],
+    ["app.map.ports.81.host", "/ports/81/host"],
+    ['app.map."[0]".ports', "/[0]/ports"],
+  ] as const) {
+    expect(pointerInside(typed, "app.map", schema)).toBe(pointer);
+    expect(showSteps("app.map", pointerTokens(pointer), schema)).toBe(typed);
+  }
 });
 
 test("a place of any names is read back as it is shown", () => {

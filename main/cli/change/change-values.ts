@@ -151,8 +151,8 @@ async function findAbsent(
   { unset, edits }: Pick<ValueChanges, "unset" | "edits">,
   fields: Fields,
 ): Promise<readonly (string | ValueEdit)[]> {
-  const taking = edits.filter(({ op }) => op === "unset" || op === "remove");
-  if (unset.length + taking.length === 0) return [];
+  const takes = ({ op }: ValueEdit) => op === "unset" || op === "remove";
+  if (unset.length === 0 && !edits.some(takes)) return [];
   const [active, stored] = await Promise.all(
     [false, true].map(
       async only => (await client.request("config/list", { repo, ...(only && { stored: true }) })).result,
@@ -164,15 +164,15 @@ async function findAbsent(
   };
   // A field that the key may not read is not known to lack anything.
   const isKnown = (path: string) => at(active, path) !== undefined;
+  // Each edit applies to the outcome of those before it.
+  const values = new Map(edits.map(({ field }) => [field, at(active, field)]));
   const lacks = (edit: ValueEdit) => {
-    const before = at(active, edit.field);
+    const before = values.get(edit.field);
     const outcome = applyValueEdits(before, [edit], fields.get(edit.field));
-    return "value" in outcome && sameJson(outcome.value, before);
+    if ("value" in outcome) values.set(edit.field, outcome.value);
+    return takes(edit) && isKnown(edit.field) && "value" in outcome && sameJson(outcome.value, before);
   };
-  return [
-    ...unset.filter(path => isKnown(path) && at(stored, path) === undefined),
-    ...taking.filter(edit => isKnown(edit.field) && lacks(edit)),
-  ];
+  return [...unset.filter(path => isKnown(path) && at(stored, path) === undefined), ...edits.filter(lacks)];
 }
 
 /** One line for each field, or for each edit inside its value. */

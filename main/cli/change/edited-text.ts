@@ -41,7 +41,8 @@ export async function editValue(
 ): Promise<EditedText> {
   const fields = await listFields(client);
   const place = readPlace(typed, fields);
-  const [field, schema] = [showPlace(place), fields.get(place.field)];
+  const schema = fields.get(place.field);
+  const field = showPlace(place, schema);
   const at = schemaAt(schema, place.path);
   const read = async () => {
     const { config, revision } = await readConfig(client, { repo: id, field: place.field });

@@ -61,7 +61,7 @@ export async function knownPlaces(text: string, fields: Fields, read: () => Prom
     : isJsonObject(value)
       ? Object.keys(value)
       : [];
-  return names.map(name => showPlace({ field, path: `${path}${joinPointer([name])}` }));
+  return names.map(name => showPlace({ field, path: `${path}${joinPointer([name])}` }, fields.get(field)));
 }
 
 /** The names of a list's items that may be shown: in a masked field only those that stay visible (see `maskValue`). */

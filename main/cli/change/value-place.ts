@@ -1,6 +1,6 @@
 import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
-import { itemNamesOf, schemaWithin } from "../../../shared/item-names.ts";
+import { bracketedIndex, itemNamesOf, schemaWithin } from "../../../shared/item-names.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { FieldChange, HealthProblem, HistoryEntry } from "../../../shared/protocol.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
@@ -26,7 +26,8 @@ export function readPlace(typed: string, fields: Fields): ValuePlace {
   const schema = fields.get(place.field);
   const tokens = pointerTokens(place.path);
   const names = tokens.length === 0 ? undefined : itemNamesOf(schemaAt(schema, joinPointer(tokens.slice(0, -1))));
-  const isIndex = names?.areNumbers !== true && /^\d+$/.test(tokens.at(-1) ?? "");
+  const last = tokens.at(-1) ?? "";
+  const isIndex = bracketedIndex(last, names) !== undefined || (names?.areNumbers !== true && /^\d+$/.test(last));
   if (names === undefined || isIndex) return place;
   const { properties } = schemaAt(schema, place.path) ?? {};
   const members = isJsonObject(properties) ? Object.keys(properties) : [];
@@ -38,10 +39,10 @@ export function readPlace(typed: string, fields: Fields): ValuePlace {
 export function readItemPlace(typed: string, fields: Fields): ValuePlace {
   const field = fieldIn(typed, fields);
   if (field === undefined) throw unknownField(/^[^."[]*\.?[^."[]*/.exec(typed)?.[0] ?? typed, fields);
-  const path = pointerInside(typed, field);
+  const path = pointerInside(typed, field, fields.get(field));
   if (path !== undefined) return { field, path };
   throw new CommandError(
-    `${JSON.stringify(typed)} is not a place inside ${field}. Write .NAME for a member, [2] for an item, and a name with other characters in quotes: ."a.b"`,
+    `${JSON.stringify(typed)} is not a place inside ${field}. Write .NAME for a member, [2] for the item with this index, and a name with other characters in quotes: ."a.b"`,
     exitCodes.usage,
   );
 }
@@ -56,15 +57,15 @@ function fieldIn(typed: string, fields: Fields): string | undefined {
   return [...fields.keys()].filter(begins).sort((one, other) => other.length - one.length)[0];
 }
 
-/** A place as users type it. */
-export function showPlace({ field, path }: ValuePlace): string {
-  return showSteps(field, pointerTokens(path));
+/** A place as users type it. `schema`: its field's. */
+export function showPlace({ field, path }: ValuePlace, schema: FieldSchema | undefined): string {
+  return showSteps(field, pointerTokens(path), schema);
 }
 
 /** The fields, and the place under its own name, shown and masked as its field is. */
 export function withPlace(fields: Fields, place: ValuePlace): Fields {
   const schema = fields.get(place.field);
-  return schema === undefined ? fields : new Map([...fields, [showPlace(place), schema]]);
+  return schema === undefined ? fields : new Map([...fields, [showPlace(place, schema), schema]]);
 }
 
 /**
@@ -85,7 +86,7 @@ export function narrowChange<Change extends Pick<HistoryEntry, "changes">>(
     return undefined;
   const { value: _value, previous: _previous, ...more } = whole;
   const narrowed = { ...more, ...(value !== undefined && { value }), ...(previous !== undefined && { previous }) };
-  const name = splitConfigPath(showPlace(place))?.field ?? field;
+  const name = splitConfigPath(showPlace(place, fields.get(place.field)))?.field ?? field;
   // Printed as other changes are, in which every value is present.
   return { ...change, changes: { [scope]: { [name]: narrowed as FieldChange } } };
 }
@@ -124,14 +125,14 @@ export function schemaAt(schema: PlainSchema | undefined, path: string): PlainSc
 
 /** Describes an edit that has nothing to take away. */
 export function describeAbsent(edit: ValueEdit, schema: FieldSchema | undefined, reveal: boolean): string {
-  const place = showPlace({ field: edit.field, path: edit.path ?? "" });
+  const place = showPlace({ field: edit.field, path: edit.path ?? "" }, schema);
   if (edit.op === "unset") return `nothing to unset: there is no value at ${place}`;
   return `nothing to remove: ${place} does not contain ${showValue((edit.value ?? null) as JsonValue, schema, reveal)}`;
 }
 
 /** Describes an edit for the user. */
 export function describeEdit(edit: ValueEdit, schema: FieldSchema | undefined, reveal: boolean): string {
-  const place = showPlace({ field: edit.field, path: edit.path ?? "" });
+  const place = showPlace({ field: edit.field, path: edit.path ?? "" }, schema);
   // The edit was parsed by this command, so its value is JSON.
   const value = showValue((edit.value ?? null) as JsonValue, schema, reveal);
   switch (edit.op) {

@@ -40,7 +40,7 @@ async function explain(typed: string, options: ExplainOptions): Promise<void> {
     const repository = await chooseRepository(client, options.repo);
     const known = await listFields(client);
     const place = findPlace(typed, known);
-    const field = showPlace(place);
+    const field = showPlace(place, known.get(place.field));
     const fields = withPlace(known, place);
     const explained = await client
       .run("config/explain", { repo: repository.id, field: place.field })

@@ -1,6 +1,9 @@
 import { type Command, Option } from "commander";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { SearchHit } from "../../../shared/protocol.ts";
+import { parseQuery } from "../../../shared/query/parse-query.ts";
+import { matchesWhole } from "../../../shared/query/text-pattern.ts";
+import type { readItemPlace } from "../change/value-place.ts";
 import {
   addJsonOption,
   addSessionOptions,
@@ -8,6 +11,7 @@ import {
   parseLimit,
   type SessionOptions,
 } from "../command-options.ts";
+import type { Fields } from "../connect/fields.ts";
 
 interface SearchOptions extends SessionOptions, OutputOptions {
   readonly limit?: number;
@@ -31,19 +35,22 @@ async function search(words: readonly string[], options: SearchOptions): Promise
   const { withSession } = await import("../connect/session.ts");
   const { listFields, showValue } = await import("../connect/fields.ts");
   const { labels } = await import("../change/preview-changes.ts");
+  const { readItemPlace } = await import("../change/value-place.ts");
   const { isTerminal, printJson, printNote, printTable } = await import("../output/terminal.ts");
   await withSession(options, async ({ client }) => {
     const { limit = defaultLimit } = options;
+    const query = words.join(" ");
     const hits: SearchHit[] = [];
     let isMore = false;
-    for await (const hit of client.search(words.join(" "))) {
+    for await (const hit of client.search(query)) {
       isMore = hits.length === limit;
       if (isMore) break;
       hits.push(hit);
     }
+    const fields = await listFields(client);
+    if (hits.length === 0) refuseUnknownPlaces(query, fields, readItemPlace);
     if (options.json) printJson(hits);
     else {
-      const fields = await listFields(client);
       // People know repositories by their names; programs get ids.
       const nameOf = isTerminal() ? labels(await client.repositories()) : (repo: string) => repo;
       const rows = hits.map(({ repo, scope, field, value }) => {
@@ -59,4 +66,12 @@ async function search(words: readonly string[], options: SearchOptions): Promise
     if (isMore && options.limit === undefined)
       printNote(`There are more results: repoconf search --limit ${defaultLimit * 10} ...`);
   });
+}
+
+/** Throws CommandError for a field or place that finds nothing because no scope knows it. */
+function refuseUnknownPlaces(query: string, fields: Fields, read: typeof readItemPlace): void {
+  for (const term of parseQuery(query, Date.now())) {
+    if (term.kind !== "field" || !term.isWhole || term.name.pieces.length > 1) continue;
+    if (![...fields.keys()].some(path => matchesWhole(term.name, path))) read(term.typed, fields);
+  }
 }

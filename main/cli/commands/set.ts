@@ -17,7 +17,7 @@ export function addSetCommand(program: Command): void {
       "the new value, in the form of the field's type; @FILE reads a file, - standard input, @@ is a literal @; += adds to a list, -= removes from it; := takes JSON",
     )
     .description(
-      'set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless the list has it, and -= removes it. Where a property of the items is unique, its value names an item: svc.envvars.PORT=8080 sets the value of PORT, += replaces an item, and svc.envvars-=PORT removes it. Such changes apply to the current value, so two of them at the same time both take effect. [2] is an item of a list, and a name with a dot, a bracket or a quote is written as JSON text: svc.services."a.b".image.\n\nIf a field accepts text and something else, = means text and := means JSON: app.note:=null stores null, app.note:=\'"null"\' the text null. +:= and -:= do the same for items.\n\nInvalid values are skipped and the rest is set, unless you pass --atomic. With --json the output is one object: repo, revision and config if anything was set, and errors with their codes if anything was refused; for several repositories, repositories and errors.',
+      'set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless the list has it, and -= removes it. Where a property of the items is unique, its value names an item: svc.envvars.PORT=8080 sets the value of PORT, += replaces an item, and svc.envvars-=PORT removes it. Such changes apply to the current value, so two of them at the same time both take effect. [2] is the item of a list with this index, also where names are numbers, as in app.ports.8080. A name with a dot, a bracket or a quote is written as JSON text: svc.services."a.b".image.\n\nIf a field accepts text and something else, = means text and := means JSON: app.note:=null stores null, app.note:=\'"null"\' the text null. +:= and -:= do the same for items.\n\nInvalid values are skipped and the rest is set, unless you pass --atomic. With --json the output is one object: repo, revision and config if anything was set, and errors with their codes if anything was refused; for several repositories, repositories and errors.',
     )
     .summary("set fields of a repository, or places inside their values")
     .action(set);
@@ -49,7 +49,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
       const isWhole = op === "set" && /^[^."[]+\.[^."[]+$/.test(name);
       // Unknown fields are left to the daemon, which reports them and sets the others.
       const place = (isWhole ? findPlace : readPlace)(name, fields);
-      const shown = showPlace(place);
+      const shown = showPlace(place, fields.get(place.field));
       if (op === "set" && seen.has(shown)) throw givenTwice(shown);
       seen.add(shown);
       const schema = schemaAt(fields.get(place.field), place.path);

@@ -5,7 +5,8 @@ import { allows } from "../../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
-import { applyValueEdits, nestsDeeper, type ValueEdit } from "../../../shared/value-edit.ts";
+import { applyValueEdits, nestsDeeper, pointerTokens, type ValueEdit } from "../../../shared/value-edit.ts";
+import { showPointer, showSteps } from "../../../shared/value-place.ts";
 import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
 import type { Store } from "../../store/store.ts";
 import type { RepositoryState } from "../../store/types.ts";
@@ -95,7 +96,7 @@ export class ChangeCheck {
     const outcome = applyValueEdits(before, edits, schema);
     if ("problem" in outcome) {
       const { message, path: pointer, given } = outcome.problem;
-      return new RepoconfError(1103, `${path} ${message}.`, {
+      return new RepoconfError(1103, `${showSteps(path, pointerTokens(pointer), schema)} ${message}.`, {
         repo,
         field: path,
         details: { path: pointer, rule: "edits", given },
@@ -130,7 +131,7 @@ export class ChangeCheck {
     const unused = unusedValue(state, path, source);
     if (unused !== undefined) return unused;
     const problem = value === undefined ? undefined : field.validate(value, spare);
-    if (problem === undefined) {
+    if (value === undefined || problem === undefined) {
       const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
       // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust.
       const isFree = source !== "restore" || !field.isCommand || isServed;
@@ -138,7 +139,7 @@ export class ChangeCheck {
       return isTrusted ? { ...split, value } : untrustedValue(path, repo);
     }
     const { message, path: pointer, rule, given } = problem;
-    return new RepoconfError(1103, `${path} ${message}.`, {
+    return new RepoconfError(1103, `${showPointer(path, pointer, value, field.schema)} ${message}.`, {
       repo,
       field: path,
       details: { path: pointer, rule, given },

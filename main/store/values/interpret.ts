@@ -8,6 +8,7 @@ import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { describeEffect, effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../../shared/shortened.ts";
 import { pointerTokens, valueAt } from "../../../shared/value-edit.ts";
+import { showPointer } from "../../../shared/value-place.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { type Renamed, withNewNames } from "./renamed-fields.ts";
 
@@ -244,7 +245,7 @@ export function* interpretingConfig(
       if (isGood) continue;
       const used = serves ? "its last valid value" : "its default";
       const message = () =>
-        `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted(field.schema) : problem.message}; using ${used}.`;
+        `${showPointer(joinConfigPath(scopeName, name), problem?.path ?? "", value, field.schema)} ${problem === undefined ? untrusted(field.schema) : problem.message}; using ${used}.`;
       // If there is nothing at the path, such as a missing member, the problem is at the value itself.
       const inside = problem !== undefined && valueAt(value, problem.path) !== undefined ? problem.path : "";
       findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name], inside);

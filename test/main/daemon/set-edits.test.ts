@@ -83,7 +83,7 @@ describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
       {
         code: 1103,
         name: "Invalid Configuration Value",
-        message: "svc.services at /web/image is neither an object nor a list, so it contains nothing.",
+        message: "svc.services.web.image is neither an object nor a list, so it contains nothing.",
         repo,
         field: "svc.services",
         details: { path: "/web/image", rule: "edits", given: "string" },
