@@ -41,7 +41,10 @@ interface Change {
 export function addImportCommand(program: Command): void {
   addFormatOption(addJsonOption(addRepositoryOption(addSessionOptions(program.command("import")))))
     .argument("<file>", "a file written by repoconf export, or one like it; - reads standard input")
-    .description("set the values from a file, after showing what would change")
+    .summary("set the values from a file, after showing what would change")
+    .description(
+      "set the values from a file, after showing what would change\n\nA line of an env file that is neither a comment nor NAME=value, whose quotes are not closed, or that goes on behind them, refuses all of it.",
+    )
     .option("--dry-run", "only show what would change")
     .option("--ignore-unknown", "skip values without a field")
     .option("--yes", "do not ask for confirmation")
