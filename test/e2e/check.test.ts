@@ -77,9 +77,7 @@ describe.concurrent("repoconf check", () => {
     expect((await clone.succeed(["check"])).match(/warning/g)).toHaveLength(2);
     await clone.find(3, ["check", "--strict"]);
     await writeFile(join(clone.path, ".repoconf.json"), Buffer.from('{\n  "config": "caf\u00e9" }', "latin1"));
-    expect(await clone.find(3, ["check"])).toMatch(
-      /^\.repoconf\.json:2:17: error: it is not UTF-8 text \(byte 0xe9 in line 2/,
-    );
+    expect(await clone.find(3, ["check"])).toMatch(/^\.repoconf\.json:2:17: error: it is not UTF-8 text/);
   });
 
   test("a broken file, a link, and a schema that cannot be used are errors at their position", async () => {

@@ -66,9 +66,8 @@ describe("a place inside a value", () => {
 
   test("that has nothing to take away is told so, and nothing changes", async () => {
     const revision = async () => JSON.parse(await shop("get", "--with-revision", "--json", "svc.timeout")).revision;
-    expect(
-      await shop("set", "svc.proxy_aliases+=m.test", "svc.proxy_aliases-=m.test", "svc.proxy_aliases-=m.test"),
-    ).toMatch(/^Added m\.test .*\nRemoved m\.test .*\nNothing to remove: .*\n$/);
+    const [add, remove] = ["svc.proxy_aliases+=m.test", "svc.proxy_aliases-=m.test"];
+    expect(await shop("set", add, remove, remove)).toMatch(/^Added m.*\nRemoved m.*\nNothing to remove: .*\n$/);
     const before = await revision();
     expect(await shop("set", "svc.proxy_aliases-=b.test")).toMatch(
       /^Nothing to remove: .* does not contain b\.test\n$/,
@@ -95,7 +94,7 @@ describe("a place inside a value", () => {
   });
 
   test("a number is the name of an item, and in brackets its index", async () => {
-    const item = { type: "object", properties: { port: { type: "integer", maximum: 99 }, host: { type: "string" } } };
+    const item = { type: "object", properties: { port: { type: "integer" }, host: { type: "string" } } };
     await addScope(home, "app", { ports: { type: "array", items: item, uniqueItemProperties: ["port"], default: [] } });
     await shop("set", `app.ports=[{"port":81,"host":"a"},{"port":82,"host":"b"}]`);
     expect(await shop("set", "app.ports[0].host=zero", `app.ports["82"].host=b`, "app.ports.83.host=c")).toBe(
@@ -103,13 +102,9 @@ describe("a place inside a value", () => {
     );
     expect(await shop("get", "app.ports[0]", "app.ports[2].port")).toBe(`{"port":81,"host":"zero"}\n83\n`);
     expect(await shop("unset", "app.ports[2]")).toBe("Unset app.ports[2]\n");
-    const refused = (args: string[], message: string) => home.refuse(3, args, message, inShop());
-    await refused(
-      ["set", "app.ports[2].host=x"],
-      "app.ports has 2 items and no item [2]; a new one is addressed by its port",
-    );
-    await refused(["set", "app.ports.82.port=100"], "app.ports.100.port must be at most 99");
-    await refused(["set", "app.ports.82.host:=1"], "app.ports.82.host must be a string");
+    const beyond = "app.ports has 2 items and no item [2]; a new one is addressed by its port";
+    await home.refuse(3, ["set", "app.ports[2].host=x"], beyond, inShop());
+    await home.refuse(3, ["set", "app.ports.82.host:=1"], "app.ports.82.host must be a string", inShop());
   });
 
   test("several values are printed with their revision", async () => {
@@ -138,12 +133,7 @@ describe("a place inside a value", () => {
     ],
     ["a list where there is none", ["set", "svc.timeout+=5"], 3, "svc.timeout is not a list"],
     ["a place to find that is no place", ["search", 'field:svc.services."b'], 2, "is not a place inside svc.services"],
-    [
-      "a place to find that ends with a dot",
-      ["search", "field:svc.services."],
-      2,
-      "is not a place inside svc.services",
-    ],
+    ["a dot at the end", ["search", "field:svc.services."], 2, "is not a place inside svc.services"],
     ["a field to find that is not there", ["search", "field:svc.servces=x"], 3, `Did you mean "svc.services"?`],
     ["nothing to get", ["get", "svc.services.nope"], 3, "There is no value at svc.services.nope"],
     ["a field that is not there", ["set", "svc.servces.web.image=x"], 3, `Did you mean "svc.services"?`],

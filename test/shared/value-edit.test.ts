@@ -57,22 +57,8 @@ test.each<readonly [string, JsonValue, Edit, path: string, given: string, messag
     "is neither an object nor a list, so it contains nothing",
   ],
   ["an object is not a list", {}, { op: "add", value: 1 }, "", "object", "is not a list"],
-  [
-    "an index beyond the end",
-    { a: [1] },
-    set("/a/2", 1),
-    "/a",
-    "array",
-    'has 1 items and no item "2"; [1] appends one',
-  ],
-  [
-    "a list has no named members",
-    [1],
-    add("/first", 1),
-    "",
-    "array",
-    'has 1 items and no item "first"; [1] appends one',
-  ],
+  ["a high index", { a: [1] }, set("/a/2", 1), "/a", "array", 'has 1 items and no item "2"; [1] appends one'],
+  ["a name in a list", [1], add("/b", 1), "", "array", 'has 1 items and no item "b"; [1] appends one'],
 ])("a problem: %s", (_what, before, one, path, given, message) => {
   expect(edit(before, one)).toEqual({ problem: { path, given, message } });
 });
@@ -93,19 +79,9 @@ test.each<readonly [string, JsonValue, Edit, JsonValue | string]>([
   ["add replaces it in its place", [b, a], add("", b2), [b2, a]],
   ["a number is no index", ports({ port: 80 }), set("/ports/0/a", 1), ports({ port: 80 }, { port: 0, a: 1 })],
   ["a number in brackets is one", ports({ port: 80 }), set("/ports/[0]/a", 1), ports({ port: 80, a: 1 })],
-  [
-    "and appends nothing",
-    ports(),
-    set("/ports/[0]/a", 1),
-    "has 0 items and no item [0]; a new one is addressed by its port",
-  ],
+  ["and appends nothing", ports(), set("/ports/[0]/a", 1), expect.stringContaining("no item [0]; a new one is")],
   ["a number is removed", ports({ port: 80 }), { op: "remove", path: "/ports", value: 80 }, ports()],
-  [
-    "a text is no number",
-    ports(),
-    set("/ports/x/a", 1),
-    'has 0 items and no item "x"; a new one is addressed by its port',
-  ],
+  ["a text is no number", ports(), set("/ports/x/a", 1), expect.stringContaining('no item "x"; a new one is addr')],
   ["a rounded number is none", ports(), set(`/ports/${2n ** 53n + 1n}/a`, 1), expect.stringContaining("no item")],
 ])("an item that the schema names: %s", (_what, before, one, after) => {
   const outcome = applyValueEdits(before, [{ field: "svc.x", ...one }], named);
