@@ -191,24 +191,15 @@ describe.concurrent("undo and restore on the command line", () => {
     await at("repo", "add", ".", "--id", "site");
     await home.refuse(3, ["undo"], "its history starts at revision 1");
     await pull(2, { timeout: 11 });
-    await home.refuse(
-      3,
-      ["undo"],
-      /revision 2 \(svc.timeout\) came with the work tree's file.* nothing was set.*undo --to/,
-    );
+    await home.refuse(3, ["undo"], /revision 2 \(svc.timeout\) came with .* nothing was set.*undo --to/);
     await at("set", "svc.timeout=12", "svc.domain=mine");
     for (const value of [11, 12]) expect(await at("undo")).toContain(`Restored svc.timeout = ${value}\n`);
-    // Another branch that has what was set, too.
-    await pull(6, { timeout: 12, domain: "mine", provider: "p" });
-    const refusal = "the last set, revision 5, revision 6 (svc.provider) came with the work tree's file";
-    await home.refuse(3, ["undo"], refusal);
-    await home.refuse(3, ["undo"], "repoconf undo --to 4. To change");
+    // Another branch that has the same timeout.
+    await pull(6, { timeout: 12 });
+    await home.refuse(3, ["undo"], /revision 5, revision 6 \(svc.domain\) came with .*undo --to 4\. To change/);
     const { key } = await home.json(["key", "create", "tool", "--field", "svc.timeout", "--right", "write"]);
-    const environment = { REPOCONF_API_KEY: key };
-    await home.refuse(3, ["undo"], "revisions that this key may not read", { environment });
-    await pull(7, { timeout: 13 });
-    await home.refuse(3, ["undo"], "revisions 6 to 7 (svc.timeout, svc.domain, svc.provider) came");
-    await home.refuse(1, undoTo1, ": svc.timeout: 13 -> 10\nrepoconf: Nothing was changed. Answer yes,");
+    await home.refuse(3, ["undo"], "that this key may not read", { environment: { REPOCONF_API_KEY: key } });
+    await home.refuse(1, undoTo1, ": svc.timeout: 12 -> 10\nrepoconf: Nothing was changed. Answer yes,");
     expect(await at(...undoTo1, "--dry-run")).toBe("Would restore svc.timeout = 10\n");
     expect(await at(...undoTo1, "--yes")).toBe("Restored svc.timeout = 10\n");
     await home.refuse(2, [...undoTo1, "--batch"], "cannot be used with");

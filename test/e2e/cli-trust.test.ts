@@ -30,9 +30,8 @@ describe("commands that a work tree brings, on the command line", () => {
     expect(added).not.toMatch(/[\u202e\u0080-\u00a0\u001b\u3164]/);
     expect(added).toMatch(/2 are not used until you trust them, on a terminal: repoconf trust --repo [0-9a-f]{24}/);
     expect(await home.succeed(["get", "svc.services"], { folder })).toBe("{}\n");
-    const waits = "file's value of svc.envvars waits for trust. Review it first (repoconf trust)";
     for (const args of [["get", "--reveal"], ["explain"]])
-      await home.refuse(3, [...args, "svc.envvars.LD_PRELOAD"], waits, { folder });
+      await home.refuse(3, [...args, "svc.envvars.LD_PRELOAD"], /value of svc.envvars waits for trust.*\(/, { folder });
     expect(await home.succeed(["explain", "svc.envvars"], { folder })).toMatch(/the default; .* waits for trust \(/);
     expect(await home.succeed(["repo", "list"])).toContain("2 problems, needs trust");
     expect(await home.find(1, ["doctor"])).toMatch(/svc\.services runs as a command.*repoconf trust --repo/);

@@ -98,8 +98,7 @@ export function answerTo({ place, isClean, valuesAt, sourceAt, file, recorded, l
   const told = (rule: number, words: string) => claims.push({ rule, about: `told ${words}`, expected: true });
   // 5: the write of the set is not recorded complete, and this file, which counts as a whole, is not where it is completed.
   const isUnfinished = !isClean && (history.newest === 6 || log.entries.includes(6));
-  if (!isHome && !hasNoText && !isOurs && isUnfinished && file.values["timeout"] !== 33)
-    told(5, "restore 6 svc.timeout --repo");
+  if (!isHome && !hasNoText && !isOurs && isUnfinished && file.values["timeout"] !== 33) told(5, "6 svc.timeout -");
   if (hasNoText) told(main, "1106");
   if (log.state === "older") told(7, "copy");
   // It is only known by the record of the text.
