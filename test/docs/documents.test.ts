@@ -156,7 +156,7 @@ async function problemOf(line: string): Promise<string | undefined> {
 }
 
 function leading(program: Command, [first]: readonly string[]): Option | undefined {
-  return program.options.find(({ long }) => long === first && long !== "--version");
+  return program.options.find(({ long }) => first !== undefined && long === first && long !== "--version");
 }
 
 function withoutCode(text: string): string {
