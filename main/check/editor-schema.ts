@@ -1,6 +1,7 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { limits } from "../../shared/limits.ts";
+import { describeCause } from "../files/describe-cause.ts";
 import { DurableTextFile, UnreadableFileError } from "../files/durable-text-file.ts";
 import { formatJsonText, JsonTextError, parseJsonText, rewriteJsonText } from "../files/json-text.ts";
 import { gitFolderBeside } from "../git/work-tree.ts";
@@ -21,33 +22,37 @@ export async function makeEditorSchema(
 
 /**
  * Writes the schema into the work tree and references it in the in-tree file, unless that references another schema. Throws
- * UnreadableFileError if a file cannot be read or was changed in the meantime, and system errors.
+ * UnreadableFileError, which names the file, if one cannot be read or written, or was changed in the meantime.
  */
 export async function writeEditorSchema(
   file: WorkTreeFile,
   text: string,
 ): Promise<{ readonly path: string; readonly reference: "added" | "present" | "different" }> {
   const folder = join(file.folder, ".repoconf");
-  await mkdir(folder, { recursive: true });
+  await naming(folder, mkdir(folder, { recursive: true }));
   // A cloned repository may contain a link that redirects the write.
   if (!(await lstat(folder)).isDirectory())
     throw new UnreadableFileError(`${folder} is a symbolic link, which Repoconf does not follow`);
   const path = join(folder, "schema.json");
-  const schema = workTreeText(folder, path);
-  if ((await schema.read()) !== text) await schema.write(text);
-  const values = workTreeText(file.folder, file.path);
-  const before = await values.read();
+  const schema = workTreeText(folder, path, limits.scopeBytes * limits.scopesOfWorkTree);
+  if ((await naming(path, schema.read())) !== text) await naming(path, schema.write(text));
+  const values = workTreeText(file.folder, file.path, limits.repositoryFileBytes);
+  const before = await naming(file.path, values.read());
   const after =
     before === null ? formatJsonText({ $schema: schemaReference, config: {} }) : withReference(file.path, before);
   if (after === undefined) return { path, reference: "different" };
   if (after === before) return { path, reference: "present" };
-  await values.write(after, {
-    assertUnchanged: () => {
-      if (!values.holds(before))
-        throw new UnreadableFileError(`${file.path} was just changed by another program; retry`);
-    },
-  });
+  const assertUnchanged = () => {
+    if (!values.holds(before)) throw new UnreadableFileError("it was just changed by another program; retry");
+  };
+  await naming(file.path, values.write(after, { assertUnchanged }));
   return { path, reference: "added" };
+}
+
+async function naming<Result>(path: string, done: Promise<Result>): Promise<Result> {
+  return done.catch(error => {
+    throw new UnreadableFileError(`${path}: ${describeCause(error)}`, { cause: error });
+  });
 }
 
 /** The text with the reference; undefined if it references another schema. */
@@ -62,12 +67,12 @@ function withReference(path: string, before: string): string | undefined {
   }
 }
 
-function workTreeText(folder: string, path: string): DurableTextFile {
+function workTreeText(folder: string, path: string, maximumBytes: number): DurableTextFile {
   return new DurableTextFile({
     path,
     temporaryFolder: folder,
     mode: 0o644,
-    maximumBytes: limits.scopeBytes * limits.scopesOfWorkTree,
+    maximumBytes,
     // So that git does not show temporary files that a crash leaves behind.
     foreign: { betterTemporaryFolder: () => gitFolderBeside(folder) },
   });

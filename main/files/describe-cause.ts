@@ -6,6 +6,7 @@ const meanings: { readonly [code: string]: string } = {
   EACCES: "you are not allowed to access it",
   EDQUOT: "your disk quota is used up",
   EEXIST: "something else with its name exists",
+  EIO: "its disk cannot read or write it",
   EISDIR: "it is a folder, not a file",
   ELOOP: "its links lead in a circle",
   EMFILE: "this process has too many files open; raise the limit: ulimit -n 4096",

@@ -14,7 +14,7 @@ export interface ReadOptions {
 }
 
 /** More than the largest of them, a history that is kept in one piece; a thin file can claim to have more than the memory has. */
-const homeFileBytes = 1.25 * 1024 ** 3;
+export const homeFileBytes = 1.25 * 1024 ** 3;
 
 /** What is known of a folder that is not ours. */
 export interface ForeignPlace {

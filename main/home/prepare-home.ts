@@ -1,5 +1,5 @@
 import { chmod, lstat, mkdir, readdir, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DurableTextFile } from "../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import { readHomeFile } from "../files/foreign-file.ts";
@@ -115,11 +115,23 @@ async function readFormat(home: Home): Promise<number | undefined> {
   );
 }
 
+/**
+ * Creates a folder of a home and those above it, if they are missing; something else may be there. Node's own `recursive` never ends where
+ * nothing can be created, such as in /proc. Throws HomeError.
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  const make = () => mkdir(folder, { mode: 0o700 }).catch((error: unknown) => systemErrorCode(error) ?? String(error));
+  let code = await make();
+  if (code === "ENOENT" && !(await isThere(dirname(folder)))) {
+    await makeFolder(dirname(folder));
+    code = await make();
+  }
+  if (code === undefined || code === "EEXIST" || (await isThere(folder))) return;
+  throw new HomeError(`The folder ${folder} cannot be created (${code}). Name another home (--home DIR).`);
+}
+
 async function makePrivateFolder(folder: string): Promise<void> {
-  // If something else is there, the message below says so.
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(error => {
-    if (systemErrorCode(error) !== "EEXIST") throw error;
-  });
+  await makeFolder(folder);
   const stats = await lstat(folder);
   if (!stats.isDirectory())
     throw new HomeError(`${folder} is not a folder (Repoconf does not follow links). Move it away.`);

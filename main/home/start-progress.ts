@@ -1,7 +1,8 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isJsonObject } from "../../shared/json.ts";
 import type { IndexingProgress } from "../../shared/protocol.ts";
+import { readHomeFile } from "../files/foreign-file.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Home } from "./home.ts";
 
@@ -12,9 +13,10 @@ const reportInterval = 250;
 const progressFile = (home: Home) => join(home.temporary, "start-progress.json");
 
 /** The progress of a daemon that recovers its home after a crash; undefined if none is starting. */
-export function readStartProgress(home: Home): IndexingProgress | undefined {
+export async function readStartProgress(home: Home): Promise<IndexingProgress | undefined> {
   try {
-    const value: unknown = JSON.parse(readFileSync(progressFile(home), "utf8"));
+    const found = await readHomeFile(progressFile(home), { maximumBytes: 1024 });
+    const value: unknown = JSON.parse(found?.bytes.toString() ?? "");
     if (!isJsonObject(value)) return undefined;
     const { done, total } = value;
     return typeof done === "number" && typeof total === "number" ? { done, total } : undefined;

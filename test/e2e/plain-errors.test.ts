@@ -65,6 +65,16 @@ describe("what the system refuses is told in one line with its code and what to 
       a pipe as a key | 5 | rc get --key-file pipe svc.timeout 2>&3 | not a regular file.*Give a key
       a folder as a key | 5 | rc get --key-file . svc.timeout 2>&3 | it is a folder, not a file.*Give a key
       a pipe as a backup | 1 | rc backup --restore pipe 2>&3 | pipe cannot be read as a backup: it is not a regular file
+      a damaged backup | 1 | gzip <deep.json >r.gz; rc backup --restore r.gz --yes 2>&3 | or it is damaged at its beginning. Use another
+      a truncated backup | 1 | rc backup b.tgz >/dev/null; head -c 900 b.tgz >t.tgz; rc backup --restore t.tgz --yes 2>&3 | damaged in or after "
+      a backup into a missing folder | 1 | rc backup no/x.tgz 2>&3 | no/x.tgz cannot be written: .*\(ENOENT\). Name another file
+      a backup into a deleted folder | 1 | mkdir away; cd away; rmdir ../away; rc backup x.tgz 2>&3 | no longer exists.*cd ~
+      a key that the system does not read | 5 | rc get --key-file /proc/self/mem svc.timeout 2>&3 | cannot read or write it \(EIO\)
+      a folder as the values of a clone | 1 | mkdir -p e/.repoconf.json; cd e; rc schema --write 2>&3 | /.repoconf.json: it is a folder
+      large values of a clone | 1 | mkdir f; cd f; truncate -s 5M .repoconf.json; rc schema --write 2>&3 | at most 4194304 are read
+      half of a character in a variable | 3 | rc set 'svc.envvars:=[{"name":"A","value":"\udc00"}]' >/dev/null; rc run true 2>&3 | half of a character
+      a home that cannot be made | 1 | rc list --home /proc/x 2>&3 | /proc/x cannot be created \(ENOENT\)
+      a pipe as the progress | 4 | mkdir -p g/tmp g/format; mkfifo g/tmp/start-progress.json; REPOCONF_HOME=$PWD/g; rc list 2>&3 | format is not
       too few open files | 4 | ulimit -n 24; REPOCONF_HOME=$PWD/a; rc list 2>&3 | too many files open.*ulimit -n.*EMFILE
       a folder as the format | 4 | mkdir -p b/format; REPOCONF_HOME=$PWD/b; rc list 2>&3 | format is not usable: it is a folder
       a file as a folder | 4 | mkdir c; echo 1 >c/format; >c/repos; REPOCONF_HOME=$PWD/c; rc list 2>&3 | repos is not a folder

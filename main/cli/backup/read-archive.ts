@@ -2,6 +2,7 @@ import { extract, list, type ReadEntry } from "tar";
 import { describeCause } from "../../files/describe-cause.ts";
 import { openRegularFile } from "../../files/foreign-file.ts";
 import { parseJsonText } from "../../files/json-text.ts";
+import { UnreadableFileError } from "../../files/unreadable-file-error.ts";
 import { parseFormat } from "../../home/prepare-home.ts";
 import { backedUpFolders as folders } from "../../home/restore.ts";
 import { CommandError } from "../output/exit-codes.ts";
@@ -30,7 +31,7 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
       entry.on("data", part => texts.set(entry.path, (texts.get(entry.path) ?? "") + part.toString()));
     }
   };
-  await wrapReadErrors(file, async () => {
+  await wrapReadErrors(file, names, async () => {
     // A pipe would block.
     const handle = await openRegularFile(file, { followsLinks: true });
     await handle?.close();
@@ -60,7 +61,7 @@ export async function extractArchive(file: string, folder: string): Promise<read
     if (wanted && names.length % 100 === 0) showProgress(`${names.length} files`);
     return wanted;
   };
-  await wrapReadErrors(file, () =>
+  await wrapReadErrors(file, names, () =>
     extract({ file, cwd: folder, strict: true, maxReadSize, preserveOwner: false, filter }),
   );
   return names;
@@ -92,10 +93,15 @@ function parseManifest(text: string | undefined, file: string): { format: number
   throw new CommandError(`${file} is not a Repoconf backup: it has no readable ${manifestName}.`);
 }
 
-async function wrapReadErrors(file: string, read: () => Promise<void>): Promise<void> {
+/** `names`: what was read before an error. */
+async function wrapReadErrors(file: string, names: Iterable<string>, read: () => Promise<void>): Promise<void> {
   try {
     await read();
   } catch (error) {
-    throw new CommandError(`${file} cannot be read as a backup: ${describeCause(error)}`);
+    const isKnown = error instanceof UnreadableFileError || (error instanceof Error && "syscall" in error);
+    const last = [...names].at(-1);
+    const place = last === undefined ? "at its beginning" : `in or after "${visible(last)}"`;
+    const damage = `it is not an archive, or it is damaged ${place}. Use another backup.`;
+    throw new CommandError(`${file} cannot be read as a backup: ${isKnown ? describeCause(error) : damage}`);
   }
 }

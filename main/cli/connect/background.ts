@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { closeSync, fstatSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { findDaemon } from "../../client/locate.ts";
@@ -9,6 +8,7 @@ import { readHomeFile } from "../../files/foreign-file.ts";
 import { openPrivateLog } from "../../files/rotating-log.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
+import { makeFolder } from "../../home/prepare-home.ts";
 import { exitCodes } from "../output/exit-codes.ts";
 import { isEndpointCorrupt, unreachable, waitForLockState } from "./lock-holder.ts";
 import { StartDeadline } from "./start-deadline.ts";
@@ -28,17 +28,17 @@ export async function startDaemonInBackground(
   const command = process.argv[1];
   if (command === undefined)
     throw new RepoconfError(1200, "Cannot start a daemon: the path of this command is not known.");
-  await mkdir(home.folder, { recursive: true, mode: 0o700 });
+  await makeFolder(home.folder);
   for (const deadline = new StartDeadline(home, startTimeout); ; ) {
     const started = await spawnDaemon(command, home, options.stay === true);
     for (;;) {
       const over = await Promise.race([started.ended, delay(25, undefined)]);
       const endpoint = await findDaemon(home);
       if (endpoint !== undefined) return endpoint;
-      if (over === undefined && !deadline.hasPassed()) continue;
+      if (over === undefined && !(await deadline.hasPassed())) continue;
       // Another daemon holds the home. It started first and will answer soon, or it is stopping.
       const another = over === exitCodes.homeInUse;
-      if (another && !deadline.hasPassed() && !(await isEndpointCorrupt(home))) break;
+      if (another && !(await deadline.hasPassed()) && !(await isEndpointCorrupt(home))) break;
       if (another || over === undefined) {
         const { held, endpoint: late } = await waitForLockState(home);
         if (late !== undefined) return late;

@@ -25,7 +25,7 @@ export async function waitForLockState(home: Home): Promise<LockState> {
     const endpoint = await findDaemon(home);
     const held = await isLockHeld(home.lockFile);
     const state = { held, ...(endpoint !== undefined && { endpoint }) };
-    if (held === (endpoint !== undefined) || deadline.hasPassed()) return state;
+    if (held === (endpoint !== undefined) || (await deadline.hasPassed())) return state;
   }
 }
 

@@ -15,8 +15,8 @@ export class StartDeadline {
     this.#end = Date.now() + timeout;
   }
 
-  hasPassed(): boolean {
-    const progress = readStartProgress(this.#home);
+  async hasPassed(): Promise<boolean> {
+    const progress = await readStartProgress(this.#home);
     const seen = progress === undefined ? "" : JSON.stringify(progress);
     if (progress !== undefined && seen !== this.#seen) {
       this.#seen = seen;

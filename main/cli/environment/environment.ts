@@ -65,6 +65,11 @@ function variablesOf(config: Config, fields: Fields): Variables {
         );
       if (text.includes("\0"))
         throw new CommandError(`${path} contains a NUL character, which a variable cannot contain.`, exitCodes.refused);
+      if (!text.isWellFormed())
+        throw new CommandError(
+          `${path} contains half of a character (a lone surrogate), which a variable cannot contain.`,
+          exitCodes.refused,
+        );
       variables.set(name, { text, field: path });
     }
   }

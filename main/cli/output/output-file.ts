@@ -1,4 +1,6 @@
 import { lstat, rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { describeCause } from "../../files/describe-cause.ts";
 import { CommandError } from "./exit-codes.ts";
 
 /**
@@ -13,13 +15,16 @@ export async function makeOutputFile(
   const stats = await lstat(file).catch(() => undefined);
   if (stats !== undefined && !stats.isFile()) throw new CommandError(`${file} exists and is not a regular file.`);
   if (stats !== undefined && !replace) throw new CommandError(`${file} already exists. To overwrite it: --force`);
-  const temporaryFile = `${file}.${process.pid}.tmp`;
+  // Throws if the current folder was deleted.
+  const temporaryFile = resolve(`${file}.${process.pid}.tmp`);
   try {
     await write(temporaryFile);
     await rename(temporaryFile, file);
   } catch (error) {
     await rm(temporaryFile, { force: true });
     if (!(error instanceof Error) || !("code" in error)) throw error;
-    throw new CommandError(`${file} cannot be written: ${error.message.replaceAll(temporaryFile, file)}`);
+    throw new CommandError(
+      `${file} cannot be written: ${describeCause(error)}. Name another file, in a folder that exists.`,
+    );
   }
 }

@@ -24,6 +24,7 @@ import {
 import {
   endOf,
   isIntact,
+  isTooLarge,
   JournalDamageError,
   lineNumber,
   linesBackward,
@@ -115,6 +116,8 @@ export class Journal {
 
   /** Reads the end. Removes a torn record that a crash left there, and puts a damaged end aside. */
   async open(): Promise<void> {
+    // First, because one of a later generation would otherwise replace the others.
+    for (const { path } of this.#segments) if (isTooLarge(path)) await this.#moveAside(path);
     const newest = this.#segments.at(-1)?.generation;
     for (const { generation, path } of this.#segments)
       if (generation !== newest) await this.#options.fileSystem.unlink(path).catch(() => {});
@@ -473,6 +476,18 @@ export class Journal {
     const message = `The end of ${segment.path}, a file of this repository's history, is damaged (${rest.length} bytes). It was cut off and is kept in ${aside}. The values of the repository's file are used. Compare them with those that you expect, and inspect that file or a backup if something is missing.`;
     await this.#options.onDamage({ message, kept: aside, isIncident: true });
     return lines;
+  }
+
+  /** Renames a segment that is too large to be read or copied. */
+  async #moveAside(path: string): Promise<void> {
+    const { folder, fileSystem, clock } = this.#options;
+    // A name of its own, because a rename would replace what was kept before.
+    const aside = path.replace(/jsonl$/, `${clock.now()}.jsonl.damaged`);
+    await fileSystem.rename(path, aside);
+    await syncFolder(folder, fileSystem, clock);
+    this.#segments = this.#segments.filter(segment => segment.path !== path);
+    const message = `${path}, a file of this repository's history, is damaged: it is larger than any that Repoconf writes. It is kept in ${aside}. The values of the repository's file are used. Compare them with those that you expect; a backup may have an intact history.`;
+    await this.#options.onDamage({ message, isIncident: true, kept: aside });
   }
 
   /** Keeps what a segment had before it is cut or deleted. Returns its path. */

@@ -1,6 +1,7 @@
+import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { type FileSystem, readAll } from "../../files/file-system.ts";
-import { openRegularFile, readHomeFile } from "../../files/foreign-file.ts";
+import { homeFileBytes, openRegularFile, readHomeFile } from "../../files/foreign-file.ts";
 import { type JournalLine, parseLine, type Segment } from "./record.ts";
 
 /** A segment is damaged: records before that line cannot be trusted. */
@@ -26,8 +27,18 @@ const newline = 0x0a;
 const firstTailBytes = 64 * 1024;
 const chunkBytes = 256 * 1024;
 
-/** Reads a segment. Throws SegmentMissingError. */
+/** Whether a segment has more than is ever written into one. */
+export function isTooLarge(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > homeFileBytes;
+}
+
+function assertSize(path: string): void {
+  if (isTooLarge(path)) throw new JournalDamageError(path, `it has more than ${homeFileBytes} bytes`);
+}
+
+/** Reads a segment. Throws SegmentMissingError, or JournalDamageError for one that is too large. */
 export async function readSegment(path: string): Promise<Buffer> {
+  assertSize(path);
   const found = await readHomeFile(path);
   if (found === null) throw new SegmentMissingError(path);
   return found.bytes;
@@ -45,9 +56,10 @@ export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: 
 
 /**
  * The lines that a segment has now, oldest first, each with its number from 1. Reads in chunks, because a slow consumer would otherwise
- * keep the whole segment in memory. Throws SegmentMissingError.
+ * keep the whole segment in memory. Throws as `readSegment`.
  */
 export async function* linesForward(path: string): AsyncGenerator<{ text: string; line: number }> {
+  assertSize(path);
   await using handle = await openRegularFile(path);
   if (handle === null) throw new SegmentMissingError(path);
   const { size } = await handle.stat();
@@ -69,7 +81,7 @@ export async function* linesForward(path: string): AsyncGenerator<{ text: string
   }
 }
 
-/** Whether each record of a segment is whole and follows the one before it. Throws SegmentMissingError. */
+/** Whether each record of a segment is whole and follows the one before it. Throws as `readSegment`. */
 export async function isIntact(path: string): Promise<boolean> {
   let last: JournalLine | undefined;
   for await (const { text } of linesForward(path)) {
@@ -96,13 +108,14 @@ interface SegmentTail {
 
 /**
  * Reads a segment backward until the last intact record is found and `isEnough` says that no earlier record is needed. Returns no lines
- * if none is intact.
+ * if none is intact. Throws as `readSegment`.
  */
 export async function readTail(
   path: string,
   fileSystem: FileSystem,
   isEnough: (line: JournalLine) => boolean,
 ): Promise<SegmentTail> {
+  assertSize(path);
   const handle = await openRegularFile(path, { fileSystem });
   if (handle === null) throw new SegmentMissingError(path);
   try {

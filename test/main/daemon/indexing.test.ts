@@ -104,13 +104,13 @@ test("recovery from a crash handles 32 files at a time, and the start records it
   const clock = new TestClock({ timers: "run" });
   const starting = createDaemon({ home: crashed.path, version: "0", port: 0, logger }, { fileSystem, clock });
   await until(() => disk.held.length === 32, "32 files to be opening");
-  expect(readStartProgress(homeAt(crashed.path))).toBeUndefined();
+  expect(await readStartProgress(homeAt(crashed.path))).toBeUndefined();
   disk.held.shift()?.();
-  await until(() => readStartProgress(homeAt(crashed.path)) !== undefined, "the progress of the start");
-  expect(readStartProgress(homeAt(crashed.path))).toEqual({ done: 1, total: 100 });
+  await until(async () => (await readStartProgress(homeAt(crashed.path))) !== undefined, "the progress of the start");
+  expect(await readStartProgress(homeAt(crashed.path))).toEqual({ done: 1, total: 100 });
   disk.release();
   const daemon = await starting;
-  expect(readStartProgress(homeAt(crashed.path))).toBeUndefined();
+  expect(await readStartProgress(homeAt(crashed.path))).toBeUndefined();
   expect(disk.most()).toBe(32);
   await daemon.close();
 });

@@ -1,4 +1,4 @@
-import { readdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, truncate, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Retention } from "../../../../main/store/history/journal.ts";
@@ -46,6 +46,20 @@ describe("a journal of several segments", () => {
     const { journal } = await openJournal(folder.path, { retention });
     await appendUpTo(journal, 5, 6);
     expect(await revisionsOf(journal.forward(0, 6))).toEqual(range(1, 6));
+  });
+
+  test("keeps one aside that claims 5 GB, and reads the others", async () => {
+    await using folder = await temporaryFolder();
+    const { journal: before } = await openJournal(folder.path, { retention });
+    await appendUpTo(before, 1, 5);
+    await writeFile(join(folder.path, "shop.1-9.jsonl"), "");
+    for (const name of ["shop.0-4.jsonl", "shop.1-9.jsonl"]) await truncate(join(folder.path, name), 5 * 1024 ** 3);
+    await expect(collect(before.backward(5))).rejects.toThrow(JournalDamageError);
+    await expect(collect(before.forward(4, 5))).rejects.toThrow(JournalDamageError);
+    const { journal, damage } = await openJournal(folder.path, { retention });
+    expect(damage.join()).toMatch(/larger than any.*larger than any/);
+    expect((await readdir(folder.path)).filter(name => name.endsWith(".damaged"))).toHaveLength(2);
+    expect(await revisionsOf(journal.forward(0, 4))).toEqual(range(1, 4));
   });
 
   test("reports a missing one in the middle as damage, and returns the revisions up to it", async () => {
