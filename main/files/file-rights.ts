@@ -12,7 +12,8 @@ export interface FileRights {
 
 /** The owner, group and mode of the file at a path, which a new version gets, as editors keep them; `mode` for a new file. */
 export async function rightsAt(path: string, mode: number): Promise<FileRights> {
-  if (process.platform === "win32") return { mode };
+  // A private file stays private, whatever somebody planted in its place.
+  if (process.platform === "win32" || (mode & 0o077) === 0) return { mode };
   const replaced = await lstat(path).catch(() => undefined);
   if (replaced?.isFile()) {
     const { uid, gid } = replaced;
