@@ -48,14 +48,14 @@ describeWithNats("commands on machines that share a log", () => {
     expect(await readFile(join(laptop.homeFolder, "settings.json"), "utf8")).toBe(
       '{\n  // how much\n  "history": {"revisions": 100}\n}',
     );
-    await desk.succeed(["set", "--repo", "shop", "svc.timeout=43"]);
+    await desk.succeed(["set", "--repo", "shop", "svc.timeout=4321"]);
     expect(await laptop.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("42\n");
     // It is shown who made a change, also after a way back, and in another log.
     const other = `${server.url}/other`;
     for (const args of [["status"], ["log", "copy", "--to", other]]) {
       await laptop.succeed(args);
       const shown = await laptop.succeed(["history", "--repo", "shop"]);
-      expect([shown.includes("on desk (set)"), shown.includes("43")]).toEqual([true, false]);
+      expect([shown.includes("on desk (set)"), shown.includes("4321")]).toEqual([true, false]);
     }
   });
 
