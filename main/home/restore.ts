@@ -29,6 +29,11 @@ export function stagingOf(home: Home): string {
   return join(home.temporary, "restore");
 }
 
+/** A new name for the folder in which the contents that are replaced are kept. */
+export function beforeFolder(home: Home, what: "restore" | "rejoin"): string {
+  return join(home.folder, `before-${what}-${new Date().toISOString().replaceAll(":", "-")}`);
+}
+
 /**
  * Moves the home's files to the folder `before`, and the unpacked files into the home. If one move fails, the earlier ones are
  * reverted and the failure is thrown; if the process ends in between, the next one that opens the home continues. Tests pass a

@@ -1,9 +1,11 @@
+import { isFromFile } from "../change-source.ts";
 import { configValue } from "../config.ts";
 import { joinConfigPath } from "../config-path.ts";
 import { type JsonValue, sameJson } from "../json.ts";
 import type {
   ChangedRepository,
   FoundHistoryEntry,
+  HistoryEntry,
   OperationArguments,
   OperationName,
   OperationResults,
@@ -82,7 +84,8 @@ const otherFile =
 
 /**
  * Undoes a batch: fields that still have the batch's value get back their earlier value, in a batch of its own. Fields that were
- * changed since are left alone and listed in `left`, as are those of a work tree whose file has come from outside since. Throws RequestError if the batch cannot be read.
+ * changed since are left alone and listed in `left`, as are those of a work tree whose file has come from outside since. Throws
+ * RequestError if the batch cannot be read.
  */
 export async function undoBatch(
   client: Client,
@@ -201,7 +204,7 @@ async function isOtherFile(
   const [entry] = (await client.request("repo/list", { repo })).result;
   if (entry?.inTree !== true) return false;
   const { result } = await client.request("history/list", { repo });
-  const outside: readonly string[] = ["file", "merge", "recovery", "forget"];
-  const ours = (result ?? []).filter(one => one.revision > revision && !outside.includes(one.source));
+  const isOurs = (one: HistoryEntry) => !isFromFile(one) && one.source !== "recovery" && one.source !== "forget";
+  const ours = (result ?? []).filter(one => one.revision > revision && isOurs(one));
   return ours.length < newest - revision;
 }

@@ -6,6 +6,7 @@ import { type Home, homeAt } from "../../home/home.ts";
 import { takeLock } from "../../home/lock.ts";
 import { assertKnownFormat, makeHomeFolder, prepareHome } from "../../home/prepare-home.ts";
 import {
+  beforeFolder,
   completeRestore,
   backedUpFolders as folders,
   isRestoreUnderway,
@@ -21,8 +22,7 @@ import { checkArchive, extractArchive } from "./read-archive.ts";
 
 /**
  * Replaces the contents of the home with a backup, and moves the old contents to `before-restore-<time>/`. The home's keys stay. Shows
- * first what the backup brings that runs programs. Throws
- * CommandError if a daemon is running or the archive is invalid, and HomeError for other failures; in each case the home is unchanged.
+ * first what the backup brings that runs programs. Throws CommandError if a daemon is running or the archive is invalid, and HomeError for other failures; in each case the home is unchanged.
  */
 export async function restoreBackup(home: Home, file: string, yes: boolean): Promise<void> {
   const { createdAt, repositories } = await checkArchive(file);
@@ -38,7 +38,7 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
     // An earlier restore may have been interrupted.
     await completeRestore(home);
     await prepareHome(home);
-    const before = join(home.folder, `before-restore-${new Date().toISOString().replaceAll(":", "-")}`);
+    const before = beforeFolder(home, "restore");
     const kept = await restoreInto(home, file, before);
     print(`Restored ${countOf(repositories)} from the backup of ${createdAt}.`);
     if (kept) print(`The previous contents are in ${before}`);

@@ -1,6 +1,6 @@
 import { extract, list, type ReadEntry } from "tar";
 import { describeCause } from "../../files/describe-cause.ts";
-import { openRegularFile } from "../../files/foreign-file.ts";
+import { homeFileBytes, openRegularFile } from "../../files/foreign-file.ts";
 import { parseJsonText } from "../../files/json-text.ts";
 import { UnreadableFileError } from "../../files/unreadable-file-error.ts";
 import { parseFormat } from "../../home/prepare-home.ts";
@@ -71,14 +71,14 @@ export async function extractArchive(file: string, folder: string): Promise<read
 export const maxReadSize = 64 * 1024;
 
 /** Few bytes of an archive may claim to be more than the disk has. */
-const [ownFileBytes, historyFileBytes] = [64 * 1024 ** 2, 1.25 * 1024 ** 3];
+const ownFileBytes = 64 * 1024 ** 2;
 
 /** Why the entry cannot be in a backup; undefined if it can. */
 function problemOf({ path, type, size }: ReadEntry): string | undefined {
   if (type === "Directory" && folders.some(folder => path === `${folder}/`)) return undefined;
   if (type !== "File") return `is a ${type}, and a backup contains only files`;
   if (path !== manifestName && !isKnownFile(path)) return "is not a Repoconf file";
-  const maximum = /^(log|journal)\//.test(path) ? historyFileBytes : ownFileBytes;
+  const maximum = /^(log|journal)\//.test(path) ? homeFileBytes : ownFileBytes;
   if (size > maximum) return `has ${size} bytes, and such a file has at most ${maximum}`;
   return undefined;
 }

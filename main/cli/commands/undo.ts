@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { isFromFile } from "../../../shared/change-source.ts";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { HistoryEntry, RepositoryEntry } from "../../../shared/protocol.ts";
@@ -120,8 +121,7 @@ async function findLastChange(client: RepoconfClient, repository: RepositoryEntr
     for (const entry of result ?? []) {
       // Erasures, of which there may be any number, are no changes.
       if (entry.source === "forget") continue;
-      const isFromFile = inTree && (entry.source === "file" || entry.source === "merge");
-      if (isFromFile && changes.length === 0) fromFile.push(entry);
+      if (inTree && changes.length === 0 && isFromFile(entry)) fromFile.push(entry);
       else changes.push(entry);
     }
     older = next;

@@ -1,11 +1,10 @@
 import { copyFile, cp, mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { diffConfigs } from "../../../shared/config-diff.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { type Home, homeAt } from "../../home/home.ts";
 import { HomeError, isThere } from "../../home/prepare-home.ts";
-import { isRestoreUnderway, putInPlace, stagingOf } from "../../home/restore.ts";
+import { beforeFolder, isRestoreUnderway, putInPlace, stagingOf } from "../../home/restore.ts";
 import { assertSharedLogExists } from "../../store/shared/shared-log.ts";
 import type { Store } from "../../store/store.ts";
 import { systemClock } from "../../time/clock.ts";
@@ -55,7 +54,7 @@ export async function rejoinShared(home: Home): Promise<Rejoined | undefined> {
   await rm(staging, { recursive: true, force: true });
   try {
     const found = await readInto(staging, home, address, had);
-    const before = join(home.folder, `before-rejoin-${new Date().toISOString().replaceAll(":", "-")}`);
+    const before = beforeFolder(home, "rejoin");
     await mkdir(before, { mode: 0o700 });
     await putInPlace(home, before);
     return { address, before, ...found };

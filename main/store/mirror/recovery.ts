@@ -1,3 +1,4 @@
+import { isFromFile } from "../../../shared/change-source.ts";
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { sameConfig } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
@@ -80,7 +81,7 @@ export async function startingPoint(
   const unrecorded = isNewest && text?.replacedHash !== hash ? replayed.unrecordedSince : replayed.unrecorded;
   const { scopes } = options.rules;
   const newNames = (config: Config) => withNewNames(config, scopes).config;
-  const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
+  const isByHand = (record: ChangeRecord) => !isKnown && isFromFile(record);
   const lackingAfter = async (after: number) =>
     after < newest
       ? await changesSince(journal, records, { after, byRules: replayed.byRules, isByHand }, recorded)
