@@ -44,6 +44,11 @@ export interface TextRecord {
   readonly position?: Position;
 }
 
+/** Whether the write of the text is recorded as complete: the text that it replaced cannot come back. */
+export function isComplete({ textHash, replacedHash }: TextRecord): boolean {
+  return textHash === replacedHash;
+}
+
 /** The first record of a segment, with the whole configuration: earlier segments need not be read. */
 export interface CheckpointRecord {
   readonly kind: "checkpoint";

@@ -10,6 +10,7 @@ import type { Clock } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
 import {
   hashText,
+  isComplete,
   type JournalHead,
   type JournalRecord,
   recordedBy,
@@ -246,7 +247,7 @@ export class Mirror {
   /** Whether the present file is the one that the newest recorded write was about to replace, and may still be. */
   get isReplacedText(): boolean {
     const record = this.#journal.head?.textRecord;
-    if (record === undefined || record.textHash === record.replacedHash) return false;
+    if (record === undefined || isComplete(record)) return false;
     return record.replacedHash === this.textHash() && sameStamp(record.replacedStamp, this.files.values.stamp);
   }
 
@@ -332,7 +333,7 @@ export class Mirror {
    */
   async recordCompletion(): Promise<void> {
     const record = this.#journal.head?.textRecord;
-    if (record === undefined || record.textHash === record.replacedHash || !this.isTextRecorded) return;
+    if (record === undefined || isComplete(record) || !this.isTextRecorded) return;
     const { fileRevision, isFullyActive } = record;
     await this.#appendTail(true, this.#moment(), { ...this.#presentText(fileRevision), isFullyActive });
   }

@@ -6,13 +6,13 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runInParts } from "../../time/turns.ts";
 import { sharing } from "../apply-commit.ts";
 import type { Journal } from "../history/journal.ts";
-import { type ChangeRecord, type JournalRecord, type TextRecord, valuesAfter } from "../history/record.ts";
+import { type ChangeRecord, isComplete, type JournalRecord, type TextRecord, valuesAfter } from "../history/record.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import { type Commit, type CommitLog, type Committed, numberIn } from "../log/commit-log.ts";
 import type { LogNumber } from "../types.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames } from "../values/renamed-fields.ts";
-import { keepSets } from "./merge-edit.ts";
+import { keepSets, staleEditAge } from "./merge-edit.ts";
 import type { Mirror } from "./mirror.ts";
 import { changeKey, replay } from "./replay.ts";
 import type { PendingChange, StartingPoint } from "./starting-point.ts";
@@ -94,7 +94,9 @@ export async function startingPoint(
     content.kind === "good" &&
     sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))));
   const isOurs = isKnown || isEdited;
-  const fileRevision = isEdited ? handEdited : (earlier?.fileRevision ?? newestFileRevision);
+  // In the home, an edit by hand may be based on any text that the file had shortly before its newest write.
+  const recent = isOurs || isInTree ? undefined : await recentTexts(journal);
+  const fileRevision = isEdited ? handEdited : (earlier?.fileRevision ?? recent?.since ?? newestFileRevision);
   const lacking = await lackingAfter(fileRevision);
   const onDiskThen = applyConfigEdits(
     recorded,
@@ -134,12 +136,13 @@ export async function startingPoint(
     possible.push(stateBefore(await lackingAfter(text.fileRevision)));
   // The edit by hand may have been made in another machine's file.
   if (!isOurs && log.shared !== undefined) possible.push(stateBefore(lacking));
-  // Values that commits gave to fields which the history lacks: it may also lack that the file had got them.
-  const committed = Map.groupBy(isKnown ? [] : records.flatMap(({ changes }) => changes), keyOf);
-  const wasCommitted = (path: ConfigPath, value: JsonValue | undefined) =>
-    committed.get(keyOf(path))?.some(one => one.after !== undefined && sameJson(one.after, value)) === true;
+  // The values of recent texts, and those of commits that the history lacks: it may also lack that the file had got them.
+  const writtenChanges = [...(recent?.records ?? []), ...(isKnown ? [] : records)].flatMap(({ changes }) => changes);
+  const values = Map.groupBy(writtenChanges, keyOf);
+  const wasWritten = (path: ConfigPath, value: JsonValue | undefined) =>
+    values.get(keyOf(path))?.some(one => one.after !== undefined && sameJson(one.after, value)) === true;
   const mayHave = (path: ConfigPath, value: JsonValue | undefined) =>
-    isKnown || unknown.get(keyOf(path)) === true || wasCommitted(path, value);
+    isKnown || unknown.get(keyOf(path)) === true || wasWritten(path, value);
   const kept = keepSets(base, after, lacking, possible, scopes, mayHave);
   const edits: readonly ConfigEdit[] = [...(isKnown ? unrecorded : []), ...kept.edits];
   const target = edits.length > 0 ? applyConfigEdits(onDisk, edits) : onDisk;
@@ -160,6 +163,29 @@ async function* readableRecords(journal: Journal): AsyncGenerator<JournalRecord>
   } catch (error) {
     if (!(error instanceof JournalDamageError)) throw error;
   }
+}
+
+/**
+ * The texts that the file had within `staleEditAge` before its newest write, back to the last write that is recorded as complete.
+ * `since`: the revision of the oldest one. `records`: the changes from there to the newest text. Undefined if there is only the newest.
+ */
+async function recentTexts(
+  journal: Journal,
+): Promise<{ readonly since: number; readonly records: readonly ChangeRecord[] } | undefined> {
+  const newest = journal.head?.textRecord;
+  if (newest === undefined || isComplete(newest)) return undefined;
+  const writtenAt = (text: TextRecord) => text.stamp?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+  let since = newest.replacedRevision;
+  let isRecent = true;
+  const records: ChangeRecord[] = [];
+  for await (const record of readableRecords(journal)) {
+    if (record.kind === "text") {
+      isRecent &&= !isComplete(record) && writtenAt(record) >= writtenAt(newest) - staleEditAge;
+      if (isRecent) since = Math.min(since, record.replacedRevision);
+    } else if (!isRecent && record.revision <= since) break;
+    else if (record.kind === "change" && record.revision <= newest.fileRevision) records.push(record);
+  }
+  return { since, records: records.filter(({ revision }) => revision > since) };
 }
 
 /**

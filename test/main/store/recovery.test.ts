@@ -152,6 +152,27 @@ test.each([
 );
 
 test.each([
+  ["two writes within two seconds of each other", 1_000, { timeout: 33, domain: "b.test", refresh_day: 3 }],
+  ["two writes, the first of which was over", 5_000, { timeout: 31, domain: "b.test", refresh_day: 3 }],
+])("an edit of the text before %s keeps their sets if it was saved while the daemon was away", async (_, wait, svc) => {
+  const clock = new TestClock();
+  await using shop = await startShop(undefined, { ...noRescans, clock });
+  await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
+  clock.advance(5_000);
+  await shop.t.owner.call("file/read", { repo: "shop" });
+  const known = await shop.read();
+  for (const timeout of [32, 33]) await shop.set({ "svc.timeout": timeout });
+  clock.advance(wait);
+  await shop.t.owner.call("file/read", { repo: "shop" });
+  await shop.set({ "svc.domain": "b.test" });
+  await using killed = await freezeHome(shop.t.homeFolder);
+  await saveByRename(join(killed.path, "repos/shop.json"), known.replace(`"refresh_day": 2`, `"refresh_day": 3`));
+  await using again = await startTestDaemon({ ...noRescans, home: killed.path });
+  await again.owner.call("file/read", { repo: "shop" });
+  expect((await again.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({ svc });
+});
+
+test.each([
   ["", false],
   [", which brings back an earlier set that the broken file lacks,", true],
 ])(
