@@ -1,4 +1,4 @@
-import { link, mkdir, readdir, readFile, rename, rm, unlink, utimes, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, rename, rm, stat, unlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { noRescans, startTestDaemon } from "./daemon.ts";
 import { type LossState, PowerLoss } from "./power-loss.ts";
@@ -12,21 +12,22 @@ import { cut, entriesIn, recordsIn } from "./witnesses.ts";
 
 /**
  * What may happen to the file while no daemon runs. `age`: how many revisions its text of ours is behind. `late`: a program kept writing
- * into the file that the last write replaced.
+ * into the file that the last write replaced. `editedAge`: how many revisions the text is behind that somebody edited.
  */
 const changes = {
   "as it was": { age: 0, isVery: true },
   "earlier text of ours with its stamp": { age: 1, isVery: true },
   "earlier text of ours with another stamp": { age: 1 },
   "of git or a person": { values: { timeout: 60 } },
-  "one field edited": { values: { refresh_day: 5 } },
+  "one field edited": { editedAge: 0 },
+  "one field of an older text edited": { editedAge: 2 },
   "only touched": { age: 0 },
   broken: { state: "broken", values: {} },
   missing: { state: "missing", values: {} },
   unmounted: { state: "unmounted", values: {} },
   late: { age: 0, isVery: true },
 } satisfies { readonly [file: string]: FileChange };
-type FileChange = Partial<Facts["file"]> & { readonly age?: number };
+type FileChange = Partial<Facts["file"]> & { readonly age?: number; readonly editedAge?: number };
 
 /** What may happen to each witness. `older`, `old`: a copy from revision 4. */
 export const dimensions = {
@@ -73,6 +74,8 @@ const editDay = (text: string, day = 5) => text.replace(/("refresh_day": )\d/, `
 /** The life of one repository, in the home or in a work tree, up to a set during which its daemon ends. */
 export class RecordedLife implements AsyncDisposable {
   readonly place: Facts["place"];
+  /** Whether revisions 5 and 6 are written with nothing in between, so that 5 is not recorded complete. */
+  readonly isQuick: boolean;
   readonly home: string;
   readonly file: string;
   /** Where a watcher is that has seen revision 5. */
@@ -80,15 +83,18 @@ export class RecordedLife implements AsyncDisposable {
   readonly ends: End[] = [];
   readonly #disposed = new AsyncDisposableStack();
   readonly #above: string;
-  /** Has the very files of revisions 4 to 6 under their numbers. */
+  /** Has the very files of revisions 3 to 6 under their numbers. */
   readonly #vault: string;
   readonly #tree: string;
   readonly #history: string;
   readonly #older = { log: new Map<string, string>(), index: "" };
   #undo = async () => {};
+  /** Milliseconds between the writes of revisions 5 and 6. */
+  #pause = 0;
 
-  private constructor(place: Facts["place"], folder: string) {
+  private constructor(place: Facts["place"], isQuick: boolean, folder: string) {
     this.place = place;
+    this.isQuick = isQuick;
     this.#vault = join(folder, "vault");
     this.#above = join(folder, "above");
     this.home = join(this.#above, "home");
@@ -97,9 +103,9 @@ export class RecordedLife implements AsyncDisposable {
     this.file = place === "home" ? join(this.home, "repos/site.json") : join(this.#tree, ".repoconf.json");
   }
 
-  static async record(place: Facts["place"], random: Random): Promise<RecordedLife> {
+  static async record(place: Facts["place"], random: Random, isQuick = false): Promise<RecordedLife> {
     const folder = await temporaryFolder();
-    const life = new RecordedLife(place, folder.path);
+    const life = new RecordedLife(place, isQuick, folder.path);
     life.#disposed.use(folder);
     for (const path of [life.#vault, life.#tree, dirname(life.file)]) await mkdir(path, { recursive: true });
     await life.#git("init", "--quiet", "--template=");
@@ -124,7 +130,7 @@ export class RecordedLife implements AsyncDisposable {
       await call("file/read", { repo: "site" });
       const list = await call("config/list", { repo: "site" });
       if (list.revision !== revision) throw new Error(`the life has revision ${list.revision} instead of ${revision}`);
-      if (revision >= 4) await link(this.file, join(this.#vault, String(revision)));
+      if (revision >= 3) await link(this.file, join(this.#vault, String(revision)));
     };
     await reach(1);
     await set({ "svc.timeout": 31, "svc.domain": "a.test" });
@@ -139,13 +145,15 @@ export class RecordedLife implements AsyncDisposable {
     this.#older.index = await readFile(join(this.home, "index.json"), "utf8");
     await set({ "svc.domain": "b.test" });
     await reach(5);
-    await t.restart();
+    if (!this.isQuick) await t.restart();
     await call("file/read", { repo: "site" });
     this.position = (await call("config/watch", {})).result.position ?? "";
     this.#disposed.use(await loss.begin());
     await set({ "svc.timeout": 33 });
     loss.acknowledge();
     await reach(6);
+    const writtenAt = async (revision: number) => (await stat(join(this.#vault, String(revision)))).mtimeMs;
+    this.#pause = (await writtenAt(6)) - (await writtenAt(5));
     loss.end();
     await t[Symbol.asyncDispose]();
     const stopped = new PowerLoss(this.#above);
@@ -179,9 +187,12 @@ export class RecordedLife implements AsyncDisposable {
   factsOf(end: End, damage: Damage): Facts {
     const { log, history = "", index } = this.#witnesses(end, damage);
     const { newest, recorded } = recordsIn(history);
-    const { age, isVery = false, state = "text", values }: FileChange = changes[damage.file];
+    const { age, editedAge, isVery = false, state = "text", values }: FileChange = changes[damage.file];
     const text = age === undefined ? undefined : end.fileRevision - age;
-    const edited = { ...(damage.file === "one field edited" && valuesAt[end.fileRevision]), ...values };
+    const edited =
+      editedAge === undefined ? { ...values } : { ...valuesAt[end.fileRevision - editedAge], refresh_day: 5 };
+    const isRecent = this.isQuick && (recorded?.revision === 5 || this.#pause <= 2_000);
+    const [removed] = entriesIn(end.log).filter(revision => !entriesIn(log).includes(revision));
     const late: Values = damage.file === "late" ? { refresh_day: 5 } : {};
     return {
       place: this.place,
@@ -197,7 +208,8 @@ export class RecordedLife implements AsyncDisposable {
         values: (text !== undefined && valuesAt[text]) || edited,
       },
       recorded,
-      log: { state: damage.log, entries: entriesIn(log) },
+      completed: isRecent ? 4 : 5,
+      log: { state: damage.log, entries: entriesIn(log), removed },
       history: { newest, isDamaged: damage.history === "damaged" },
       index: index === undefined ? 0 : JSON.parse(index).repositories.site.revision,
     };
@@ -242,13 +254,15 @@ export class RecordedLife implements AsyncDisposable {
     const { file } = this;
     const earlier = join(this.#vault, String(fileRevision - 1));
     const [text, earlierText] = [await readFile(file, "utf8"), await readFile(earlier, "utf8")];
+    const { editedAge }: FileChange = changes[change];
     if (change === "earlier text of ours with its stamp") {
       await unlink(file);
       await link(earlier, file);
     } else if (change === "earlier text of ours with another stamp") await saveByRename(file, earlierText);
     else if (change === "of git or a person" && this.place === "home") await saveByRename(file, foreignText);
     else if (change === "of git or a person") await this.#git("checkout", "--quiet", "HEAD~1", "--", ".");
-    else if (change === "one field edited") await saveByRename(file, editDay(text));
+    else if (editedAge !== undefined)
+      await saveByRename(file, editDay(await readFile(join(this.#vault, String(fileRevision - editedAge)), "utf8")));
     else if (change === "only touched") await utimes(file, 1, 1);
     else if (change === "broken") await saveByRename(file, text.slice(0, text.length / 2));
     else if (change === "missing") await unlink(file);

@@ -23,9 +23,16 @@ export interface Facts {
     /** Beside it is a new file that was not put in place. */
     readonly hasLeftover: boolean;
   };
-  /** The newest record of a text in the history: its revision, and that of the text that it replaces. */
-  readonly recorded: { readonly revision: number; readonly replaced: number } | undefined;
-  readonly log: { readonly state: "whole" | "cut" | "missing" | "older"; readonly entries: readonly number[] };
+  /** The newest record of a text in the history: its revision, and whether it says that the write is complete. */
+  readonly recorded: { readonly revision: number; readonly isComplete: boolean } | undefined;
+  /** The newest revision whose write is recorded complete, or was over two seconds before the newest write. */
+  readonly completed: number;
+  readonly log: {
+    readonly state: "whole" | "cut" | "missing" | "older";
+    readonly entries: readonly number[];
+    /** The revision of the entry that was cut off. */
+    readonly removed: number | undefined;
+  };
   readonly history: { readonly newest: number; readonly isDamaged: boolean };
   readonly index: number;
 }
@@ -38,7 +45,8 @@ export interface Claim {
 }
 
 /** The answer; a sentence if the rules give none. */
-export function answerTo({ place, isClean, valuesAt, sourceAt, file, recorded, log, history, index }: Facts) {
+export function answerTo(facts: Facts) {
+  const { place, isClean, valuesAt, sourceAt, file, recorded, completed, log, history, index } = facts;
   const at = (revision: number) => valuesAt[revision] ?? {};
   // 8: the newest number that any witness names. 9: a gap is a revision that neither history nor log has.
   const newest = Math.max(history.newest, index, ...log.entries);
@@ -48,10 +56,12 @@ export function answerTo({ place, isClean, valuesAt, sourceAt, file, recorded, l
   const tail = log.entries.filter(revision => revision > Math.max(history.newest, ...lost));
   const inTail: Values = Object.assign({}, ...tail.map(revision => changes(at(revision - 1), at(revision))));
   const known = isGap ? { ...at(history.newest), ...inTail } : at(newest);
-  // 2: texts that may be in place. Only the write of 6 may be incomplete: a clean stop came after those before it.
-  const isIncomplete = !isClean && recorded?.revision === 6;
-  const inPlace = recorded === undefined ? [] : [recorded.revision, ...(isIncomplete ? [recorded.replaced] : [])];
-  const isKnownText = file.text !== undefined && inPlace.includes(file.text);
+  // 2: texts that may be in place, or were within two seconds before the newest write, as far as their writes are not recorded complete.
+  const texts = recorded === undefined ? [] : [recorded.revision, recorded.revision - 1, recorded.revision - 2];
+  const inPlace = recorded?.isComplete
+    ? texts.slice(0, 1)
+    : texts.filter((text, index) => index === 0 || text >= completed);
+  const isKnownText = file.text !== undefined && inPlace.slice(0, 2).includes(file.text);
   const isOurs = isKnownText && file.isVery;
   // 7: texts recorded at or after the end of the older log, which ends with 4.
   const isOfCopy = file.text !== undefined && file.text >= 4 && file.text <= history.newest;
@@ -91,7 +101,7 @@ export function answerTo({ place, isClean, valuesAt, sourceAt, file, recorded, l
     { rule: isAbsent && !isHome ? 3 : main, about: "file", expected: isWritten ? "written" : "unchanged" },
   ];
   // Where the log ends, as far as this life tells.
-  const end = { whole: newest, cut: history.newest === 6 ? 5 : newest, missing: 0, older: 4 }[log.state];
+  const end = { whole: newest, cut: (log.removed ?? 0) - 1, missing: 0, older: 4 }[log.state];
   const isBehind = end < newest;
   if (newest >= 5)
     claims.push({ rule: isLeap ? 9 : 8, about: "watch", expected: isLeap || isBehind ? 1110 : "continues" });

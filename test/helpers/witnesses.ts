@@ -31,7 +31,10 @@ export function recordsIn(text: string): { readonly newest: number; readonly rec
   const record = records.findLast(({ kind }) => kind === "text");
   return {
     newest: Number(records.findLast(({ kind }) => kind === "change")?.["revision"] ?? 0),
-    recorded: record && { revision: Number(record["fileRevision"]), replaced: Number(record["replacedRevision"]) },
+    recorded: record && {
+      revision: Number(record["fileRevision"]),
+      isComplete: record["textHash"] === record["replacedHash"],
+    },
   };
 }
 

@@ -41,13 +41,13 @@ export const mutants = [
     },
     "using a hand edit that only the log contains on startup": {
       file: "main/store/mirror/recovery.ts",
-      find: "isEdited ? handEdited : (earlier?.fileRevision ?? newestFileRevision)",
+      find: "isEdited ? handEdited : (earlier?.fileRevision ??",
       replace: "earlier?.fileRevision ?? newestFileRevision",
     },
   }),
   ...killedBy("R1", "test/promises/r19-states.test.ts", {
     "telling an older text of our own from a hand edit while the log has newer revisions": {
-      file: "main/store/mirror/recovery.ts",
+      file: "main/store/mirror/recorded-texts.ts",
       find: "    if (record.textHash === hash) return record;\n",
     },
   }),

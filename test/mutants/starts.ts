@@ -109,9 +109,15 @@ export const mutants = [
     },
   }),
   ...killedBy("R19", "test/main/store/recovery.test.ts", {
+    "keeping sets of several writes shortly before the end from an edit of the text before them": {
+      file: "main/store/mirror/recorded-texts.ts",
+      find: "if (isRecent) since = Math.min(since, record.replacedRevision);",
+      replace: "if (isRecent) since += 0;",
+      name: "keeps their sets",
+    },
     "knowing a value that a commit gave, where the history lacks that the file got it": {
       file: "main/store/mirror/recovery.ts",
-      find: " || wasCommitted(path, value)",
+      find: " || wasWritten(path, value)",
       name: "if the end of a history is cut off",
     },
   }),

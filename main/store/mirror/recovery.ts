@@ -6,14 +6,14 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runInParts } from "../../time/turns.ts";
 import { sharing } from "../apply-commit.ts";
 import type { Journal } from "../history/journal.ts";
-import { type ChangeRecord, isComplete, type JournalRecord, type TextRecord, valuesAfter } from "../history/record.ts";
-import { JournalDamageError } from "../history/segment.ts";
+import { type ChangeRecord, type TextRecord, valuesAfter } from "../history/record.ts";
 import { type Commit, type CommitLog, type Committed, numberIn } from "../log/commit-log.ts";
 import type { LogNumber } from "../types.ts";
 import { interpretingConfig, type Rules } from "../values/interpret.ts";
 import { valueByAnyName, withNewNames } from "../values/renamed-fields.ts";
-import { keepSets, staleEditAge } from "./merge-edit.ts";
+import { keepSets } from "./merge-edit.ts";
 import type { Mirror } from "./mirror.ts";
+import { earlierText, readableRecords, recentTexts } from "./recorded-texts.ts";
 import { changeKey, replay } from "./replay.ts";
 import type { PendingChange, StartingPoint } from "./starting-point.ts";
 
@@ -154,58 +154,6 @@ export async function startingPoint(
     merged: !isOurs && edits.length > 0 && !possible.some(config => sameConfig(newNames(onDisk), newNames(config))),
     before: { ...before, onDisk: applyConfigEdits(onDiskThen, kept.untouched) },
   };
-}
-
-/** The records of a history, newest first, as far as they can be read. Throws the system's error. */
-async function* readableRecords(journal: Journal): AsyncGenerator<JournalRecord> {
-  try {
-    yield* journal.backward(journal.head?.revision ?? 0);
-  } catch (error) {
-    if (!(error instanceof JournalDamageError)) throw error;
-  }
-}
-
-/**
- * The texts that the file had within `staleEditAge` before its newest write, back to the last write that is recorded as complete.
- * `since`: the revision of the oldest one. `records`: the changes from there to the newest text. Undefined if there is only the newest.
- */
-async function recentTexts(
-  journal: Journal,
-): Promise<{ readonly since: number; readonly records: readonly ChangeRecord[] } | undefined> {
-  const newest = journal.head?.textRecord;
-  if (newest === undefined || isComplete(newest)) return undefined;
-  const writtenAt = (text: TextRecord) => text.stamp?.mtimeMs ?? Number.NEGATIVE_INFINITY;
-  let since = newest.replacedRevision;
-  let isRecent = true;
-  const records: ChangeRecord[] = [];
-  for await (const record of readableRecords(journal)) {
-    if (record.kind === "text") {
-      isRecent &&= !isComplete(record) && writtenAt(record) >= writtenAt(newest) - staleEditAge;
-      if (isRecent) since = Math.min(since, record.replacedRevision);
-    } else if (!isRecent && record.revision <= since) break;
-    else if (record.kind === "change" && record.revision <= newest.fileRevision) records.push(record);
-  }
-  return { since, records: records.filter(({ revision }) => revision > since) };
-}
-
-/**
- * In a copy, the record of a text that is older than the newest one but within what the log keeps, or later than its end: the file may be
- * from the moment when it was copied, and the history from a later one. Somebody put back an even older text by hand.
- */
-async function earlierText(
-  journal: Journal,
-  hash: string,
-  { unmirrored, log }: RecoveryOptions,
-): Promise<TextRecord | undefined> {
-  const { copiedAt = 0 } = log;
-  const oldest = Math.min(copiedAt, unmirrored[0]?.number ?? copiedAt);
-  for await (const record of readableRecords(journal)) {
-    if (record.kind !== "text") continue;
-    if (record.textHash === hash) return record;
-    // This was the file's text at that entry.
-    if (log.numberOf(record.position) < oldest) return undefined;
-  }
-  return undefined;
 }
 
 /** A changed field: its earlier value, and the one that it is to have. `by`: the newest revision that changed it. */
