@@ -154,6 +154,8 @@ export class HandEditReader {
     const { id: repo, store, mirror, journal, files, given } = this.#context;
     const { indexed, missed } = given;
     const isNew = given.addedBy !== undefined;
+    // Commits that arrive from now on are applied later: an edit that was decided without them must be refused.
+    const after = store.log.newest;
     try {
       const unmirrored = [...this.#unmirrored];
       await journal.open();
@@ -177,7 +179,7 @@ export class HandEditReader {
       const isUnknown = begins || (point.isLost && files.content.kind === "broken");
       const stored = isUnknown ? undefined : this.#context.known(valid);
       this.#context.current = { ...this.#context.current, revision, position, stored };
-      await this.reconcile(point.state.target, point.merged ? "merge" : "file");
+      await this.reconcile(point.state.target, point.merged ? "merge" : "file", after);
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
       // With the end of the journal but not its values, the next record would contain changes that nobody made.

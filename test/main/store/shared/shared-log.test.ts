@@ -252,6 +252,41 @@ describeWithNats("daemons that share a log", () => {
     }
   });
 
+  test("decide an edit again if another machine's commit arrives while the history, which could not be read so far, is read", async () => {
+    await using world = await makeSharedWorld();
+    await leaveShop(world, "laptop");
+    await using desk = await world.start("desk");
+    await hasRepositories(desk, 1);
+    const fileSystem = watchFileSystem();
+    const reading = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    let isReadable = false;
+    fileSystem.before = async ({ path }) => {
+      if (!path.includes("/journal/shop")) return;
+      if (!isReadable) throw systemError("EIO");
+      reading.resolve();
+      await gate.promise;
+    };
+    await using laptop = await world.start("laptop", { fileSystem });
+    expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 1 })).errors).toMatchObject([
+      { code: 1108 },
+    ]);
+    isReadable = true;
+    await edit(laptop.repositoryFile("shop"), "timeout", 51);
+    await reading.promise;
+    await desk.owner.call("config/set", { repo: "shop", "svc.domain": "two.test", "svc.timeout": 42 });
+    // After it in the log: once this is there, so is the set.
+    await desk.addRepository("later");
+    const isThere = async () => (await readdir(join(laptop.homeFolder, "repos"))).includes("later.json");
+    await until(isThere, "the later repository");
+    gate.resolve();
+    for (const daemon of [laptop, desk]) {
+      await sees(daemon, "shop", 51);
+      expect(await svcOf(daemon)).toEqual({ timeout: 51, domain: "two.test" });
+      expect((await historyOf(daemon)).map(({ revision }) => revision)).toEqual([4, 3, 2, 1]);
+    }
+  });
+
   test("skip what is redelivered after a restart, even the removal of a repository that was added again", async () => {
     await using world = await makeSharedWorld();
     const place = join(world.home("laptop"), "log/stream.json");
