@@ -81,6 +81,17 @@ export function valueAt(value: unknown, pointer: string, schema?: unknown): Json
   return at;
 }
 
+/** The members and plain indexes on the way to a place in a value, which need not have it: items have no names here. */
+export function plainTokens(value: JsonValue | undefined, pointer: string, schema: unknown): string[] {
+  let [at, within] = [value, schema];
+  return pointerTokens(pointer).map(token => {
+    const plain = Array.isArray(at) ? String(indexOfItem(at, token, itemNamesOf(within)) ?? at.length) : token;
+    at = memberOf(at, plain);
+    within = schemaWithin(within, token);
+    return plain;
+  });
+}
+
 function memberOf(value: JsonValue | undefined, token: string, names?: ItemNames): JsonValue | undefined {
   if (Array.isArray(value)) return value[indexOfItem(value, token, names) ?? value.length];
   return isJsonObject(value) && Object.hasOwn(value, token) ? value[token] : undefined;

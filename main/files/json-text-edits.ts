@@ -130,6 +130,8 @@ function* comparingItems(
   }
   const removed = new Set<Member>();
   const added = new Map<Member | undefined, Entry[]>();
+  const { body, edits } = rewrite;
+  const editsBefore = edits.length;
   let last: Member | undefined;
   let done = 0;
   const removeUntil = (end: number) => {
@@ -150,11 +152,12 @@ function* comparingItems(
     done += 1;
   }
   removeUntil(current.length);
-  const { body } = rewrite;
   const isFull = members.length === 0 || inlineValue(next).length > lineLimit;
-  if (added.size > 0 && isFull && !hasLineBreak(body, array) && isWithoutComments(body, array, members))
+  if (added.size > 0 && isFull && !hasLineBreak(body, array) && isWithoutComments(body, array)) {
+    // Edits inside items would overlap it.
+    edits.length = editsBefore;
     replaceValue(rewrite, array, next);
-  else editMembers(rewrite, array, next, { members, removed, added });
+  } else editMembers(rewrite, array, next, { members, removed, added });
 }
 
 /** The members of `next` that differ from `current`, by name and in order; undefined for those that `next` lacks. */

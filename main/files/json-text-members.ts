@@ -143,11 +143,14 @@ function withOwnComments({ body, discarded }: TextRewrite, range: Tokens): Token
   return { ...range, start, end };
 }
 
-/** Whether there are no comments between a list's items, which are on one line. */
-export function isWithoutComments(body: string, array: TextNode, members: readonly Member[]): boolean {
-  const starts = [...members.map(({ value }) => value.start), array.end - 1];
-  const ends = [array.start + 1, ...members.map(({ value }) => value.end)];
-  return starts.every((start, index) => !body.slice(ends[index], start).includes("/"));
+/** Whether there are no comments in a value of a valid text. */
+export function isWithoutComments(body: string, { start, end }: Range): boolean {
+  try {
+    JSON.parse(body.slice(start, end));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether an object contains nothing but this range, not even a comment. */

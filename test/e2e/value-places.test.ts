@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { addRepositories, addScope, makeServedHome } from "../helpers/command-home.ts";
@@ -10,6 +10,9 @@ const shop = (...args: string[]) => home.succeed(args, inShop());
 const home = await makeServedHome();
 afterAll(() => home[Symbol.asyncDispose]());
 await addRepositories(home, "shop", "web", "blog");
+
+const port = { type: "object", properties: { port: { type: "integer" }, host: { type: "string" } } };
+const portsSchema = { type: "array", items: port, uniqueItemProperties: ["port"], default: [] };
 
 describe("a place inside a value", () => {
   test("can be set, added to, removed from, read and unset", async () => {
@@ -64,6 +67,39 @@ describe("a place inside a value", () => {
     await shop("unset", "svc.services", "svc.proxy_aliases");
   });
 
+  test("is explained with its own line and column, and its problem is told with them too", async () => {
+    const ports = `"ports": [{"port": 81}, {"port": 82}]`;
+    await addScope(home, "app", { ports: portsSchema });
+    const { file } = JSON.parse(await shop("explain", "svc.timeout", "--json"));
+    const { config: _, ...members } = JSON.parse(await readFile(file, "utf8"));
+    const lines = [
+      ...[
+        `{${JSON.stringify(members).slice(1, -1)}, "config": {"app": {${ports}},`,
+        `"svc": {"services": {`,
+        `"web": {"ready": "", "image": "a"}},`,
+      ],
+      ...[`"timeout": 1, "envvars": [`, `{"name": "X", "value": "1"},`, `{"name": "Y", "value": "2"}]}}}`],
+    ];
+    await writeFile(file, lines.join("\n"));
+    const textAt = async (place: string) => {
+      const { line, column } = JSON.parse(await shop("explain", place, "--json", "--reveal"));
+      return lines[line - 1]?.slice(column - 1, column + 9);
+    };
+    await until(async () => (await textAt("svc.timeout")) === `1, "envvar`, "the file to be read");
+    expect(await textAt("svc.services.web")).toBe(`{"ready": `);
+    expect(await textAt("svc.services.web.image")).toBe(`"a"}},`);
+    expect(await textAt("svc.envvars.Y")).toBe(`"2"}]}}}`);
+    expect(await textAt("svc.envvars[1]")).toBe(`{"name": "`);
+    expect(await textAt("app.ports.82.port")).toBe("82}]},");
+    // An invalid part has its own place too, in every command.
+    await writeFile(file, lines.join("\n").replace(`"image": "a"`, `"image":\n5`));
+    const seen = `svc.services.web.image must be a string, not a number; using its last valid value. (line 4, column 1)`;
+    await until(async () => (await shop("explain", "svc.services")).includes(seen), "the problem");
+    for (const args of [["explain", "svc.services.web.image"], ["doctor"]])
+      expect((await home.run(args, inShop())).output, args[0]).toMatch(/line 4, column 1|json:4:1/);
+    await shop("unset", "svc.services", "svc.envvars", "svc.timeout", "app.ports");
+  });
+
   test("that has nothing to take away is told so, and nothing changes", async () => {
     const revision = async () => JSON.parse(await shop("get", "--with-revision", "--json", "svc.timeout")).revision;
     const [add, remove] = ["svc.proxy_aliases+=m.test", "svc.proxy_aliases-=m.test"];
@@ -94,8 +130,7 @@ describe("a place inside a value", () => {
   });
 
   test("a number is the name of an item, and in brackets its index", async () => {
-    const item = { type: "object", properties: { port: { type: "integer" }, host: { type: "string" } } };
-    await addScope(home, "app", { ports: { type: "array", items: item, uniqueItemProperties: ["port"], default: [] } });
+    await addScope(home, "app", { ports: portsSchema });
     await shop("set", `app.ports=[{"port":81,"host":"a"},{"port":82,"host":"b"}]`);
     expect(await shop("set", "app.ports[0].host=zero", `app.ports["82"].host=b`, "app.ports.83.host=c")).toBe(
       "Set app.ports[0].host = zero\nSet app.ports.82.host = b\nSet app.ports.83.host = c\n",

@@ -43,7 +43,7 @@ async function explain(typed: string, options: ExplainOptions): Promise<void> {
     const field = showPlace(place, known.get(place.field));
     const fields = withPlace(known, place);
     const explained = await client
-      .run("config/explain", { repo: repository.id, field: place.field })
+      .run("config/explain", { repo: repository.id, ...place })
       .catch(async error => {
         throw await withSuggestion(client, error);
       });

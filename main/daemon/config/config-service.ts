@@ -97,8 +97,11 @@ export class ConfigService {
     return readableConfig(config, repo, caller.grants);
   }
 
-  /** Where a field's value comes from (docs/protocol.md, "explain"). Throws RepoconfError 1011, 1102 or 1106. */
-  async explain(caller: Caller, repo: string, path: string): Promise<Explanation> {
+  /**
+   * Where a field's value comes from (docs/protocol.md, "explain"); `inside`: the place in it that is told, a JSON pointer. Throws
+   * RepoconfError 1011, 1102 or 1106.
+   */
+  async explain(caller: Caller, repo: string, path: string, inside: string): Promise<Explanation> {
     const { config } = await this.list(caller, { repo, field: path });
     const split = splitConfigPath(path);
     const repository = this.#store.repositories.require(repo);
@@ -109,7 +112,7 @@ export class ConfigService {
     const stored = configValue(all, scope, field);
     const refused = !repository.isFromFile(scope, field);
     // Only the owner may know where the home is.
-    const source = caller.owner ? await repository.source(scope, field) : undefined;
+    const source = caller.owner ? await repository.source({ scope, field }, inside) : undefined;
     const change = (await this.lastChanges(caller, repo))(path);
     return {
       value,

@@ -154,7 +154,10 @@ export const argumentSchemas = {
       ...changeOptions,
     },
   },
-  "config/explain": { type: "object", properties: { repo: optionalString, field: optionalString } },
+  "config/explain": {
+    type: "object",
+    properties: { repo: optionalString, field: optionalString, path: valueEdit.properties.path },
+  },
   "config/search": {
     type: "object",
     properties: { query, limit, after: optionalString },

@@ -1,6 +1,7 @@
 import { type Config, configValue, countConfigFields } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
+import { plainTokens } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { applyCommit } from "../apply-commit.ts";
 import type { StoreContext } from "../context.ts";
@@ -165,15 +166,19 @@ export class Repository {
     if (!this.loaded) throw this.reader.isRemoved ? this.reader.notWritable() : this.reader.unrecorded;
   }
 
-  /** The place of a field's value in the file, once the file has it. */
-  async source(scope: string, field: string): Promise<ValueSource> {
+  /**
+   * The place of a field's value in the file, once the file has it; or of what is inside the value at a JSON pointer, if the file has
+   * that too.
+   */
+  async source(path: ConfigPath, inside: string): Promise<ValueSource> {
     // The line must be correct for anyone who opens the file.
     await this.writer.write();
-    const names = this.#context.store.scopes.namesOf({ scope, field });
-    return {
-      file: this.files.values.path,
-      ...this.#context.locate(names.map(name => [name.scope, name.field])).find(Boolean),
-    };
+    const { store, committed } = this.#context;
+    const value = valueByAnyName(committed.target, path, store.scopes);
+    const tokens = plainTokens(value, inside, store.scopes.field(path.scope, path.field)?.schema);
+    const names = store.scopes.namesOf(path).map(({ scope, field }) => [scope, field]);
+    const paths = [...names.map(name => [...name, ...tokens]), ...names];
+    return { file: this.files.values.path, ...this.#context.locate(paths).find(Boolean) };
   }
 
   /** Whether a field's active value is the file's; also true if both have none. */

@@ -128,6 +128,8 @@ test.each(
     adds items at the start and between others | {␊  "a": [ // all␊    1, // one␊    // own␊    2 // two␊  ]␊}␊ | { "a": [0,1,1.5,2] } | {␊  "a": [ // all␊    0,␊    1, // one␊    1.5,␊    // own␊    2 // two␊  ]␊}␊
     adds items at the start and between others inline | { "a": [ 1, /* x */ 2 ] } | { "a": [0,1,1.5,2] } | { "a": [ 0, 1, 1.5, /* x */ 2 ] }
     writes a list on lines if it gets too long for one | {␊  "a": ["x*40"]␊} | { "a": ["x*40","y*40"] } | {␊  "a": [␊    "x*40",␊    "y*40"␊  ]␊}
+    writes a list on lines if it gets too long and an item changes too | {␊  "a": [{ "v": 1 }]␊} | { "a": [{"v":2},"x*80"] } | {␊  "a": [␊    {␊      "v": 2␊    },␊    "x*80"␊  ]␊}
+    leaves a comment inside an item of a list that gets too long | { "a": [{ "v": 1 /* x */ }] } | { "a": [{"v":2},"x*80"] } | { "a": [{ "v": 2 /* x */ },␊  "x*80"␊] }
     replaces an item in its place, and removes another with its comment | {␊  "a": [␊    1, // one␊    2, // two␊    3 // three␊  ]␊} | { "a": [5,3] } | {␊  "a": [␊    5, // one␊    3 // three␊  ]␊}
     removes the last item with its comments | {␊  "a": [␊    1, // one␊    // own␊    2 // two␊  ]␊} | { "a": [1] } | {␊  "a": [␊    1 // one␊  ]␊}
     leaves comments above a blank line, before a block comment over an empty line | {␊  "a": [ // all␊    // list␊␊    // own␊    /* two␊␊ more */ // of it␊    1,␊    // three␊␊    3␊  ]␊} | { "a": [] } | {␊  "a": [ // all␊    // list␊␊    // three␊␊  ]␊}
