@@ -52,12 +52,8 @@ export interface OperationArgumentsByName {
     readonly edits?: readonly ValueEdit[] | null;
   } & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
-  "config/explain": {
-    readonly repo?: string | null;
-    readonly field?: string | null;
-    /** A JSON pointer into the value: `line` and `column` are those of this place. */
-    readonly path?: string | null;
-  };
+  /** With `path`, `line` and `column` are those of this place inside the value. */
+  "config/explain": { readonly repo?: string | null; readonly field?: string | null } & Pick<ValueEdit, "path">;
   "config/search": PageArguments & { readonly query: string };
   "config/matrix": { readonly query: string; readonly after?: string | null };
   "config/cells": {
