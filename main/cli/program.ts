@@ -141,6 +141,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
   if (process.env["NODE_OPTIONS"]) closeUnwantedDebugger();
   try {
+    if (argv.some(argument => argument.includes("\uFFFD")))
+      await (await import("./system/argument-bytes.ts")).refuseOtherEncodings();
     const program = await createProgram(neededCommands(argv.slice(2)));
     await program.parseAsync(argv);
   } catch (error) {

@@ -1,3 +1,5 @@
+import { limitExceeded } from "../errors.ts";
+import { limits } from "../limits.ts";
 import type { IndexingProgress, OperationArguments, OperationName, OperationResults, Reply } from "../protocol.ts";
 import { type Connection, noReply } from "./connection.ts";
 import { RequestError } from "./request-error.ts";
@@ -6,6 +8,8 @@ type OnIndexing = ((progress: Partial<IndexingProgress> | undefined) => void) | 
 
 /** The longest delay a timer accepts, in milliseconds. */
 const maxTimer = 2 ** 31 - 1;
+/** Bytes of a packet around its arguments, at most: the operation's name and the packet's number. */
+const packetFrame = 100;
 /** How many times the usual timeout to wait for a matrix, which may have to read the values of all repositories. */
 const matrixTimes = 6;
 
@@ -27,13 +31,17 @@ export class Requests {
 
   /**
    * Resolves with the reply. `onReply` runs before any event that the daemon sent after the reply is handled; awaiting the promise
-   * would be too late for that. Throws RepoconfError 1200 or 1201.
+   * would be too late for that. Throws RepoconfError 1200 or 1201; 1107 without sending anything if the daemon would end the connection
+   * at such a large packet, and could not say why.
    */
   async send<Name extends OperationName>(
     name: Name,
     args: OperationArguments<Name>,
     onReply: (reply: Reply<OperationResults[Name]>) => void = () => {},
   ): Promise<Reply<OperationResults[Name]>> {
+    const bytes = new TextEncoder().encode(JSON.stringify(args)).length;
+    if (bytes > limits.transportBytes - packetFrame)
+      throw limitExceeded("bytes in a message", bytes, limits.messageBytes);
     const socket = await this.#connection.connected();
     const { promise, resolve, reject } = Promise.withResolvers<Reply<OperationResults[Name]>>();
     const fail = ({ message }: Error) =>

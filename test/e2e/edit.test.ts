@@ -59,8 +59,34 @@ describe("repoconf edit", () => {
     expect(await get("svc.services.web")).toBe('{"ready":"r","image":"node:26"}\n');
   });
 
-  test("changes nothing if the text was not changed", async () => {
-    expect(await edit([], "true")).toMatchObject({ code: 0, output: "Nothing was changed.\n" });
+  test("changes nothing if the text was not changed, and tells of an editor that may not have waited", async () => {
+    const output = expect.stringMatching(/^Nothing was changed\. If .* opened a window, .* EDITOR='code --wait'\.\n$/);
+    expect(await edit([], "true")).toMatchObject({ code: 0, output });
+  });
+
+  test("on a terminal waits for what is saved in a window that an editor opened", async ({ skip }) => {
+    skip(process.platform !== "linux", "not Linux");
+    const { EDITOR } = await editor(
+      `shift; (while ! [ -e "$0.now" ]; do sleep 0.05; done; echo 12 > "$1") > /dev/null &`,
+    );
+    using terminal = startOnTerminal(home, ["edit", "--repo", "shop", "svc.timeout"], {
+      environment: { EDITOR, VISUAL: "", TMPDIR: join(home.workFolder, "temporary") },
+    });
+    await until(() => terminal.output().includes("save the text there first. Continue? [y/N]"), "the question");
+    await writeFile(`${/'(.*)'/.exec(EDITOR)?.[1]}.now`, "");
+    const [folder = ""] = await readdir(join(home.workFolder, "temporary"));
+    const file = join(home.workFolder, "temporary", folder, "svc.timeout.json");
+    await until(async () => (await readFile(file, "utf8")) === "12\n", "the window to save");
+    terminal.process.stdin.write("y\n");
+    expect(await terminal.ended).toBe(0);
+    expect(await get("svc.timeout")).toBe("12\n");
+  });
+
+  test("opens a text with half of a character as JSON, so that it stays", async () => {
+    await home.succeed(["set", "--repo", "shop", String.raw`svc.domain:="a\ud800"`]);
+    expect(await edit(["svc.domain"], `sed -i 's/a/b/' "$1"`)).toMatchObject({ output: "Set svc.domain.\n" });
+    expect(await home.succeed(["get", "--repo", "shop", "--json", "svc.domain"])).toBe('"b\\ud800"\n');
+    await home.succeed(["unset", "--repo", "shop", "svc.domain"]);
   });
 
   test("saves nothing that is invalid: it reports the position and keeps the text", async () => {

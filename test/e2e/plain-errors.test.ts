@@ -72,6 +72,9 @@ describe("what the system refuses is told in one line with its code and what to 
       a key that the system does not read | 5 | rc get --key-file /proc/self/mem svc.timeout 2>&3 | cannot read or write it \(EIO\)
       a folder as the values of a clone | 1 | mkdir -p e/.repoconf.json; cd e; rc schema --write 2>&3 | /.repoconf.json: it is a folder
       large values of a clone | 1 | mkdir f; cd f; truncate -s 5M .repoconf.json; rc schema --write 2>&3 | at most 4194304 are read
+      an argument in Latin-1 | 2 | rc set svc.domain=$'\xe9' 2>&3 | is not UTF-8
+      more than a message can have | 3 | head -c 1500000 <(yes $'\x01') >x; rc set svc.domain=@x 2>&3 | Too many bytes in a message: 6\d+, and
+      half of a character to print | 1 | rc set 'svc.domain:="\ud800"' >/dev/null; rc get svc.domain 2>&3 | svc.domain contains half of a character
       half of a character in a variable | 3 | rc set 'svc.envvars:=[{"name":"A","value":"\udc00"}]' >/dev/null; rc run true 2>&3 | half of a character
       a home that cannot be made | 1 | rc list --home /proc/x 2>&3 | /proc/x cannot be created \(ENOENT\)
       a pipe as the progress | 4 | mkdir -p g/tmp g/format; mkfifo g/tmp/start-progress.json; REPOCONF_HOME=$PWD/g; rc list 2>&3 | format is not

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { addRepositories, addScope, makeServedHome } from "../helpers/command-home.ts";
@@ -219,6 +219,13 @@ describe("several repositories at once", () => {
   ])("is refused: %s", async (_title, args, code, message) => {
     await home.refuse(code, args, message);
   });
+});
+
+test("a repository is found by its name in any of its Unicode forms", async () => {
+  await mkdir(join(home.workFolder, "cafe\u0301"));
+  await home.succeed(["repo", "add", "cafe\u0301"]);
+  for (const name of ["caf\u00e9", "cafe\u0301"])
+    expect(await home.succeed(["get", "--repo", name, "svc.refresh_hour"])).toBe("4\n");
 });
 
 test("-C runs a command as if in that folder, with any other options", async () => {

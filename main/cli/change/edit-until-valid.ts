@@ -28,15 +28,23 @@ export async function editUntilValid({ fileName, text, save }: EditedText): Prom
   const file = join(folder, fileName);
   await writeFile(file, text, { mode: 0o600 });
   const finish = () => rm(folder, { recursive: true, force: true });
+  const editor = editorOfUser();
   for (;;) {
-    const failure = await runEditor(file).catch((error: unknown) => error);
+    const started = performance.now();
+    const failure = await runEditor(editor, file).catch((error: unknown) => error);
+    const isHasty = performance.now() - started < hastyEnd && !isInTerminal.test(editor) && failure === undefined;
+    if (isHasty && (await readNamedText(file).catch(() => "")) === text)
+      await confirm("The editor ended at once. If it opened a window, save the text there first. Continue?");
     const edited = await readNamedText(file).catch(
       (error: unknown): EditOutcome => ({ problems: [`This cannot be saved: ${describeCause(error)}.`] }),
     );
     if (edited === text) await finish();
     if (failure instanceof CommandError && edited !== text) throw keptIn(file, failure.message);
     if (failure !== undefined) throw failure;
-    if (edited === text) return print("Nothing was changed.");
+    if (edited === text) {
+      const hint = `. If ${editor} opened a window, add its option that waits, as in EDITOR='code --wait'.`;
+      return print(`Nothing was changed${isHasty ? hint : "."}`);
+    }
     const outcome = typeof edited === "string" ? await save(edited) : edited;
     if ("done" in outcome) {
       await finish();
@@ -59,15 +67,19 @@ function keptIn(file: string, why: string): CommandError {
   return new CommandError(`${why} Your text is saved in ${file}`, exitCodes.refused);
 }
 
-const needsTerminal = /^(\S*\/)?(vi|n?vim|nano)(\s|$)/;
+const isInTerminal = /^(\S*\/)?(vi|n?vim|nano)(\s|$)/;
+/** Milliseconds: an editor that ends sooner may have only told its window to open the file. */
+const hastyEnd = 5_000;
+const isWindows = process.platform === "win32";
 
-/** Opens a file in the user's editor (VISUAL, else EDITOR) and waits until it exits. Throws CommandError. */
-async function runEditor(file: string): Promise<void> {
-  const { VISUAL, EDITOR } = process.env;
-  const isWindows = process.platform === "win32";
-  const editor = VISUAL || EDITOR || (isWindows ? "notepad" : "vi");
+function editorOfUser(): string {
+  return process.env["VISUAL"] || process.env["EDITOR"] || (isWindows ? "notepad" : "vi");
+}
+
+/** Opens a file in an editor and waits until it exits. Throws CommandError. */
+async function runEditor(editor: string, file: string): Promise<void> {
   // Without a terminal it would wait forever.
-  if (needsTerminal.test(editor) && !(process.stdin.isTTY && isTerminal()))
+  if (isInTerminal.test(editor) && !(process.stdin.isTTY && isTerminal()))
     throw new CommandError(
       `The editor ${editor} needs a terminal, and here is none. Without one: repoconf set FIELD=VALUE, FIELD=@FILE for a file's text, or an EDITOR that opens a window or is a script.`,
     );

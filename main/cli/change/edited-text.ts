@@ -49,8 +49,9 @@ export async function editValue(
     return { value: readAt(config, place, typed, fields, health), revision };
   };
   let before = await read();
-  // Null or a number in a text file would be saved as text.
-  const isText = accepts(at, "string") && typeof before.value === "string";
+  // Null or a number in a text file would be saved as text, and half of a character as another one.
+  const isPlain = (value: JsonValue) => typeof value === "string" && value.isWellFormed();
+  const isText = accepts(at, "string") && isPlain(before.value);
   const show = (value: JsonValue) => (isText && typeof value === "string" ? value : JSON.stringify(value, null, 2));
   return {
     // Names inside a value may contain anything.
@@ -74,7 +75,7 @@ export async function editValue(
         before = now;
         // Only other fields changed, so retry with the new revision.
         if (isOurs) continue;
-        if (isText && typeof now.value !== "string")
+        if (isText && !isPlain(now.value))
           throw new CommandError(
             `${field} was changed to ${showValue(now.value, schema, false)} in the meantime, which is no text. Edit it again.`,
             exitCodes.refused,

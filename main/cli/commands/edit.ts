@@ -20,7 +20,7 @@ export function addEditCommand(program: Command): void {
     .option("--reason <text>", "why, recorded in the history and shown to watchers; for a field only")
     .summary("edit the file of a repository, or one value, in your editor")
     .description(
-      "edit the file of a repository, or one value, in your editor (VISUAL, else EDITOR)\n\nYour text is checked before anything changes: if something is wrong, you see where and can edit again. Changes that somebody else made in the meantime are never overwritten. Editing the whole file needs the owner's key.",
+      "edit the file of a repository, or one value, in your editor (VISUAL, else EDITOR)\n\nYour text is checked before anything changes: if something is wrong, you see where and can edit again. Changes that somebody else made in the meantime are never overwritten. An editor that opens a window has to wait until it is closed: EDITOR='code --wait'. Editing the whole file needs the owner's key.",
     )
     .action(edit);
 }

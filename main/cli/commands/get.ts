@@ -25,7 +25,7 @@ export function addGetCommand(program: Command): void {
     .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web.image")
     .summary("print values: text as it is, anything else as JSON")
     .description(
-      "print values: text as it is, anything else as JSON\n\nSeveral values are read at the same moment and printed one per line, so none may contain line breaks; with --json they are one object. A script that computes a new value from the old one reads it with --with-revision and sets it with --if-revision, so that no change in between is lost.",
+      "print values: text as it is, anything else as JSON\n\nSeveral values are read at the same moment and printed one per line, so none may contain line breaks; with --json they are one object. Text with half of a character (a lone surrogate) is printed with --json only. A script that computes a new value from the old one reads it with --with-revision and sets it with --if-revision, so that no change in between is lost.",
     )
     .option("--reveal", "print masked values in clear text; otherwise they are refused with exit code 3")
     .option(
@@ -64,6 +64,11 @@ async function printValues({ values, revision }: ReadValues, options: GetOptions
   const { printJson, printValue } = await import("../output/terminal.ts");
   const { CommandError } = await import("../output/exit-codes.ts");
   const [[, value] = ["", null], ...more] = values;
+  const broken = options.json ? undefined : values.find(([, one]) => !rawValue(one).isWellFormed());
+  if (broken !== undefined)
+    throw new CommandError(
+      `The value of ${broken[0]} contains half of a character (a lone surrogate), which cannot be printed. Read it with --json.`,
+    );
   if (more.length > 0) {
     const all = Object.fromEntries(values);
     if (options.json) return printJson(options.withRevision ? { revision, values: all } : all);

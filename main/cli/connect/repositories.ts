@@ -42,10 +42,12 @@ async function repositoryNamed(client: RepoconfClient, named: string): Promise<R
   const [byId] = await client.run("repo/list", { repo: named });
   if (byId !== undefined) return byId;
   const entries = await client.repositories();
-  const [first, second] = entries.filter(entry => entry.name === named);
-  if (first !== undefined && second === undefined) return first;
+  // The same letters may be other characters: file names of macOS are decomposed (NFD), what people type is composed (NFC).
+  const called = entries.filter(entry => entry.name.normalize() === named.normalize());
+  const [first, ...others] = called;
+  if (first !== undefined && others.length === 0) return first;
   if (first !== undefined) {
-    const ids = entries.filter(entry => entry.name === named).map(entry => entry.id);
+    const ids = called.map(entry => entry.id);
     throw new CommandError(`Several repositories are called "${named}". Use an id: ${ids.join(", ")}`);
   }
   const like = nearest(

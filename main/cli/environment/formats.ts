@@ -46,7 +46,7 @@ export function formatEnvironment(
       problems.add(`${path} accepts text too, so a value that is no text would be read as text.`);
     } else if (written === undefined) {
       problems.add(
-        `${path} cannot be written so that all shells and env files read it the same way: it contains an apostrophe together with ", $, \` or \\, or a carriage return.`,
+        `${path} cannot be written so that all shells and env files read it the same way: it contains a carriage return, NUL, half of a character, or an apostrophe together with ", $, \` or \\.`,
       );
     } else lines.push(`${name}=${written}\n`);
   }
@@ -137,7 +137,7 @@ const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name:
   dotenv: (name, value) => {
     const quoted = quote(value);
     if (quoted !== undefined) return `${name}=${quoted}`;
-    const message = `${name} cannot be written so that all shells and env files read it the same way: it contains an apostrophe together with ", $, \` or \\, or a carriage return. Use --format json instead.`;
+    const message = `${name} cannot be written so that all shells and env files read it the same way: it contains a carriage return, NUL, half of a character, or an apostrophe together with ", $, \` or \\. Use --format json instead.`;
     throw new CommandError(message, exitCodes.refused);
   },
   sh: (name, value) => `export ${name}=${shellQuoted(value)}`,

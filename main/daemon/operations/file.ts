@@ -17,6 +17,12 @@ export function fileOperations(store: Store): Pick<Operations, "file/read" | "fi
     "file/write": async ({ repo, text, expected }, { caller }) => {
       requireOwner(caller);
       const id = existing(store, repo);
+      if (!text.isWellFormed())
+        throw new RepoconfError(
+          1101,
+          "The text contains half of a character (a lone surrogate), which no file can contain. Write it as an escape, such as \\ud800.",
+          { repo: id },
+        );
       const repository = await store.repositories.load(id);
       if (await repository.exclusive(() => repository.text.replace(text, expected))) return { result: {} };
       const message = "The file was changed in the meantime. Read it again and apply your change to that text.";

@@ -121,7 +121,8 @@ async function repositoriesByFolder(store: Store): Promise<ReadonlyMap<string, s
 }
 
 function absolutePath(path: string): string {
-  if (path.includes("\0")) throw new RepoconfError(1101, "A path cannot contain a NUL character.");
+  if (path.includes("\0") || !path.isWellFormed())
+    throw new RepoconfError(1101, "A path cannot contain a NUL character or half of a character (a lone surrogate).");
   if (!isAbsolute(path)) throw new RepoconfError(1101, `The path "${path}" must be absolute.`);
   return resolve(path);
 }

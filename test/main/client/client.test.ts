@@ -55,6 +55,19 @@ describe("the typed client", () => {
     expect(await client.get(repo, "svc.refresh_hour")).toBe(5);
   });
 
+  test("a message that the daemon would not read is refused with the reason and not sent, and the connection goes on", async () => {
+    await using t = await startTestDaemon({ repositories: [repo] });
+    using client = await connect({ home: t.homeFolder });
+    const given = 4_000_000;
+    const argument = { repo, "svc.domain": "" };
+    argument["svc.domain"] = "x".repeat(given - JSON.stringify(argument).length);
+    const failure = { code: 1107, details: { given, limit: 1_000_000 } };
+    await expect(client.request("config/set", argument)).rejects.toMatchObject(failure);
+    argument["svc.domain"] = argument["svc.domain"].slice(100);
+    const { errors } = await client.request("config/set", argument);
+    expect(errors).toMatchObject([{ ...failure, details: { given: given - 100 } }]);
+  });
+
   test("a key comes from the argument, the file, REPOCONF_API_KEY or the home, in this order; a wrong one gives 1100", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });

@@ -95,7 +95,10 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { repo: notText, field: notText },
   ],
   "scope/list": [{}, {}],
-  "repo/list": [{}, { path: [...notText, "relative", "./x", "/nul\0"], limit: notLimit, after: notText }],
+  "repo/list": [
+    {},
+    { path: [...notText, "relative", "./x", "/nul\0", "/half\ud800"], limit: notLimit, after: notText },
+  ],
   "repo/add": [
     { name: "added" },
     {
@@ -126,7 +129,7 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   "file/read": [{ repo }, { repo: notText }],
   "file/write": [
     { repo, text: "{}", expected: "" },
-    { repo: notText, text: [...notText, null], expected: notText },
+    { repo: notText, text: [...notText, null, "\ud800"], expected: notText },
   ],
   "file/restore": [{ repo }, { repo: notText }],
   "trust/list": [{}, { repo: notText }],
