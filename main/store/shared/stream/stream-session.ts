@@ -9,14 +9,9 @@ import {
   jetstreamManager,
   type StreamInfo,
 } from "@nats-io/jetstream";
-import {
-  type ConnectionOptions,
-  connect,
-  credsAuthenticator,
-  errors,
-  type NatsConnection,
-} from "@nats-io/transport-node";
+import { type ConnectionOptions, credsAuthenticator, errors, type NatsConnection } from "@nats-io/transport-node";
 import { readHomeFile } from "../../../files/foreign-file.ts";
+import { connectBounded, UnboundedServerError } from "./bounded-transport.ts";
 import type { StreamAddress } from "./stream-address.ts";
 
 /** A message of the stream. */
@@ -98,7 +93,7 @@ export class StreamSession {
 
   /** Connects, and creates a missing stream with `createIfMissing`. Throws an error that says why it cannot be reached. */
   static async open(address: StreamAddress, createIfMissing: boolean): Promise<StreamSession> {
-    const connection = await connect(await connectionOptions(address));
+    const connection = await connectBounded(await connectionOptions(address));
     try {
       const questions = await jetstreamManager(connection, { timeout: questionTimeout });
       const manager = await jetstreamManager(connection, { timeout: requestTimeout, checkAPI: false });
@@ -118,7 +113,7 @@ export class StreamSession {
       return new StreamSession(name, connection, [manager, questions], info);
     } catch (error) {
       await connection.close();
-      throw error;
+      throw (await boundError(connection)) ?? error;
     }
   }
 
@@ -146,6 +141,8 @@ export class StreamSession {
     void this.#closeOnMissedHeartbeats(messages);
     for await (const message of messages)
       await onMessage({ sequence: message.seq, id: message.headers?.get(idHeader) ?? "", data: message.data });
+    const error = await boundError(this.#connection);
+    if (error !== undefined) throw error;
   }
 
   /** A server that still answers pings may have lost its cluster or the stream; a new connection finds out. */
@@ -187,6 +184,12 @@ export class StreamSession {
   async close(): Promise<void> {
     await this.#connection.close();
   }
+}
+
+/** Why a connection was ended that has ended; undefined unless the server sent what has no bounds. */
+async function boundError(connection: NatsConnection): Promise<Error | undefined> {
+  const error = connection.isClosed() ? await connection.closed() : undefined;
+  return error instanceof UnboundedServerError ? error : undefined;
 }
 
 /** JSStreamStoreFailed, for example "maximum bytes exceeded". */
