@@ -31,7 +31,7 @@ interface SharedRepositories {
     ): Promise<void>;
     cloneOf(remote: string): string | undefined;
   };
-  isLeaving(id: string): boolean;
+  left(id: string): Promise<void> | undefined;
   shareName(repository: Repository, name: string | undefined): Promise<void>;
 }
 
@@ -125,7 +125,9 @@ export class Roster {
 
   async #adopt(id: string): Promise<void> {
     const { repositories, shared, events } = this.#options;
-    if (this.#closed || repositories.has(id) || shared?.isLeaving(id)) return;
+    // The file of a repository that another machine removed must have been moved away.
+    await shared?.left(id);
+    if (this.#closed || repositories.has(id)) return;
     const files = new RepositoryFiles(id, this.#context, { isNew: true });
     await files.home.refresh();
     if (files.home.status.kind === "missing" || repositories.has(id)) return;

@@ -18,7 +18,7 @@ import { type OpenedRepository, Repositories } from "./repository/repositories.t
 import { Repository } from "./repository/repository.ts";
 import { Roster } from "./roster.ts";
 import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
-import type { Position, RepositorySummary } from "./types.ts";
+import type { LogNumber, Position, RepositorySummary } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
 
 export interface StoreOptions extends OpenOptions {
@@ -49,15 +49,18 @@ export class Store {
   readonly #mirrors: MirrorSchedule;
   readonly #handEdits: HandEditWatcher;
   readonly #shared: SharedStore | undefined;
+  /** The log's end when the index was written. Histories of repositories that were added since then name later entries. */
+  readonly #indexedUntil: LogNumber | undefined;
   /** Until the start is complete: what repositories that are opened meanwhile may lack. */
   #missed: MissedEntries | undefined;
 
-  private constructor({ context, index, journals, missed }: OpenedStore, options: StoreOptions) {
+  private constructor({ context, index, indexed, journals, missed }: OpenedStore, options: StoreOptions) {
     this.#context = context;
     this.#options = options;
     this.#journals = journals;
     this.#missed = missed;
     this.log = context.log;
+    this.#indexedUntil = indexed.log === undefined ? undefined : this.log.numberOf(indexed.log);
     this.trust = context.trust;
     this.events = new StoreEvents(context);
     const { events } = this;
@@ -197,6 +200,7 @@ export class Store {
 
   #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository): Repository {
     const { lost = [] } = this.#missed ?? {};
+    const isKnown = indexed !== undefined || commits !== undefined;
     const given = {
       id,
       files: files ?? new RepositoryFiles(id, this.#context, { isExpected: this.#missed === undefined, indexed }),
@@ -204,6 +208,7 @@ export class Store {
       indexed,
       addedBy,
       missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost },
+      absentUntil: isKnown ? undefined : files === undefined ? this.#indexedUntil : this.log.newest,
     };
     const repository: Repository = new Repository(this.#context, given, {
       publish: event => this.events.publish(event),

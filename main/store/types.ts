@@ -140,7 +140,7 @@ export interface DocumentCommit {
   readonly lineage: string;
   /** The first commit of its lineage. Its revision need not follow the last one in the history. */
   readonly begins?: true;
-  /** With `begins`, or in a recovery: the edits contain all values. With `begins`, no earlier values are recorded anywhere. */
+  /** With `begins`, or in a recovery: both kinds of edits contain all values. With `begins`, no earlier values are recorded anywhere. */
   readonly isWhole?: true;
   /** With `begins`, only in a shared log: the display name of the repository. */
   readonly name?: string;

@@ -20,7 +20,7 @@ export interface Limits {
  */
 export const limits: Limits = {
   // 47,000 was the goal for what there was before hostile files, places inside values and shared logs were tested in full.
-  testLines: 48_600,
+  testLines: 49_500,
   promisesLines: 160,
   mutants: 241,
   filesSideBySide: 12,
@@ -33,7 +33,7 @@ export const limits: Limits = {
     "main/daemon/keys/keys.ts": { lines: 350, reason: "one file of the home, with the owner's key and all named keys" },
     "main/files/durable-text-file.ts": { lines: 575, reason: "one write, with each step that a crash can follow" },
     "main/scopes/scopes.ts": { lines: 450, reason: "compiles a scope; what its fields have in common could move out" },
-    "main/store/hand-edits/hand-edit-reader.ts": { lines: 410, reason: "one class with the state of one file" },
+    "main/store/hand-edits/hand-edit-reader.ts": { lines: 370, reason: "one class with the state of one file" },
     "main/store/history/journal.ts": { lines: 525, reason: "one class with the state of one history's segments" },
     "main/store/log/file-log.ts": { lines: 360, reason: "one class with the state of one log's segments" },
     "main/store/mirror/mirror.ts": { lines: 475, reason: "one class with the state of one repository's mirrors" },

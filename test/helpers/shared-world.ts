@@ -65,6 +65,15 @@ export async function set({ owner }: TestDaemon, repo: string, timeout: number, 
   expect(errors).toEqual([]);
 }
 
+/** Waits until a daemon tells that the log cannot be reached, or no longer. */
+export async function tellsAway({ owner }: TestDaemon, isAway: boolean): Promise<void> {
+  await until(
+    async () =>
+      (await owner.call("daemon/status")).result.problems?.some(text => text.includes("cannot be reached")) === isAway,
+    isAway ? "the problem" : "no problem",
+  );
+}
+
 /** Erases what a repository's history has of a field that it never had: the stream then begins with a snapshot. */
 export async function shorten({ owner }: TestDaemon, repo: string): Promise<void> {
   expect((await owner.call("history/forget", { repo, field: "svc.none" })).errors).toEqual([]);

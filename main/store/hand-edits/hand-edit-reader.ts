@@ -1,26 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import { diffConfigs, diffingConfigs, editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
-import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
-import { sameJson } from "../../../shared/json.ts";
-import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
-import { type AppliedCommit, applyCommit } from "../apply-commit.ts";
-import { applyChanges, type ChangeRecord } from "../history/record.ts";
+import { applyCommit } from "../apply-commit.ts";
+import type { ChangeRecord } from "../history/record.ts";
 import { type Commit, type Committed, ConflictError } from "../log/commit-log.ts";
-import { documentCommit } from "../log/document-commits.ts";
 import { startingPoint } from "../mirror/recovery.ts";
 import type { StartingPoint } from "../mirror/starting-point.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
-import type { Attribution, DocumentCommit, LogNumber } from "../types.ts";
+import type { DocumentCommit, LogNumber } from "../types.ts";
+import { activatedEdits, editCommit, lackingIn, type OwnCommit, wholeCommit } from "./edit-commits.ts";
 import { LateEdits } from "./late-edits.ts";
 import { tellRecovery, tellStart } from "./start-report.ts";
-
-/** A commit of this repository alone. */
-type OwnCommit = Commit & { readonly documents: readonly [DocumentCommit] };
 
 /** Reads a repository's files. An edit by hand is appended to the log like any other change. */
 export class HandEditReader {
@@ -62,6 +56,11 @@ export class HandEditReader {
     this.#applyRemote = applyRemote;
     this.#unmirrored = [...context.given.missed.commits];
     this.lateEdits = new LateEdits(context, this);
+  }
+
+  /** Whether the log has the repository, as far as is known. */
+  get hasBegun(): boolean {
+    return this.#unbegun !== this.#context.committed.lineage;
   }
 
   /** The first entry that the log must keep until the files have been read; undefined if none. */
@@ -165,7 +164,7 @@ export class HandEditReader {
       const point = await startingPoint(mirror, journal, known);
       await this.#context.turn();
       // Values of an earlier repository with this id are no last valid values of this one.
-      const begins = isNew || point.state.revision === 0;
+      const begins = isNew || point.state.revision === 0 || this.#isAbsentFromLog(point);
       const lineage = begins || point.state.lineage === "" ? randomBytes(4).toString("hex") : point.state.lineage;
       this.#unbegun = begins ? lineage : undefined;
       this.#isRecovery = point.isRecovery;
@@ -194,6 +193,13 @@ export class HandEditReader {
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
     if (this.#journalRead && mirror.isOutdated) this.#context.reports.onOutdated();
+  }
+
+  /** Whether a shared log ended the repository that the history is of: somebody put back the file of one that was removed. */
+  #isAbsentFromLog({ tail }: StartingPoint): boolean {
+    const { store, journal, given } = this.#context;
+    if (store.log.shared === undefined || given.absentUntil === undefined || tail.length > 0) return false;
+    return store.log.numberOf(journal.head?.position) <= given.absentUntil;
   }
 
   /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
@@ -253,7 +259,8 @@ export class HandEditReader {
     if (before.stored !== undefined && source !== "recovery") this.#context.trustBuiltIn(before.stored);
     const { stored, health, changes, by } = await this.#context.interpret(target);
     await this.#context.turn();
-    const begins = this.#context.journal.head?.segment === undefined && this.#context.current.revision === 0;
+    const isNew = this.#context.journal.head?.segment === undefined && this.#context.current.revision === 0;
+    const begins = isNew || (!this.hasBegun && this.#context.store.log.shared !== undefined);
     const edited = await runInParts(diffingConfigs(this.#context.committed.target, target));
     await this.#context.turn();
     const edits = [...editsOf(edited), ...activatedEdits(changes, edited, target)];
@@ -279,8 +286,10 @@ export class HandEditReader {
     }
     if (changes.length > 0 || begins || source === "recovery") {
       if (source === "recovery") await tellRecovery(this.#context, target);
-      const proposed =
-        source === "recovery" ? this.#recovery(content.config, target, changes) : this.#proposed(kind, edits, changes);
+      const isWhole = source === "recovery" || (begins && !isNew);
+      const proposed = isWhole
+        ? wholeCommit(this.#context, source, content.config, target, changes)
+        : this.#proposed(kind, edits, changes);
       const isRecorded = await this.#record(proposed, after, accept);
       // An edit without a revision becomes active only if no other values are known.
       if (isRecorded || !first || before.stored !== undefined) return by;
@@ -333,35 +342,8 @@ export class HandEditReader {
     }
   }
 
-  /** The commit that follows lost revisions or records: all values, but no changes. */
-  #recovery(config: Config, target: Config, changes: readonly StoredDifference[]): OwnCommit {
-    const { id, committed, current } = this.#context;
-    const removed = diffConfigs(config, target).filter(({ after }) => after === undefined);
-    const place = { repo: id, lineage: committed.lineage, revision: current.revision + 1, isWhole: true } as const;
-    const edits = editsOf([...diffConfigs({}, target), ...removed]);
-    const values = diffConfigs({}, applyChanges(committed.valid, changes));
-    return this.#ownCommit({ actor: { kind: "file" }, source: "recovery" }, documentCommit(place, edits, values));
-  }
-
-  /** The commit of an edit by hand, or of the first values of a repository. Without `changes` of active values it is no revision. */
   #proposed(source: "file" | "merge", edits: readonly ConfigEdit[], changes?: readonly StoredDifference[]): OwnCommit {
-    const { id, committed, current, given, introduction } = this.#context;
-    const isFirst = this.#unbegun === committed.lineage;
-    const begins = isFirst ? ({ begins: true, ...introduction } as const) : {};
-    const revision = changes === undefined ? current.revision : current.revision + 1;
-    const document = documentCommit(
-      { repo: id, lineage: committed.lineage, revision, ...begins },
-      edits,
-      changes ?? [],
-    );
-    if (isFirst && given.addedBy !== undefined)
-      return this.#ownCommit({ actor: given.addedBy, source: "set" }, document);
-    return this.#ownCommit({ actor: { kind: "file" }, source }, document);
-  }
-
-  #ownCommit(who: Pick<Attribution, "actor" | "source">, document: DocumentCommit): OwnCommit {
-    const { store, origin } = this.#context;
-    return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents: [document] };
+    return editCommit(this.#context, source, !this.hasBegun, edits, changes);
   }
 
   notWritable(): RepoconfError {
@@ -372,26 +354,6 @@ export class HandEditReader {
     const message = `The repository's file is invalid. Fix it and retry: ${what}`;
     return new RepoconfError(1106, message, { repo: this.#context.id });
   }
-}
-
-/** With what a file with these values lacks of a recovery. */
-function lackingIn(config: Config, { state, record, edits }: AppliedCommit): AppliedCommit {
-  if (record?.recovered === undefined) return { state, record, edits };
-  const recovered = { ...record.recovered, lacking: diffConfigs(config, state.target) };
-  return { state, record: { ...record, recovered }, edits };
-}
-
-/** The changed active fields that the file has and that are not `edited`. The log needs them: a power loss may revert the file. */
-function activatedEdits(
-  changes: readonly StoredDifference[],
-  edited: readonly ConfigPath[],
-  values: Config,
-): ConfigEdit[] {
-  const known = new Set(edited.map(({ scope, field }) => joinConfigPath(scope, field)));
-  return editsOf(changes).filter(
-    ({ scope, field, value }) =>
-      !known.has(joinConfigPath(scope, field)) && sameJson(configValue(values, scope, field), value),
-  );
 }
 
 function mergeMessage(record: ChangeRecord | undefined): string {

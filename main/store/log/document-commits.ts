@@ -21,8 +21,9 @@ export function activeEditsOf({ edits, activeEdits = edits }: DocumentCommit): r
 /** The commit as edits of these values; one that contains all values (`isWhole`) also removes the others. */
 export function expandSnapshot(document: DocumentCommit, config: Config): DocumentCommit {
   if (!document.isWhole) return document;
-  const { isWhole: _, ...rest } = document;
-  return { ...rest, edits: editsOf(diffConfigs(config, applyConfigEdits({}, document.edits))) };
+  const { isWhole: _, edits, activeEdits, ...rest } = document;
+  const expanded = (all: readonly ConfigEdit[]) => editsOf(diffConfigs(config, applyConfigEdits({}, all)));
+  return { ...rest, edits: expanded(edits), ...(activeEdits && { activeEdits: expanded(activeEdits) }) };
 }
 
 function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): boolean {

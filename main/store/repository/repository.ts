@@ -99,6 +99,10 @@ export class Repository {
     return this.#context.committed.lineage;
   }
 
+  get hasBegun(): boolean {
+    return this.reader.hasBegun;
+  }
+
   /** The values in the log that belong to `state`. */
   get recorded(): Config {
     return this.#context.committed.valid;

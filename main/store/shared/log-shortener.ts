@@ -147,7 +147,7 @@ export class LogShortener {
     try {
       await repository.load();
       // Otherwise the log has no entry of it.
-      if (repository.state.revision > 0) await this.#writeHistory(repository, snapshot);
+      if (repository.hasBegun && repository.state.revision > 0) await this.#writeHistory(repository, snapshot);
     } catch (error) {
       if (this.#parts.repositories.get(repository.id) !== repository) return;
       // The history was rewritten or compacted while it was read.

@@ -57,7 +57,7 @@ export class SharedStore {
     this.#context = context;
     this.#parts = parts;
     this.shortener = new LogShortener(context, parts, snapshots, leastBytes);
-    this.additions = new SharedAdditions(context, { ...parts, left: id => this.#leaving.get(id)?.left });
+    this.additions = new SharedAdditions(context, { ...parts, left: id => this.left(id) });
   }
 
   /** Starts to apply what other machines append. Resolves when that is applied, or when the log cannot be reached. */
@@ -71,9 +71,9 @@ export class SharedStore {
     return [...unfinished.map(({ number }) => number), ...this.#parts.scopes.numbers];
   }
 
-  /** Whether another machine removed the repository and its file still exists. */
-  isLeaving(id: string): boolean {
-    return this.#leaving.has(id);
+  /** Resolves when the file of a repository that another machine removed has been moved away; undefined if there is none. */
+  left(id: string): Promise<void> | undefined {
+    return this.#leaving.get(id)?.left;
   }
 
   /** Prepares another machine's entry. The returned function makes it visible. */
@@ -191,8 +191,8 @@ export class SharedStore {
   /** Removes a repository that another machine removed, and moves its file away as soon as nothing else writes to it. */
   #leave(id: string, number: LogNumber): void {
     const repository = this.#parts.repositories.get(id);
-    // Entries replayed after a start may belong to an earlier repository with this id.
-    if (repository === undefined || numberIn(this.#context.log.id, repository.state.position) > number) return;
+    // Entries replayed after a start may belong to an earlier repository with this id; all do if this one is not in the log yet.
+    if (!repository?.hasBegun || numberIn(this.#context.log.id, repository.state.position) > number) return;
     this.#parts.repositories.drop(repository);
     this.#parts.events.publish({ kind: "removed", state: repository.state });
     const putAside = async () => {

@@ -11,7 +11,7 @@ import type { Journal } from "../history/journal.ts";
 import { type Commit, type Committed, type OpenedLog, positionOf } from "../log/commit-log.ts";
 import { Mirror } from "../mirror/mirror.ts";
 import type { FileStamps, RepositoryContent, RepositoryFiles } from "../mirror/repository-files.ts";
-import type { Actor, CommittedState, DocumentCommit, RepositoryState, StoreEvent } from "../types.ts";
+import type { Actor, CommittedState, DocumentCommit, LogNumber, RepositoryState, StoreEvent } from "../types.ts";
 import {
   type Interpretation,
   interpretingConfig,
@@ -33,6 +33,8 @@ export interface KnownRepository {
   readonly addedBy: Actor | undefined;
   /** What a start finds in the log, and the commits there that the history may lack. */
   readonly missed: Pick<OpenedLog, "lost"> & { readonly commits: readonly Committed<Commit>[] };
+  /** Of a file that was found: until this entry, the log is known to have no repository with this id. Undefined if it may have one. */
+  readonly absentUntil: LogNumber | undefined;
 }
 
 /** What a repository reports to the store. */

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
-import { hasRepositories, historyOf, makePair, sees, set, timeoutOf } from "../../../helpers/shared-world.ts";
-
-async function tells({ owner }: TestDaemon, isAway: boolean): Promise<void> {
-  await until(
-    async () =>
-      (await owner.call("daemon/status")).result.problems?.some(text => text.includes("cannot be reached")) === isAway,
-    isAway ? "the problem" : "no problem",
-  );
-}
+import {
+  hasRepositories,
+  historyOf,
+  makePair,
+  sees,
+  set,
+  tellsAway,
+  timeoutOf,
+} from "../../../helpers/shared-world.ts";
 
 async function named({ owner }: TestDaemon) {
   const { result } = await owner.call("repo/list");
@@ -25,7 +25,7 @@ describeWithNats("while the shared log is away", () => {
     await sees(desk, "shop", 42);
     await server.kill();
     for (const daemon of [laptop, desk]) {
-      await tells(daemon, true);
+      await tellsAway(daemon, true);
       const before = await named(daemon);
       const { owner } = daemon;
       const replies = [
@@ -38,7 +38,7 @@ describeWithNats("while the shared log is away", () => {
       expect(await named(daemon)).toEqual(before);
     }
     await server.start();
-    for (const daemon of [laptop, desk]) await tells(daemon, false);
+    for (const daemon of [laptop, desk]) await tellsAway(daemon, false);
     await laptop.addRepository("both");
     await hasRepositories(desk, 2);
     await set(desk, "both", 7);
@@ -51,7 +51,7 @@ describeWithNats("while the shared log is away", () => {
     await using world = await makePair("shop");
     const { laptop, desk, server } = world;
     await server.kill();
-    for (const daemon of [laptop, desk]) await tells(daemon, true);
+    for (const daemon of [laptop, desk]) await tellsAway(daemon, true);
     const file = (svc: object) => JSON.stringify({ name: "by hand", config: { svc } });
     await laptop.writeRepository("one", file({ timeout: 41 }));
     await laptop.writeRepository("both", file({ timeout: 42 }));
