@@ -8,10 +8,10 @@ import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
 import type { Journals } from "../history/journals.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
-import type { Commit, Committed } from "../log/commit-log.ts";
+import { AppendError, type Commit, type Committed } from "../log/commit-log.ts";
 import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "../mirror/repository-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
-import { storageFailure } from "../storage-failure.ts";
+import { causeOf, storageFailure } from "../storage-failure.ts";
 import type { Actor, DocumentCommit } from "../types.ts";
 import type { SharedRepository } from "./kept-history.ts";
 
@@ -26,15 +26,17 @@ interface SharedAdditionsParts {
 export class SharedAdditions {
   readonly #context: StoreContext;
   readonly #parts: SharedAdditionsParts;
+  /** By lineage: what this machine knows of repositories that it may have added. If the log has them, they arrive like those of others. */
+  readonly #uncertain = new Map<string, RepositoryMetadata>();
 
   constructor(context: StoreContext, parts: SharedAdditionsParts) {
     this.#context = context;
     this.#parts = parts;
   }
 
-  /** Adds a repository that another machine added: with a file of its values, but without a folder. */
+  /** Adds a repository that another machine added: with a file of its values, but without a folder, unless this machine may have added it. */
   async addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<SharedRepository | undefined> {
-    const { repo: id, begins, name = id, remote, edits } = document;
+    const { repo: id, lineage, begins, name = id, remote, edits } = document;
     const { paths, onProblem, trust } = this.#context;
     const { repositories } = this.#parts;
     if (!begins) {
@@ -48,7 +50,9 @@ export class SharedAdditions {
     await home.refresh();
     if (repositories.has(id)) return undefined;
     await this.#clearHistory(id, document.revision);
-    const metadata = { name, inTree: false, ...(isRemote(remote) && { remote }) };
+    const own = this.#uncertain.get(lineage);
+    this.#uncertain.delete(lineage);
+    const metadata = { name, inTree: false, ...(isRemote(remote) && { remote }), ...own };
     return this.#begin(id, committed, home, homeFileOf(metadata, applyConfigEdits({}, edits), paths));
   }
 
@@ -80,7 +84,9 @@ export class SharedAdditions {
         begun = this.#begin(id, committed, home, homeFileOf(metadata, {}, paths));
       });
     } catch (error) {
-      throw storageFailure(id, error);
+      if (!(error instanceof AppendError && error.isOutcomeUnknown)) throw storageFailure(id, error);
+      this.#uncertain.set(lineage, metadata);
+      throw uncertain(id, metadata, error);
     }
     await begun;
   }
@@ -145,4 +151,15 @@ export class SharedAdditions {
     const message = `Several repositories of the shared log are clones of ${remote} and have no folder on this machine: ${names}. Give one of them the folder (repoconf repo move ID FOLDER), make them one (repoconf repo merge ID ID), or add another one with an id of its own (--id).`;
     throw new RepoconfError(1111, message);
   }
+}
+
+/** The error for an addition that may be in the log. */
+function uncertain(repo: string, { path }: RepositoryMetadata, error: AppendError): RepoconfError {
+  const cause = causeOf(error.cause);
+  const folder =
+    path === undefined
+      ? ""
+      : ` If the daemon restarts before that, it has no folder: give it one (repoconf repo move ${repo} ${path}).`;
+  const message = `It is not known whether the repository was added (${cause}). If it was, it turns up as ${repo} once the log can be reached.${folder}`;
+  return new RepoconfError(1108, message, { repo, details: { cause, outcome: "unknown" } });
 }

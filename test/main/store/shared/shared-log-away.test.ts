@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
+import { openServerLine } from "../../../helpers/server-line.ts";
 import {
   hasRepositories,
   historyOf,
   makePair,
+  makeSharedWorld,
   sees,
   set,
   tellsAway,
@@ -45,6 +47,38 @@ describeWithNats("while the shared log is away", () => {
     await sees(laptop, "both", 7);
     expect(await named(laptop)).toEqual(await named(desk));
     expect(await timeoutOf(laptop, "shop")).toBe(42);
+  });
+
+  test("a repository whose addition could not be confirmed turns up with its folder; after a restart without, as the error said", async () => {
+    await using world = await makeSharedWorld();
+    const { server } = world;
+    await using line = await openServerLine(server.port);
+    const log = { address: `nats://127.0.0.1:${line.port}/team` };
+    await using laptop = await world.start("laptop", undefined, { log });
+    const path = laptop.homeFolder;
+    const addUnconfirmed = async (id: string) => {
+      line.mute();
+      server.clock.isHurried = true;
+      const { errors } = await laptop.owner.call("repo/add", { name: id, id, path });
+      server.clock.isHurried = false;
+      expect(errors).toMatchObject([{ code: 1108, details: { outcome: "unknown" } }]);
+      expect(errors[0]?.message).toContain(`repoconf repo move ${id} ${path}`);
+    };
+    await addUnconfirmed("shop");
+    line.cut();
+    await hasRepositories(laptop, 1);
+    expect(JSON.parse(await laptop.readRepository("shop"))).toMatchObject({ name: "shop", path });
+    expect((await laptop.owner.call("repo/list")).result).toMatchObject([{ id: "shop", path }]);
+
+    await addUnconfirmed("site");
+    await laptop.daemon.close();
+    line.cut();
+    await laptop.restart();
+    await hasRepositories(laptop, 2);
+    expect(JSON.parse(await laptop.readRepository("site"))).toMatchObject({ name: "site" });
+    const [, site] = (await laptop.owner.call("repo/list")).result;
+    expect(site).not.toHaveProperty("path");
+    expect((await laptop.owner.call("repo/update", { repo: "site", path })).result).toMatchObject({ path });
   });
 
   test("files that people put into the folders of one machine or two become one repository on all when it is back", async () => {
