@@ -1,18 +1,18 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { applyConfigEdits, type Config, configEntries } from "../../../shared/config.ts";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
-import { HomeError, privateFile } from "../../home/prepare-home.ts";
+import { HomeError } from "../../home/prepare-home.ts";
 import { Settings, type SettingsValues, writeSetting } from "../../home/settings.ts";
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
 import type { Commit, CommitLog } from "../../store/log/commit-log.ts";
 import { beginningOf, commitsSince, partsOf } from "../../store/shared/kept-history.ts";
-import { sharedLog } from "../../store/shared/shared-log.ts";
+import { followsSharedLog, hasRepositories, sharedLog } from "../../store/shared/shared-log.ts";
 import { sharedScopesFileName } from "../../store/shared/shared-scopes.ts";
 import { positionFileName } from "../../store/shared/stream/stream-position.ts";
 import type { Store } from "../../store/store.ts";
@@ -20,6 +20,7 @@ import type { RepositoryState } from "../../store/types.ts";
 import { systemClock } from "../../time/clock.ts";
 import { HeldHome, HomeInUseError } from "./held-home.ts";
 import { openHomeStore } from "./home-store.ts";
+import { beginOwnLog, removeOwnLog } from "./own-log.ts";
 
 export interface CopyOptions {
   readonly home: Home;
@@ -46,19 +47,18 @@ interface Known {
  * the number of repositories. Throws HomeError; the home is then unchanged.
  */
 export async function copyToShared(options: CopyOptions): Promise<number> {
-  const { home } = options;
+  const { home, address } = options;
   await using held = await holdHome(home);
+  if (await followsSharedLog(home))
+    throw new HomeError(`The home ${home.folder} uses a shared log already. Nothing was copied to ${address}.`);
   const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
   const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
   // Before the home is bound to the shared log: until then, it still uses its own, whatever the settings say.
-  await writeSetting(home, "log", { ...held.settings.log, address: options.address });
-  // The histories have everything that was in the home's own log. It is moved as a whole: with files missing it would be damaged.
-  await rename(home.log, join(staging, "log"));
-  await mkdir(home.log, { mode: 0o700 });
-  await syncFolder(home.folder, realFileSystem, systemClock);
-  await privateFile(home, join(home.log, positionFileName)).write(
-    await readFile(join(staging, "after", positionFileName), "utf8"),
-  );
+  await writeSetting(home, "log", { ...held.settings.log, address });
+  // In one step: with this file, nobody reads the home's own log any more. The histories have everything that was in it.
+  await rename(join(staging, "after", positionFileName), join(home.log, positionFileName));
+  await syncFolder(home.log, realFileSystem, systemClock);
+  await removeOwnLog(home);
   await rm(staging, { recursive: true });
   return count;
 }
@@ -69,8 +69,10 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
  */
 export async function copyFromShared({ home, address, onProgress }: CopyOptions): Promise<number> {
   await using held = await holdHome(home);
+  if (!(await followsSharedLog(home)) && (await hasRepositories(home)))
+    throw new HomeError(`The home ${home.folder} has a log of its own already. Nothing was copied from ${address}.`);
   const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
-  const count = await withStore(held, address, async store => {
+  const { store, count } = await withStore(held, address, async store => {
     if (store.log.problem !== undefined) throw new HomeError(store.log.problem);
     await using there = await readShared(home, address, held.settings, staging);
     const ids = [...new Set([...store.repositories.ids(), ...there.known.keys()])].sort();
@@ -80,9 +82,10 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
       if (state === undefined || !hasState(shared, state)) throw differing(id, home, address);
       onProgress(id, state.revision, state.revision);
     }
-    return ids.length;
+    return { store, count: ids.length };
   });
   await rm(staging, { recursive: true });
+  await beginOwnLog(home, store.position);
   // As long as the file with the place exists, the command can be run again.
   await writeSetting(home, "log", undefined);
   await rm(join(home.log, positionFileName));

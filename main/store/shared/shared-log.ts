@@ -21,7 +21,7 @@ export async function sharedLog(
 ): Promise<((options: LogOptions) => Promise<OpenedLog>) | undefined> {
   const { address: preferred, machine = hostname(), bytes: _, ...files } = settings ?? {};
   const text = asked ?? preferred;
-  const isBound = await isThere(join(home.log, positionFileName));
+  const isBound = await followsSharedLog(home);
   if (text === undefined) {
     if (!isBound) return undefined;
     throw new HomeError(
@@ -56,7 +56,12 @@ export async function assertSharedLogExists(text: string, { log: settings }: Set
   await session.close();
 }
 
-async function hasRepositories(home: Home): Promise<boolean> {
+/** Whether the home follows a shared log, whatever its settings say. */
+export function followsSharedLog({ log }: Home): Promise<boolean> {
+  return isThere(join(log, positionFileName));
+}
+
+export async function hasRepositories(home: Home): Promise<boolean> {
   for (const folder of [home.repositories, home.journal])
     if ((await readdir(folder).catch(() => [])).length > 0) return true;
   return false;

@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { copyToShared } from "../../../main/daemon/home/copy-log.ts";
+import { copyFromShared, copyToShared } from "../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../main/home/home.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { configured, describeWithNats } from "../../helpers/nats-server.ts";
@@ -126,4 +128,61 @@ describeWithNats("a home's repositories", () => {
     await desk.restart();
     expect((await historyOf(desk, "shop"))[0]).toMatchObject({ revision: 27 });
   });
+});
+
+/** Copies in a process that is killed right before a step. Returns the number of all steps if there are fewer. */
+async function copyUntil(step: number, direction: "to" | "from", home: string, address: string) {
+  const script = join(import.meta.dirname, "../../helpers/copying-process.ts");
+  const child = spawn(process.execPath, [script, direction, home, address, String(step)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let steps = "";
+  child.stdout.on("data", data => (steps += String(data)));
+  const [code, signal] = await once(child, "close");
+  if (signal === "SIGKILL") return undefined;
+  expect(code).toBe(0);
+  return Number(steps);
+}
+
+describeWithNats("a copy between a home's own log and a shared one that is killed before any of its steps", () => {
+  test.each(["to", "from"] as const)(
+    "%s the shared log is completed by the same command, or was complete: no daemon serves half of it",
+    async direction => {
+      await using world = await makeSharedWorld();
+      const contentOf = async (daemon: TestDaemon) => ({
+        values: await valuesOf(daemon, "shop"),
+        history: await historyOf(daemon, "shop"),
+        file: await daemon.readRepository("shop"),
+        found: (await daemon.owner.call("daemon/status")).result.findings,
+      });
+      const [run, other] = direction === "to" ? [copyToShared, copyFromShared] : [copyFromShared, copyToShared];
+      let steps: number | undefined;
+      for (let step = 1; steps === undefined; step++) {
+        const folder = world.home(`home${step}`);
+        const place = { home: homeAt(folder), address: `${world.server.url}/team${step}`, onProgress: () => {} };
+        let content: unknown;
+        {
+          await using daemon = await startTestDaemon({ home: folder, repositories: ["shop"] });
+          for (let timeout = 1; timeout <= 5; timeout++)
+            await daemon.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+          content = await contentOf(daemon);
+        }
+        if (other === copyToShared) await other(place);
+        steps = await copyUntil(step, direction, folder, place.address);
+        const started = await startTestDaemon({ home: folder }).catch(String);
+        if (typeof started === "string") expect(started).toMatch(/repoconf log copy|Start with --log/);
+        else {
+          expect(await contentOf(started)).toEqual(content);
+          await started[Symbol.asyncDispose]();
+        }
+        const again = await run(place).catch(String);
+        expect(again).toEqual(again === 1 ? 1 : expect.stringContaining("already"));
+        if (steps !== undefined) expect(again).not.toBe(1);
+        await using daemon = await startTestDaemon({ home: folder });
+        expect(await contentOf(daemon)).toEqual(content);
+        const { log } = JSON.parse(await readFile(join(folder, "settings.json"), "utf8"));
+        expect(log?.address).toBe(direction === "to" ? place.address : undefined);
+      }
+    },
+  );
 });
