@@ -64,7 +64,7 @@ export interface OperationArgumentsByName {
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
-    /** Instead of `since`, for everything watched: a position from a watch or an event. */
+    /** For everything watched that `since` does not name: a position from a watch or an event. */
     readonly position?: string | null;
     /** Also send progress events for changes that the key cannot see. */
     readonly progress?: boolean | null;

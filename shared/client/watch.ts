@@ -1,3 +1,4 @@
+import { limits } from "../limits.ts";
 import type { ConfigChanged, EventMessage, OperationResults, ProgressMessage } from "../protocol.ts";
 
 /** A message of `watchEverything`: the daemon's events, and what happens to the connection. */
@@ -38,6 +39,12 @@ export class Watch {
   readonly #seen: Map<string, number>;
   /** Every change up to here has arrived. Undefined until the daemon says so: while it sends what came after revisions. */
   #position: string | undefined;
+  /** The last revisions seen of repositories that are further than the position: events that had none came after it. */
+  readonly #ahead = new Map<string, number>();
+  /** How many of them there were when a connection was last lost. */
+  #aheadBefore = 0;
+  /** Whether it would get the same again and again: no message can hold how far it is, and the last connection brought nothing new. */
+  #isStuck = false;
   /** While a watch of everything resumes: events that wait until the lost repositories are known. */
   #held: (EventMessage | ProgressMessage)[] | undefined;
   #isBegun = false;
@@ -66,15 +73,34 @@ export class Watch {
 
   /** The arguments with which the daemon continues this watch where it is. */
   get start(): { readonly position?: string; readonly since?: Revisions } {
-    if (this.#position !== undefined) return { position: this.#position };
+    const ahead = this.#aheadInMessage;
+    if (this.#position !== undefined)
+      return { position: this.#position, ...(ahead.length > 0 && { since: Object.fromEntries(ahead) }) };
     return this.#seen.size === 0 ? {} : { since: Object.fromEntries(this.#seen) };
+  }
+
+  /** As many as a message can hold, beside the ids of the watched repositories. */
+  get #aheadInMessage(): readonly (readonly [repo: string, revision: number])[] {
+    const idBytes = 24;
+    let left = limits.messageBytes - 1_000;
+    for (const id of this.repos ?? []) left -= id.length + idBytes;
+    return [...this.#ahead].filter(([id]) => {
+      left -= id.length + idBytes;
+      return left >= 0;
+    });
+  }
+
+  get isStuck(): boolean {
+    return this.#isStuck;
   }
 
   /** The daemon sends events from now on, starting with those after `start`. */
   begin({ revisions, since, position }: WatchReply): void {
     for (const [id, revision] of Object.entries({ ...revisions, ...since }))
       if (!this.#seen.has(id)) this.#seen.set(id, revision);
-    this.#position = position ?? this.#position;
+    // Otherwise the position is the one that the watch continues from.
+    if (Object.keys(since ?? {}).length === 0) this.#reach(position);
+    else this.#position = position ?? this.#position;
     this.#isBegun = true;
     if (!this.#hasBegun) this.#onBegin();
     this.#hasBegun = true;
@@ -90,6 +116,8 @@ export class Watch {
   lose(): void {
     const isOpen = this.#isBegun && this.#held === undefined;
     if (isOpen && this.repos === undefined) this.#push(["connection", "lost", {}]);
+    this.#isStuck = this.#ahead.size === this.#aheadBefore && this.#aheadInMessage.length < this.#ahead.size;
+    this.#aheadBefore = this.#ahead.size;
     this.suspend();
   }
 
@@ -106,8 +134,8 @@ export class Watch {
     const lost = [...ids].filter(id => unavailable.has(id) || !this.#seen.has(id) || revisions[id] === undefined);
     for (const id of lost) {
       const revision = revisions[id];
-      if (revision === undefined) this.#seen.delete(id);
-      else this.#seen.set(id, revision);
+      if (revision === undefined) this.#forget(id);
+      else for (const known of [this.#seen, this.#ahead]) known.set(id, revision);
     }
     this.begin(reply);
     this.#push(["connection", "resumed", { lost }]);
@@ -124,18 +152,20 @@ export class Watch {
     }
     if (message[0] === "config") {
       // An event of any repository, because the daemon sends all events of a connection in the order of the log.
-      this.#position = message[2].position ?? this.#position;
+      const { position } = message[2];
+      this.#reach(position);
       if (message[1] === "position") return;
       const { repo, revision } = message[2];
       if (this.repos?.includes(repo) === false || revision <= (this.#seen.get(repo) ?? 0)) return;
       this.#seen.set(repo, revision);
+      if (position === undefined) this.#ahead.set(repo, revision);
       // Progress events only say how far the watch has come.
       if (message[1] === "progress") return;
     } else if (this.repos !== undefined) {
       return;
     } else if (message[0] === "repo") {
       const [, event, { id, revision }] = message;
-      if (event === "removed") this.#seen.delete(id);
+      if (event === "removed") this.#forget(id);
       else if (event === "added") this.#seen.set(id, revision);
     }
     this.#push(message);
@@ -163,6 +193,18 @@ export class Watch {
   /** Only the changes, in order. */
   async *changes(): AsyncGenerator<ConfigChanged, void> {
     for await (const message of this.messages()) if (message[0] === "config") yield message[2];
+  }
+
+  /** Every change up to a position has arrived. */
+  #reach(position: string | undefined): void {
+    if (position === undefined) return;
+    this.#position = position;
+    this.#ahead.clear();
+  }
+
+  #forget(id: string): void {
+    this.#seen.delete(id);
+    this.#ahead.delete(id);
   }
 
   #push(message: WatchMessage): void {

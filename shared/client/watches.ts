@@ -58,7 +58,8 @@ export class Watches {
   async #begin(watch: Watch, again: boolean): Promise<void> {
     const connection = this.#connection;
     try {
-      if (watch.hasBegun && watch.repos === undefined) await this.#resumeEverything(watch);
+      if (watch.isStuck) await this.#startOver(watch);
+      else if (watch.hasBegun && watch.repos === undefined) await this.#resumeEverything(watch);
       else {
         const which = watch.repos !== undefined && { repo: watch.repos };
         await this.#ask({ ...which, ...watch.start }, reply => watch.begin(reply));
@@ -73,6 +74,15 @@ export class Watches {
       const comesAgain = again || connection.isReconnecting;
       if (!lost || !comesAgain || connection.isClosed) watch.end(error);
     }
+  }
+
+  /** As if the daemon did not keep what was missed. */
+  async #startOver(watch: Watch): Promise<void> {
+    if (watch.repos === undefined) return this.#resumeWithout(watch, new Set(watch.known));
+    throw new RepoconfError(
+      1110,
+      "The connection was lost again and again while more changes were sent than the daemon can be told of. Read the values again, and watch from now on.",
+    );
   }
 
   async #resumeEverything(watch: Watch): Promise<void> {
@@ -90,11 +100,13 @@ export class Watches {
   async #resumeWithout(watch: Watch, unavailable: Set<string>): Promise<void> {
     const { start } = watch;
     const others = () => watch.known.filter(id => !unavailable.has(id));
-    let reached: Pick<WatchReply, "position"> = {};
+    let reached: Pick<WatchReply, "position" | "since"> = {};
     for (let repo = others(); repo.length > 0; repo = others()) {
       try {
-        await this.#ask({ ...start, repo }, ({ position }) => {
-          reached = position === undefined ? {} : { position };
+        const since = Object.entries(start.since ?? {}).filter(([id]) => !unavailable.has(id));
+        const from = { ...start, ...(since.length > 0 && { since: Object.fromEntries(since) }) };
+        await this.#ask({ ...from, repo }, ({ position, since }) => {
+          reached = { ...(position && { position }), ...(since && { since }) };
           watch.hold();
         });
         break;

@@ -15,7 +15,6 @@ export function watchOperations(
 ): Pick<Operations, "config/watch" | "config/unwatch"> {
   return {
     "config/watch": async ({ repo, since, position, progress }, { caller, connection }) => {
-      if (since && position) throw new RepoconfError(1101, "Give since or position, not both.");
       const ids = requestedRepositories(repo);
       const turn = yielding.begin(caller.keyId);
       for (const id of ids ?? []) {
@@ -46,10 +45,10 @@ export function watchOperations(
       const begin = position ? openPosition(position, store.position, store.log.shared !== undefined) : undefined;
       // Again for repositories that were added while others were read.
       const isOpen = (id: string) => !from.has(id) && !unavailable.has(id);
-      for (let next = begin && seen(); next?.length; next = seen().filter(isOpen)) {
+      for (let next = seen().filter(isOpen); begin !== undefined && next.length > 0; next = seen().filter(isOpen)) {
         for (const id of next) {
           if (turn.isOver) await turn.pass();
-          if (begin === undefined || !store.repositories.has(id)) continue;
+          if (!store.repositories.has(id)) continue;
           try {
             from.set(id, await revisionBehind(store, id, begin, turn));
           } catch (error) {

@@ -1,12 +1,16 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { copyFile, rename, writeFile } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Watch } from "../../../shared/client/watch.ts";
+import { limits } from "../../../shared/limits.ts";
 import type { EventMessage } from "../../../shared/protocol.ts";
 import { collectWatch } from "../../helpers/collect-watch.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { watchConnections } from "../../helpers/daemon-connections.ts";
 import { holdCalls, isReplaced, watchFileSystem } from "../../helpers/file-system.ts";
+import { patience } from "../../helpers/patience.ts";
 import { connect } from "../../helpers/patient-client.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -216,4 +220,64 @@ test("changes that arrive before the lost repositories are known follow the mess
     changed("shop", 2),
     changed("tree", 10),
   ]);
+});
+
+describe("a connection that is cut again and again while past changes are sent", () => {
+  /** Repositories with one large change each since a position. */
+  async function makePast(count: number) {
+    const stack = new AsyncDisposableStack();
+    const text = { type: "string", title: "Text", description: "A text.", default: "" };
+    const scope = { type: "object", title: "Own", description: "A scope.", properties: { text } };
+    const files = { "scopes/own.schema.json": scope };
+    const repositories = Array.from({ length: count }, (_, index) => `shop-${index}`);
+    const t = stack.use(await startTestDaemon({ files, repositories }));
+    const { position = "" } = (await t.owner.call("config/watch")).result;
+    for (const id of repositories) await t.owner.call("config/set", { repo: id, "own.text": "x".repeat(100_000) });
+    const sockets = new Set<Socket>();
+    const note = (message: unknown) => void sockets.add((message as { readonly socket: Socket }).socket);
+    subscribe("net.client.socket", note);
+    stack.defer(() => void unsubscribe("net.client.socket", note));
+    const client = stack.use(await connect({ home: t.homeFolder }));
+    const stop = new AbortController();
+    const watched = collectWatch(client.watchEverything({ position, signal: stop.signal }));
+    stack.defer(() => stop.abort());
+    const changed = () => watched.seen.flatMap(message => (message[0] === "config" ? [message[2].repo] : []));
+    const dispose = () => stack.disposeAsync();
+    /** Cuts every connection over which a megabyte has arrived, until the condition holds. */
+    const cutUntil = async (condition: () => boolean, what: string) => {
+      const end = Date.now() + patience;
+      for (; !condition(); await new Promise(setImmediate)) {
+        if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+        for (const socket of sockets) if (socket.bytesRead > 1_000_000) socket.destroy();
+      }
+    };
+    return { t, repositories, watched, changed, cutUntil, [Symbol.asyncDispose]: dispose };
+  }
+
+  test("goes on where each one ended, and every change arrives once", async () => {
+    await using past = await makePast(40);
+    await past.cutUntil(() => new Set(past.changed()).size === 40, "all changes");
+    expect(past.changed().sort()).toEqual([...past.repositories].sort());
+  });
+
+  test("is told to list again if the daemon cannot be told how far it is", async () => {
+    await using past = await makePast(60);
+    const lost = () =>
+      past.watched.seen.flatMap(([resource, event, payload]) =>
+        resource === "connection" && event === "resumed" ? payload.lost : [],
+      );
+    const { messageBytes } = limits;
+    // Not even twenty ids.
+    Object.assign(limits, { messageBytes: 1_500 });
+    try {
+      await past.cutUntil(() => lost().length > 0, "the lost repositories");
+    } finally {
+      Object.assign(limits, { messageBytes });
+    }
+    expect(lost().sort()).toEqual([...past.repositories].sort());
+    const before = past.changed().length;
+    await past.t.owner.call("config/set", { repo: "shop-7", "svc.timeout": 7 });
+    await until(() => past.changed().length > before, "the next change");
+    expect(past.changed().at(-1)).toBe("shop-7");
+  });
 });
