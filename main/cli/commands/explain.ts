@@ -42,9 +42,11 @@ async function explain(typed: string, options: ExplainOptions): Promise<void> {
     const place = findPlace(typed, known);
     const field = showPlace(place, known.get(place.field));
     const fields = withPlace(known, place);
-    const explained = await client.run("config/explain", { repo: repository.id, ...place }).catch(async error => {
-      throw await withSuggestion(client, error);
-    });
+    const explained = await client
+      .run("config/explain", { repo: repository.id, field: place.field, inside: place.path })
+      .catch(async error => {
+        throw await withSuggestion(client, error);
+      });
     const explanation =
       place.path === "" ? explained : await explainPlace(client, repository, explained, { ...place, typed, fields });
     if (options.json) return printJson(options.reveal ? explanation : masked(explanation, field, fields));

@@ -75,10 +75,10 @@ export function configOperations(
       return changes.run(context.caller, { ...options, repos, values, source: "unset" });
     },
 
-    "config/explain": async ({ repo, field, path }, { caller }) => {
+    "config/explain": async ({ repo, field, inside }, { caller }) => {
       if (!repo) throw noRepository();
       if (!field) throw noField("Name a <scope>.<field> as field.");
-      return { result: await service.explain(caller, repo, field, path ?? "") };
+      return { result: await service.explain(caller, repo, field, inside ?? "") };
     },
 
     "config/search": async ({ query: text, limit, after }, { caller }) => {

@@ -156,7 +156,7 @@ export const argumentSchemas = {
   },
   "config/explain": {
     type: "object",
-    properties: { repo: optionalString, field: optionalString, path: valueEdit.properties.path },
+    properties: { repo: optionalString, field: optionalString, inside: valueEdit.properties.path },
   },
   "config/search": {
     type: "object",

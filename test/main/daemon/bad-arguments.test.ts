@@ -77,7 +77,7 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   ],
   "config/explain": [
     { repo, field: "svc.timeout" },
-    { repo: notText, field: notText, path: [...notText, "x", "/~2"] },
+    { repo: notText, field: notText, inside: [...notText, "x", "/~2"] },
   ],
   "config/watch": [{ repo }, { repo: notRepositories, since: [...notRevision, { [repo]: 1 }], progress: notBoolean }],
   "config/unwatch": [{}, { repo: notRepositories }],
