@@ -52,13 +52,8 @@ export interface OperationArgumentsByName {
     readonly edits?: readonly ValueEdit[] | null;
   } & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
-  /** With `path`, `line` and `column` are those of this place inside the value. */
-  "config/explain": {
-    readonly repo?: string | null;
-    readonly field?: string | null;
-    /** What is told of the value: the place of what is inside it at this JSON pointer. */
-    readonly inside?: string;
-  };
+  /** `inside`: a JSON pointer to what is inside the value, whose place is told. */
+  "config/explain": { readonly repo?: string | null; readonly field?: string | null; readonly inside?: string };
   "config/search": PageArguments & { readonly query: string };
   "config/matrix": { readonly query: string; readonly after?: string | null };
   "config/cells": {

@@ -1,4 +1,4 @@
-import { link, mkdir, readdir, readFile, rename, rm, stat, unlink, utimes, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, rename, rm, unlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { noRescans, startTestDaemon } from "./daemon.ts";
 import { type LossState, PowerLoss } from "./power-loss.ts";
@@ -89,8 +89,6 @@ export class RecordedLife implements AsyncDisposable {
   readonly #history: string;
   readonly #older = { log: new Map<string, string>(), index: "" };
   #undo = async () => {};
-  /** Milliseconds between the writes of revisions 5 and 6. */
-  #pause = 0;
 
   private constructor(place: Facts["place"], isQuick: boolean, folder: string) {
     this.place = place;
@@ -152,8 +150,6 @@ export class RecordedLife implements AsyncDisposable {
     await set({ "svc.timeout": 33 });
     loss.acknowledge();
     await reach(6);
-    const writtenAt = async (revision: number) => (await stat(join(this.#vault, String(revision)))).mtimeMs;
-    this.#pause = (await writtenAt(6)) - (await writtenAt(5));
     loss.end();
     await t[Symbol.asyncDispose]();
     const stopped = new PowerLoss(this.#above);
@@ -191,7 +187,6 @@ export class RecordedLife implements AsyncDisposable {
     const text = age === undefined ? undefined : end.fileRevision - age;
     const edited =
       editedAge === undefined ? { ...values } : { ...valuesAt[end.fileRevision - editedAge], refresh_day: 5 };
-    const isRecent = this.isQuick && (recorded?.revision === 5 || this.#pause <= 2_000);
     const [removed] = entriesIn(end.log).filter(revision => !entriesIn(log).includes(revision));
     const late: Values = damage.file === "late" ? { refresh_day: 5 } : {};
     return {
@@ -208,7 +203,7 @@ export class RecordedLife implements AsyncDisposable {
         values: (text !== undefined && valuesAt[text]) || edited,
       },
       recorded,
-      completed: isRecent ? 4 : 5,
+      completed: this.isQuick ? 4 : 5,
       log: { state: damage.log, entries: entriesIn(log), removed },
       history: { newest, isDamaged: damage.history === "damaged" },
       index: index === undefined ? 0 : JSON.parse(index).repositories.site.revision,

@@ -25,7 +25,7 @@ export interface Facts {
   };
   /** The newest record of a text in the history: its revision, and whether it says that the write is complete. */
   readonly recorded: { readonly revision: number; readonly isComplete: boolean } | undefined;
-  /** The newest revision whose write is recorded complete, or was over two seconds before the newest write. */
+  /** The newest revision whose write is recorded complete. */
   readonly completed: number;
   readonly log: {
     readonly state: "whole" | "cut" | "missing" | "older";
@@ -56,7 +56,7 @@ export function answerTo(facts: Facts) {
   const tail = log.entries.filter(revision => revision > Math.max(history.newest, ...lost));
   const inTail: Values = Object.assign({}, ...tail.map(revision => changes(at(revision - 1), at(revision))));
   const known = isGap ? { ...at(history.newest), ...inTail } : at(newest);
-  // 2: texts that may be in place, or were within two seconds before the newest write, as far as their writes are not recorded complete.
+  // 2: texts that may be in place, or were until shortly before the newest write, as far as their writes are not recorded complete.
   const texts = recorded === undefined ? [] : [recorded.revision, recorded.revision - 1, recorded.revision - 2];
   const inPlace = recorded?.isComplete
     ? texts.slice(0, 1)

@@ -39,10 +39,13 @@ export async function recentTexts(journal: ReadHistory): Promise<RecentTexts | u
   const writtenAt = ({ stamp }: TextRecord) => stamp?.mtimeMs ?? 0;
   let since = newest.replacedRevision;
   let isRecent = true;
+  // A text may have been in place until the write after the one that replaced it began: a write can take long.
+  let later = newest;
   const records: ChangeRecord[] = [];
   for await (const record of readableRecords(journal)) {
     if (record.kind === "text") {
-      isRecent &&= !isComplete(record) && writtenAt(record) >= writtenAt(newest) - staleEditAge;
+      isRecent &&= !isComplete(record) && writtenAt(later) >= writtenAt(newest) - staleEditAge;
+      later = record;
       if (isRecent) since = Math.min(since, record.replacedRevision);
     } else if (!isRecent && record.revision <= since) break;
     else if (record.kind === "change" && record.revision <= newest.fileRevision) records.push(record);

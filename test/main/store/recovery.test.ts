@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -152,25 +152,39 @@ test.each([
 );
 
 test.each([
-  ["two writes within two seconds of each other", 1_000, { timeout: 33, domain: "b.test", refresh_day: 3 }],
-  ["two writes, the first of which was over", 5_000, { timeout: 31, domain: "b.test", refresh_day: 3 }],
-])("an edit of the text before %s keeps their sets if it was saved while the daemon was away", async (_, wait, svc) => {
-  const clock = new TestClock();
-  await using shop = await startShop(undefined, { ...noRescans, clock });
-  await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
-  clock.advance(5_000);
-  await shop.t.owner.call("file/read", { repo: "shop" });
-  const known = await shop.read();
-  for (const timeout of [32, 33]) await shop.set({ "svc.timeout": timeout });
-  clock.advance(wait);
-  await shop.t.owner.call("file/read", { repo: "shop" });
-  await shop.set({ "svc.domain": "b.test" });
-  await using killed = await freezeHome(shop.t.homeFolder);
-  await saveByRename(join(killed.path, "repos/shop.json"), known.replace(`"refresh_day": 2`, `"refresh_day": 3`));
-  await using again = await startTestDaemon({ ...noRescans, home: killed.path });
-  await again.owner.call("file/read", { repo: "shop" });
-  expect((await again.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({ svc });
-});
+  ["two writes within two seconds of each other", 1_000, 0, 33],
+  ["two writes, the first of which began long before it ended", 1_000, 10, 33],
+  ["two writes, the first of which was over", 5_000, 0, 31],
+])(
+  "an edit of the text before %s keeps their sets if it was saved while the daemon was away",
+  async (_, wait, age, timeout) => {
+    const clock = new TestClock();
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { ...noRescans, clock, fileSystem });
+    await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
+    clock.advance(5_000);
+    await shop.t.owner.call("file/read", { repo: "shop" });
+    const known = await shop.read();
+    const folder = join(shop.t.homeFolder, "tmp");
+    const began = Date.now() / 1_000 - age;
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
+      for (const name of await readdir(folder)) await utimes(join(folder, name), began, began);
+    };
+    await shop.set({ "svc.timeout": 33 });
+    fileSystem.before = () => {};
+    clock.advance(wait);
+    await shop.t.owner.call("file/read", { repo: "shop" });
+    await shop.set({ "svc.domain": "b.test" });
+    await using killed = await freezeHome(shop.t.homeFolder);
+    await saveByRename(join(killed.path, "repos/shop.json"), known.replace(`"refresh_day": 2`, `"refresh_day": 3`));
+    await using again = await startTestDaemon({ ...noRescans, home: killed.path });
+    await again.owner.call("file/read", { repo: "shop" });
+    expect((await again.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({
+      svc: { timeout, domain: "b.test", refresh_day: 3 },
+    });
+  },
+);
 
 test.each([
   ["", false],
