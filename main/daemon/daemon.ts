@@ -207,7 +207,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   resources.defer(() => files.close());
   const upkeep = new HomeUpkeep({ held, clock, rescanInterval, endpointFile, authentication, connections, onProblem });
   resources.defer(() => upkeep.close());
-  files.watch({ store, drafts, connections, logger }, name => upkeep.hint(name));
+  files.watch({ store, drafts, connections, problems, logger }, name => upkeep.hint(name));
 
   // Everything that answers requests is ready.
   const screen = options.screenFolder === undefined ? undefined : await Screen.open(options.screenFolder);

@@ -57,8 +57,8 @@ export class Findings {
   readonly #lock = pLimit(1);
   #entries: readonly RecordedFinding[];
   #saved: readonly RecordedFinding[];
-  /** Called with a repository once something was found about it or dismissed. */
-  onChange: (repo: string) => void = () => {};
+  /** Called once something was found or dismissed, with the repository that it is about; undefined if it is about the whole home. */
+  onChange: (repo: string | undefined) => void = () => {};
 
   private constructor(file: JsonFile<FindingsData>, context: FindingsContext, entries: readonly RecordedFinding[]) {
     this.#file = file;
@@ -178,7 +178,7 @@ export class Findings {
       told = [merged, ...told.filter(one => one !== merged && !dropped.includes(one))];
     }
     this.#entries = [...dismissed, ...told];
-    for (const repo of new Set([changed, ...dropped.map(one => one.repo)])) if (repo !== undefined) this.onChange(repo);
+    for (const repo of new Set([changed, ...dropped.map(one => one.repo)])) this.onChange(repo);
   }
 
   /** Writes one after the other, each with all changes so far. Throws the system's error. */

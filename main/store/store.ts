@@ -41,6 +41,8 @@ export class Store {
   readonly events: StoreEvents;
   readonly repositories: Repositories<Repository>;
   readonly roster: Roster;
+  /** Called when `problems`, or what was found about the whole home, may have changed. */
+  onProblems: () => void = () => {};
   readonly lastChanges = new LastChanges();
   readonly erasures: Erasures;
   readonly #context: StoreContext;
@@ -76,8 +78,9 @@ export class Store {
       repositories.saveIndexSoon();
     });
     context.findings.onChange = repo => {
-      const state = repositories.summary(repo);
+      const state = repo === undefined ? undefined : repositories.summary(repo);
       if (state !== undefined) events.publish({ kind: "found", state });
+      this.onProblems();
     };
     this.#mirrors = new MirrorSchedule(context, {
       repositories: () => repositories.allOpened(),
@@ -116,10 +119,11 @@ export class Store {
     await recoverHistories(context, repositories, erasures, missed, progress => this.#options.onRecovering?.(progress));
     await this.#mirrors.release();
     this.#missed = undefined;
-    await this.#shared?.subscribe(() => {
+    const onReachable = () => {
       for (const repository of repositories.allOpened())
         if (repository.reader.unrecorded !== undefined) void repository.refresh();
-    });
+    };
+    await this.#shared?.subscribe({ onReachable, onProblems: () => this.onProblems() });
   }
 
   /** Starts to watch for edits by hand, beginning with earlier ones. Call it once the daemon is ready: it reads every file's stamp. */

@@ -38,6 +38,7 @@ export async function openStreamLog(
       return () => void found.push(entry.kind === "commit" ? timeoutOf(entry) : Number.NaN);
     },
     onReachable: () => {},
+    onProblems: () => {},
   };
   await opened.log.subscribe(follower);
   return { ...test, found };

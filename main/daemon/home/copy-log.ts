@@ -269,6 +269,7 @@ async function readShared(
         else if (entry.kind === "remove") known.delete(entry.repo);
       },
     onReachable: () => {},
+    onProblems: () => {},
   });
   if (log.problem !== undefined) {
     await log.close();

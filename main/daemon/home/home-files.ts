@@ -19,6 +19,7 @@ export interface ScopeUsers {
   readonly store: Store;
   readonly drafts: Drafts;
   readonly connections: Connections;
+  readonly problems: { check(): void };
   readonly logger: Logger;
 }
 
@@ -42,7 +43,10 @@ export class HomeFiles {
     this.scopeFiles = scopeFiles;
     this.settings = settings;
     this.#watcher = new FolderWatcher(report("a folder cannot be watched"));
-    this.#reloadSettings = inTurn(() => settings.reload(), report("settings.json cannot be read"));
+    this.#reloadSettings = inTurn(async () => {
+      await settings.reload();
+      this.#users?.problems.check();
+    }, report("settings.json cannot be read"));
     this.reloadScopes = inTurn(() => this.#reloadScopes(), report("the scopes cannot be read"));
   }
 
@@ -73,7 +77,8 @@ export class HomeFiles {
   async #reloadScopes(): Promise<void> {
     const changed = await this.scopeFiles.reload();
     if (this.#users === undefined) return;
-    const { store, drafts, connections, logger } = this.#users;
+    const { store, drafts, connections, problems, logger } = this.#users;
+    problems.check();
     // The scopes are in the log before the changes of values that follow from them.
     store.shareScopes();
     if (changed.length === 0) return;

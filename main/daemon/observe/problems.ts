@@ -3,12 +3,12 @@ import type { ScopeFiles } from "../../scopes/scope-files.ts";
 import type { Findings } from "../../store/findings.ts";
 import type { Clock } from "../../time/clock.ts";
 
-/** Milliseconds between two comparisons with what was last told. */
-const interval = 1_000;
+/** Milliseconds from a change of the list until it is told: what ends before that, such as a connection that is replaced, is not. */
+const delay = 1_000;
 
 export interface ProblemsOptions {
   readonly files: { readonly settings: Settings; readonly scopeFiles: ScopeFiles };
-  readonly store: { readonly problems: readonly string[]; readonly findings: Findings };
+  readonly store: { readonly problems: readonly string[]; readonly findings: Findings; onProblems: () => void };
   readonly clock: Clock;
   /** Called when the list has changed. */
   onChange(all: readonly string[]): void;
@@ -18,12 +18,13 @@ export interface ProblemsOptions {
 export class Problems {
   readonly #options: ProblemsOptions;
   #told: string;
-  #cancel = () => {};
+  /** Cancels the comparison that is due. */
+  #cancel: (() => void) | undefined;
 
   constructor(options: ProblemsOptions) {
     this.#options = options;
     this.#told = this.all.join("\n");
-    this.#watch();
+    options.store.onProblems = () => this.check();
   }
 
   /** One sentence each, which also says what to do. */
@@ -39,17 +40,20 @@ export class Problems {
     return problems.filter(problem => problem !== undefined);
   }
 
-  close(): void {
-    this.#cancel();
-  }
-
-  #watch(): void {
-    this.#cancel = this.#options.clock.schedule(interval, () => {
+  /** Call when the list may have changed. */
+  check(): void {
+    if (this.#cancel !== undefined || this.all.join("\n") === this.#told) return;
+    this.#cancel = this.#options.clock.schedule(delay, () => {
+      this.#cancel = undefined;
       const { all } = this;
       const text = all.join("\n");
       if (text !== this.#told) this.#options.onChange(all);
       this.#told = text;
-      this.#watch();
     });
+  }
+
+  close(): void {
+    this.#options.store.onProblems = () => {};
+    this.#cancel?.();
   }
 }

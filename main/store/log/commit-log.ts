@@ -214,6 +214,8 @@ export interface Follower {
   prepare(committed: Committed<FollowedEntry>): Promise<() => void>;
   /** Called when the log can be appended to again. */
   onReachable(): void;
+  /** Called when `problem` or `warnings` may have changed, and at each check of the log, at least every few seconds. */
+  onProblems(): void;
 }
 
 /** A log, with the entries that the histories may lack at a start. */

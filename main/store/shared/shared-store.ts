@@ -7,6 +7,7 @@ import {
   type Commit,
   type Committed,
   type FollowedEntry,
+  type Follower,
   type Forgetting,
   type KeptHistory,
   numberIn,
@@ -61,8 +62,8 @@ export class SharedStore {
   }
 
   /** Starts to apply what other machines append. Resolves when that is applied, or when the log cannot be reached. */
-  subscribe(onReachable: () => void): Promise<void> {
-    return this.#context.log.subscribe({ prepare: committed => this.#prepare(committed), onReachable });
+  subscribe(callbacks: Omit<Follower, "prepare">): Promise<void> {
+    return this.#context.log.subscribe({ prepare: committed => this.#prepare(committed), ...callbacks });
   }
 
   /** The numbers of entries that are not in files yet: the log must keep them. */

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
@@ -175,6 +175,20 @@ test("problems of the home as a whole come to the owner's watches of everything,
   await writeFile(settings, "{}");
   await until(() => t.owner.events.length === 2, "the end of the problem");
   expect(t.owner.events[1]).toEqual(["daemon", "problems", { problems: [] }]);
+  const scope = join(t.homeFolder, "scopes/own.schema.json");
+  await writeFile(scope, "{");
+  await until(() => t.owner.events.length === 3, "the problem of the scope");
+  expect(t.owner.events[2]?.[2]).toEqual({ problems: [expect.stringContaining("own.schema.json")] });
+  await rm(scope);
+  await until(() => t.owner.events.length === 4, "the end of that problem");
   await tool.call("key/self");
   expect(tool.events).toEqual([]);
+  await t.daemon.close();
+  await writeFile(join(t.homeFolder, "index.json"), "not an index");
+  await t.restart();
+  await t.owner.call("config/watch");
+  const { findings: [found] = [] } = (await t.owner.call("daemon/status")).result;
+  expect((await t.owner.call("daemon/dismiss", { id: found?.id })).errors).toEqual([]);
+  await until(() => t.owner.events.length === 1, "what was found to be dismissed");
+  expect(t.owner.events).toEqual([["daemon", "problems", { problems: [] }]]);
 });

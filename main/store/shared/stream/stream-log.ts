@@ -103,6 +103,7 @@ export class StreamLog implements CommitLog {
       wake: () => void this.#wake(),
       onOutcome: refusal => {
         this.#refusal = refusal;
+        this.#follower?.onProblems();
       },
     });
   }
@@ -265,6 +266,7 @@ export class StreamLog implements CommitLog {
     const missed = Math.max(0, (this.#target ?? 0) - this.#applied.sequence);
     if (this.#isCaughtUp) this.#target = status.last;
     this.#warnings = warningsOf(status, address, missed);
+    this.#follower?.onProblems();
   }
 
   #diverge(why: string): Error {
@@ -284,8 +286,10 @@ export class StreamLog implements CommitLog {
   }
 
   #checkCaughtUp(): void {
-    if (this.#isCaughtUp || this.#target === undefined || this.#applied.sequence < this.#target) return;
-    this.#isCaughtUp = true;
+    if (this.#isCaughtUp) return;
+    this.#isCaughtUp = this.#target !== undefined && this.#applied.sequence >= this.#target;
+    this.#follower?.onProblems();
+    if (!this.#isCaughtUp) return;
     this.#problem = undefined;
     this.#divergence = undefined;
     this.#settled.resolve();
@@ -366,6 +370,7 @@ export class StreamLog implements CommitLog {
   #reportSkipped(describe: (stream: string, sequence: number) => string, sequence: number): void {
     this.#skipped = describe(this.#options.address.name, sequence);
     this.#options.onProblem(this.#skipped, {});
+    this.#follower?.onProblems();
   }
 
   /** Continues at a snapshot: the messages before it were purged, and the snapshot replaces them. */
@@ -458,6 +463,7 @@ export class StreamLog implements CommitLog {
     this.#received = [];
     this.#outbox.allowRetry();
     if (this.#divergence !== undefined) this.#outbox.rejectAll(this.#divergence);
+    this.#follower?.onProblems();
   }
 
   #reportProblem(error: unknown): void {
