@@ -106,7 +106,9 @@ export class StreamSession {
         const wanted = replicas ?? replicasIn(connection.info?.cluster);
         return manager.streams.add({ name, subjects, storage: "file", num_replicas: wanted, discard: "new" });
       });
-      const isRaised = replicas !== undefined && replicas > found.config.num_replicas;
+      // A single server would accept more than one, and not find the stream any more after its next start.
+      const isCluster = found.cluster?.name !== undefined;
+      const isRaised = isCluster && replicas !== undefined && replicas > found.config.num_replicas;
       // If the cluster refuses, the stream goes on as it is, with a warning.
       const raising = isRaised && manager.streams.update(name, { num_replicas: replicas }).catch(() => found);
       const info = (await raising) || found;
