@@ -146,9 +146,10 @@ export async function undoEntries(
 ): Promise<UndoneBatch> {
   const restored: ChangedRepository[] = [];
   const left: LeftField[] = [];
+  const trees: KnownTrees = new Map();
   // Newest first, so that an older entry of the same repository finds its own value restored when it is undone.
   for (const entry of entries) {
-    const outcome = await undoEntry(client, entry, options);
+    const outcome = await undoEntry(client, entry, options, trees);
     restored.push(...outcome.restored);
     left.push(...outcome.left);
   }
@@ -159,12 +160,13 @@ async function undoEntry(
   client: Pick<Client, "request">,
   { repo, revision, changes }: FoundHistoryEntry,
   options: UndoEntriesOptions,
+  trees: KnownTrees,
 ): Promise<UndoneBatch> {
   for (let tries = 1; ; tries += 1) {
     const now = await client.request("config/list", { repo, stored: true });
     const [unreadable] = now.errors;
     if (unreadable !== undefined) return { restored: [], left: [{ repo, message: unreadable.message }] };
-    if (await isOtherFile(client, repo, revision, now.revision))
+    if (await isOtherFile(client, trees, repo, revision, now.revision))
       return { restored: [], left: [{ repo, message: otherFile }] };
     const fields: string[] = [];
     const left: LeftField[] = [];
@@ -185,10 +187,25 @@ async function undoEntry(
     const reply = await client.request("history/restore", { ...options, ...current, repo, to: revision - 1, fields });
     // The repository changed in between: check again.
     if (reply.errors.some(({ code }) => code === 1104) && tries < maxTries) continue;
+    const [own] = options.dryRun ? [] : reply.result;
+    const tree = trees.get(repo);
+    // Nobody else changed it in between: the restore was for the revision that was read.
+    if (own !== undefined && tree !== undefined && tree.newest === now.revision)
+      trees.set(repo, { ...tree, newest: own.revision });
     for (const { field, message } of reply.errors) left.push({ repo, message, ...(field !== undefined && { field }) });
     return { restored: reply.result, left };
   }
 }
+
+/** What is known of a repository: whether git may change its file, and that every revision after `from`, up to `newest`, is no such change. */
+interface KnownTree {
+  readonly inTree: boolean;
+  readonly from: number;
+  readonly newest: number;
+}
+
+/** By repository, so that each is asked about once, and again only if somebody else changed it. */
+type KnownTrees = Map<string, KnownTree>;
 
 /**
  * Whether something came with a work tree's file after this revision. Values that are the same could be those of another branch. Also
@@ -196,15 +213,26 @@ async function undoEntry(
  */
 async function isOtherFile(
   client: Pick<Client, "request">,
+  trees: KnownTrees,
   repo: string,
   revision: number,
   newest = revision,
 ): Promise<boolean> {
   if (newest <= revision) return false;
+  const known = trees.get(repo);
+  const isKnown = known !== undefined && (!known.inTree || known.newest === newest);
+  const tree = isKnown ? known : await readTree(client, repo, newest);
+  trees.set(repo, tree);
+  return tree.inTree && revision < tree.from;
+}
+
+async function readTree(client: Pick<Client, "request">, repo: string, newest: number): Promise<KnownTree> {
   const [entry] = (await client.request("repo/list", { repo })).result;
-  if (entry?.inTree !== true) return false;
+  if (entry?.inTree !== true) return { inTree: false, from: newest, newest };
   const { result } = await client.request("history/list", { repo });
   const isOurs = (one: HistoryEntry) => !isFromFile(one) && one.source !== "recovery" && one.source !== "forget";
-  const ours = (result ?? []).filter(one => one.revision > revision && isOurs(one));
-  return ours.length < newest - revision;
+  let from = newest;
+  // Newest first.
+  for (const one of result ?? []) if (one.revision === from && isOurs(one)) from -= 1;
+  return { inTree: true, from, newest };
 }

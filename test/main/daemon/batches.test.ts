@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { undoEntries } from "../../../shared/client/undo-batch.ts";
 import type { Grants } from "../../../shared/grants.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
@@ -53,6 +54,39 @@ describe("a batch", () => {
     expect((await client.undoBatch(batch, { dryRun: true })).left).toEqual([]);
     await tree.pull(`{ "config": { "svc": { "timeout": 31, "domain": "other.test" } } }`);
     expect(await client.undoBatch(batch)).toMatchObject({ restored: [], left: [{ repo: "site" }] });
+  });
+
+  test("with several changes of a work tree's file asks once whether the file came from outside, and again if somebody else changed it", async () => {
+    await using tree = await startWorkTree();
+    using client = await connect({ home: tree.home });
+    for (const day of [1, 2, 3]) await tree.set({ batch: "one", "svc.refresh_day": day });
+    await tree.set({ "svc.timeout": 31 });
+    const entries = (await tree.t.owner.call("history/list", { repo: "site", limit: 4 })).result.slice(1);
+    const asked: string[] = [];
+    const between: (() => Promise<unknown>)[] = [];
+    const request: typeof client.request = async (name, args) => {
+      asked.push(name);
+      const reply = await client.request(name, args);
+      if (name === "history/restore") await between.shift()?.();
+      return reply;
+    };
+    const undo = () =>
+      undoEntries(
+        { request },
+        entries.map(entry => ({ repo: "site", ...entry })),
+        { reason: "", batch: "undo" },
+      );
+    between.push(
+      async () => {},
+      () => tree.set({ "svc.timeout": 32 }),
+    );
+    const undone = await undo();
+    expect(undone.left).toEqual([]);
+    expect(undone.restored.map(({ revision }) => revision)).toEqual([6, 7, 9]);
+    expect(asked.filter(name => name === "history/list")).toHaveLength(2);
+    await tree.set({ "svc.refresh_day": 3 });
+    between.push(() => tree.pull(`{ "config": { "svc": { "refresh_day": 2, "domain": "other.test" } } }`));
+    expect(await undo()).toMatchObject({ restored: [{ repo: "site" }], left: [{ repo: "site" }, { repo: "site" }] });
   });
 
   test("is undone where its values are unchanged, as a batch that can itself be undone; the rest is left and reported", async () => {
