@@ -14,11 +14,13 @@ export const mutants = [
       replace: "        await this.#reader.conflictApplied(error);",
       name: "decide one after the other",
     },
-    "not activating a hand edit that could not be recorded on startup": {
+  }),
+  ...killedBy("shared-log", "test/main/store/shared/shared-log-put-back.test.ts", {
+    "a new beginning in the log of a removed repository whose file is put back": {
       file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "      if (isRecorded || !first || before.stored !== undefined) return by;",
-      replace: "      if (isRecorded || !first) return by;",
-      name: "serve no edit by hand before it is in the log",
+      find: " || this.#isAbsentFromLog(point);",
+      replace: ";",
+      name: "is a repository on every machine again",
     },
   }),
   ...killedBy("shared-log", "test/main/store/shared/shared-log-scopes.test.ts", {
