@@ -1,10 +1,12 @@
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeCommandHome, serveHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
-import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
+import { watchFileSystem } from "../helpers/file-system.ts";
+import { askServers, describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
 import { makeSharedWorld } from "../helpers/shared-world.ts";
+import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 /** Writes the log's address into the settings, as a person does, so that every command finds it. */
 const follow = (home: CommandHome, address: string, machine: string) =>
@@ -88,6 +90,59 @@ describeWithNats("commands on machines that share a log", () => {
     expect(await laptop.succeed(["log", "rejoin"])).toContain("Nothing was changed");
     expect(await laptop.succeed(["history", "--repo", "shop"])).toContain("44");
   });
+
+  test("say in status and doctor that the machine is behind, and that too few servers store each change", async () => {
+    await using world = await makeSharedWorld();
+    await using desk = await world.start("desk");
+    await using home = await makeCommandHome();
+    await home.put("settings.json", { log: { address: world.address, machine: "laptop", replicas: 3 } });
+    const fileSystem = watchFileSystem();
+    await using laptop = await serveHome(home, { fileSystem });
+    const isHeld = Promise.withResolvers<void>();
+    fileSystem.before = ({ path }) => (path.includes("held") ? isHeld.promise : undefined);
+    for (const id of ["held", "shop"]) await desk.addRepository(id);
+    const isBehind = (text: string) => text.includes("of the shared log team behind");
+    await until(async () => isBehind(await laptop.succeed(["status"])), "the problem");
+    const found = await laptop.find(1, ["doctor"]);
+    expect(isBehind(found)).toBe(true);
+    expect(found).toContain("is stored on 1 of the 3 servers");
+    expect(await laptop.succeed(["status"])).toContain("is stored on 1 of the 3 servers");
+    isHeld.resolve();
+    await until(async () => !isBehind(await laptop.succeed(["status"])), "it to be over");
+  });
+
+  test.each(["SIGTERM", "stop"])(
+    "end a daemon that has diverged, with edits that wait, by %s: its home is free, and they are kept",
+    async how => {
+      await using server = await startNatsServer();
+      const folder = join(server.folder, "home");
+      await mkdir(folder, { mode: 0o700 });
+      const address = `${server.url}/team`;
+      await writeFile(join(folder, "settings.json"), JSON.stringify({ log: { address, machine: "laptop" } }));
+      await using daemon = await spawnDaemon(["--port", "0"], folder);
+      const run = (...args: string[]) => runRepoconf([...args, "--home", folder]);
+      expect(await run("repo", "add", server.folder, "--id", "shop")).toMatchObject({ code: 0 });
+      const file = join(folder, "repos/shop.json");
+      await until(async () => (await readFile(file, "utf8").catch(() => "")) !== "", "its file");
+      await askServers([`127.0.0.1:${server.port}`], async ({ streams }) => {
+        await streams.delete("team");
+        await streams.add({ name: "team", subjects: ["repoconf.team"] });
+      });
+      await until(async () => (await run("status")).output.includes("repoconf log rejoin"), "the problem");
+      const refused = await run("set", "--repo", "shop", "svc.timeout=41");
+      expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining("created again") });
+      const edited = (await readFile(file, "utf8")).replace('"config": {', '"config": { "svc": { "timeout": 42 }');
+      await writeFile(file, edited);
+      const ended = how === "stop" ? run("stop").then(({ code }) => code) : daemon.end("SIGTERM");
+      expect(await ended).toBe(0);
+      expect(await daemon.end("SIGTERM")).toBe(0);
+      expect(await readFile(file, "utf8")).toContain("42");
+      // Nobody holds the home any more.
+      await using next = await spawnDaemon(["--port", "0"], folder);
+      expect((await run("status")).output).toContain("repoconf log rejoin");
+      expect(await next.end("SIGTERM")).toBe(0);
+    },
+  );
 
   test("say what is wrong with an address", async () => {
     await using home = await makeCommandHome();
