@@ -1,6 +1,5 @@
-import { mkdir, open, rm, rmdir } from "node:fs/promises";
+import { mkdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import pLimit from "p-limit";
 import { findDaemon } from "../../client/locate.ts";
 import { type Home, homeAt } from "../../home/home.ts";
 import { takeLock } from "../../home/lock.ts";
@@ -56,8 +55,6 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
   try {
     for (const folder of folders) await mkdir(join(staging, folder), { recursive: true, mode: 0o700 });
     const names = await extractArchive(file, staging);
-    const atOnce = pLimit(64);
-    await Promise.all(names.map(name => atOnce(() => makeDurable(join(staging, name)))));
     showProgress("");
     // It may be of an older format than the home.
     await prepareHome(homeAt(staging));
@@ -75,13 +72,6 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
     // After an interrupted restore, the next start needs it.
     if (!(await isRestoreUnderway(home))) await rm(staging, { recursive: true, force: true });
   }
-}
-
-/** Syncs the file to disk and makes it private, whatever mode the archive has. */
-async function makeDurable(path: string): Promise<void> {
-  await using handle = await open(path, "r+");
-  await handle.chmod(0o600);
-  await handle.sync();
 }
 
 async function removeIfEmpty(folder: string): Promise<boolean> {

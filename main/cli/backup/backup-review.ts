@@ -1,5 +1,5 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { list, type ReadEntry } from "tar";
 import { applyConfigEdits, type Config } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { exactText, type JsonValue, sameJson } from "../../../shared/json.ts";
@@ -16,7 +16,7 @@ import { sameEffect } from "../../store/repository/scope-preview.ts";
 import { valueByAnyName } from "../../store/values/renamed-fields.ts";
 import { systemClock } from "../../time/clock.ts";
 import { isTerminal, print, style } from "../output/terminal.ts";
-import { maxReadSize } from "./read-archive.ts";
+import { readEntries } from "./read-archive.ts";
 
 /** What a backup brings that runs programs or leads out of the home. */
 interface Brought {
@@ -59,7 +59,7 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
   await valid(() => new ScopeFiles(home, present, () => {}, systemClock).reload());
   const brought: Brought[] = [];
   const own = await settingsIn(() => privateFile(home, home.settingsFile).read());
-  await readEntries(file, /^(settings\.json$|scopes\/)/, async (path, text) => {
+  await readTexts(file, /^(settings\.json$|scopes\/)/, async (path, text) => {
     if (path === "settings.json") brought.push(...settingsBrought(await settingsIn(async () => text), own));
     const name = /^scopes\/(.+)\.schema\.json$/.exec(path)?.[1];
     // The daemon does not use an invalid one.
@@ -89,13 +89,15 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
     }
   };
   const ownRepositories = new Map<string, Promise<Repository>>();
+  const ownFiles = new Set(await readdir(home.repositories).catch(() => []));
   const ownRepository = (id: string) => {
+    if (!ownFiles.has(`${id}.json`)) return noRepository;
     const found =
       ownRepositories.get(id) ?? repositoryIn(() => privateFile(home, join(home.repositories, `${id}.json`)).read());
     ownRepositories.set(id, found);
     return found;
   };
-  await readEntries(file, /^(repos|log)\//, async (path, text) => {
+  await readTexts(file, /^(repos|log)\//, async (path, text) => {
     const id = /^repos\/(.+)\.json$/.exec(path)?.[1];
     if (id !== undefined) {
       const [{ config, folder }, ours] = [await repositoryIn(async () => text), await ownRepository(id)];
@@ -115,20 +117,10 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
 }
 
 /** Reads the files of a checked archive whose names match. */
-async function readEntries(
-  file: string,
-  names: RegExp,
-  use: (path: string, text: string) => Promise<void>,
-): Promise<void> {
-  const uses: Promise<void>[] = [];
-  const onReadEntry = (entry: ReadEntry) => {
-    if (!names.test(entry.path)) return;
-    const parts: Buffer[] = [];
-    entry.on("data", part => parts.push(part));
-    entry.on("end", () => uses.push(use(entry.path, Buffer.concat(parts).toString())));
-  };
-  await list({ file, strict: true, maxReadSize, onReadEntry });
-  await Promise.all(uses);
+function readTexts(file: string, names: RegExp, use: (path: string, text: string) => Promise<void>): Promise<void> {
+  return readEntries(file, async entry => {
+    if (names.test(entry.path)) await use(entry.path, (await entry.concat()).toString());
+  });
 }
 
 function settingsBrought({ secrets = {}, log, origins = [] }: SettingsValues, own: SettingsValues): Brought[] {
@@ -158,6 +150,8 @@ interface Repository {
   readonly config: Config;
   readonly folder?: string;
 }
+
+const noRepository: Repository = { config: {} };
 
 async function repositoryIn(read: () => Promise<string | null>): Promise<Repository> {
   const { config, path } = (await valid(async () => parseJsonText((await read()) ?? "{}").value)) ?? {};

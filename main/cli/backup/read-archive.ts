@@ -1,10 +1,14 @@
-import { extract, list, type ReadEntry } from "tar";
+import type { FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import { Parser, type ReadEntry } from "tar";
 import { describeCause } from "../../files/describe-cause.ts";
+import { realFileSystem, writeAll } from "../../files/file-system.ts";
 import { homeFileBytes, openRegularFile } from "../../files/foreign-file.ts";
 import { parseJsonText } from "../../files/json-text.ts";
 import { UnreadableFileError } from "../../files/unreadable-file-error.ts";
 import { parseFormat } from "../../home/prepare-home.ts";
 import { backedUpFolders as folders } from "../../home/restore.ts";
+import { maxReadLog } from "../../store/log/log-folder.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { showProgress, visible } from "../output/terminal.ts";
 import { isKnownFile, manifestName, refuseNewerFormat } from "./backup-archive.ts";
@@ -23,20 +27,15 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
   const names = new Set<string>();
   const texts = new Map<string, string>();
   const problems: string[] = [];
-  const checkEntry = (entry: ReadEntry) => {
-    const problem = names.has(entry.path) ? "appears twice" : problemOf(entry);
-    names.add(entry.path);
-    if (problem !== undefined) problems.push(`"${visible(entry.path)}" ${problem}`);
-    else if ((entry.path === manifestName || entry.path === "format") && entry.size < 65_536) {
-      entry.on("data", part => texts.set(entry.path, (texts.get(entry.path) ?? "") + part.toString()));
-    }
-  };
-  await wrapReadErrors(file, names, async () => {
-    // A pipe would block.
-    const handle = await openRegularFile(file, { followsLinks: true });
-    await handle?.close();
-    await list({ file, strict: true, maxReadSize, onReadEntry: checkEntry });
-  }).catch(error => {
+  await wrapReadErrors(file, names, () =>
+    readEntries(file, async entry => {
+      const problem = names.has(entry.path) ? "appears twice" : problemOf(entry);
+      names.add(entry.path);
+      if (problem !== undefined) problems.push(`"${visible(entry.path)}" ${problem}`);
+      else if ((entry.path === manifestName || entry.path === "format") && entry.size < 65_536)
+        texts.set(entry.path, (await entry.concat()).toString());
+    }),
+  ).catch(error => {
     if (problems.length === 0) throw error;
   });
   if (problems.length > 0) {
@@ -52,23 +51,73 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
   };
 }
 
-/** Extracts a checked archive into the folder, without the manifest. Returns the names of the files. */
+/** Extracts a checked archive into the folder, without the manifest, durably. Returns the names of the files. */
 export async function extractArchive(file: string, folder: string): Promise<readonly string[]> {
   const names: string[] = [];
-  const filter = (path: string, entry: object) => {
-    const wanted = "type" in entry && entry.type === "File" && isKnownFile(path);
-    if (wanted) names.push(path);
-    if (wanted && names.length % 100 === 0) showProgress(`${names.length} files`);
-    return wanted;
-  };
-  await wrapReadErrors(file, names, () =>
-    extract({ file, cwd: folder, strict: true, maxReadSize, preserveOwner: false, filter }),
-  );
+  const syncs = new Set<Promise<void>>();
+  await wrapReadErrors(file, names, async () => {
+    await readEntries(file, async entry => {
+      if (entry.type !== "File" || !isKnownFile(entry.path)) return;
+      names.push(entry.path);
+      if (names.length % 100 === 0) showProgress(`${names.length} files`);
+      const handle = await realFileSystem.open(join(folder, entry.path), "wx", 0o600);
+      await writeEntry(handle, entry);
+      const sync = handle.sync().finally(() => handle.close());
+      const done = sync.finally(() => syncs.delete(done));
+      syncs.add(done);
+      // A disk syncs many files together sooner than one after the other.
+      if (syncs.size >= maxSyncs) await Promise.race(syncs);
+    });
+    await Promise.all(syncs);
+  });
   return names;
 }
 
+async function writeEntry(handle: FileHandle, entry: ReadEntry): Promise<void> {
+  let at = 0;
+  for await (const part of entry) {
+    await writeAll(handle, part, at);
+    at += part.length;
+  }
+}
+
+/** Files that are synced at the same time. */
+const maxSyncs = 64;
+
+/**
+ * Calls `use` for each entry of an archive, one after the other: what it does not read is skipped, and the next entry is not read before
+ * it is done, so memory does not grow with the archive. Throws what `use` throws, the system's error, or one for a damaged archive.
+ */
+export async function readEntries(file: string, use: (entry: ReadEntry) => Promise<void>): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let turn = Promise.resolve();
+  const onReadEntry = (entry: ReadEntry) => {
+    turn = turn.then(() => use(entry)).then(() => void entry.resume());
+    turn.catch(reject);
+  };
+  const parser = new Parser({ strict: true, onReadEntry });
+  // A pipe would block.
+  const handle = await openRegularFile(file, { followsLinks: true });
+  if (handle === null) throw new UnreadableFileError("there is no such file");
+  // Files of the system report no size, and may be endless.
+  const end = Math.max(0, (await handle.stat()).size - 1);
+  const input = handle.createReadStream({ highWaterMark: maxReadSize, end });
+  input.on("data", part => void (parser.write(part) || input.pause()));
+  input.once("end", () => parser.end());
+  input.once("error", reject);
+  parser.on("drain", () => input.resume());
+  parser.once("end", resolve);
+  parser.once("error", reject);
+  try {
+    await promise;
+    await turn;
+  } finally {
+    input.destroy();
+  }
+}
+
 /** Bytes that are unpacked at once: they may be a thousand times as many afterwards. */
-export const maxReadSize = 64 * 1024;
+const maxReadSize = 64 * 1024;
 
 /** Few bytes of an archive may claim to be more than the disk has. */
 const ownFileBytes = 64 * 1024 ** 2;
@@ -78,7 +127,7 @@ function problemOf({ path, type, size }: ReadEntry): string | undefined {
   if (type === "Directory" && folders.some(folder => path === `${folder}/`)) return undefined;
   if (type !== "File") return `is a ${type}, and a backup contains only files`;
   if (path !== manifestName && !isKnownFile(path)) return "is not a Repoconf file";
-  const maximum = /^(log|journal)\//.test(path) ? homeFileBytes : ownFileBytes;
+  const maximum = path.startsWith("journal/") ? homeFileBytes : path.startsWith("log/") ? maxReadLog : ownFileBytes;
   if (size > maximum) return `has ${size} bytes, and such a file has at most ${maximum}`;
   return undefined;
 }

@@ -14,7 +14,7 @@ import {
   type OpenedLog,
 } from "./commit-log.ts";
 import { formatFrame, formatHeader, type LogOrigin } from "./frame.ts";
-import { copyMarkerIn, describeRenewal, readLog, takeStop } from "./log-folder.ts";
+import { copyMarkerIn, describeRenewal, maxLogBytes, readLog, takeStop } from "./log-folder.ts";
 import { newLogId, numberOfPosition, renewed } from "./log-identity.ts";
 import { type ClosedSegment, type Recovered, recover } from "./recover.ts";
 
@@ -32,8 +32,6 @@ export interface FileLogOptions extends LogOptions {
 const segmentBytes = 4 * 1024 * 1024;
 /** The approximate maximum size of one write, except for a single larger append. */
 const maxGroupBytes = 1024 * 1024;
-/** The maximum size of the log while the histories cannot keep up. From half of it on, writes are delayed. */
-const maxLogBytes = 64 * 1024 * 1024;
 /** The maximum delay of a write, in milliseconds. */
 const maxWriteDelay = 500;
 
@@ -234,7 +232,7 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** How far the log is into the second half of `maxLogBytes`: 0 below it, 1 when the log is full. */
+  /** How far the log is into the second half of `maxLogBytes`, by which writes are delayed: 0 below it, 1 when the log is full. */
   get #backpressure(): number {
     const bytes = this.#closed.reduce((sum, segment) => sum + segment.bytes, this.#segment?.bytes ?? 0);
     return Math.max(0, bytes / maxLogBytes - 0.5) * 2;

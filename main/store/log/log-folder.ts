@@ -5,6 +5,12 @@ import { readHomeFile } from "../../files/foreign-file.ts";
 import type { LogNumber, NewFinding } from "../types.ts";
 import type { FoundSegment, LogOrigin } from "./frame.ts";
 
+/** The maximum size of the log while the histories cannot keep up, apart from the last append. */
+export const maxLogBytes = 64 * 1024 * 1024;
+
+/** More than any log has, with its last append and what a renewal repeats: more is not read into memory. */
+export const maxReadLog = 2 * maxLogBytes;
+
 /** The file that marks a log as a copy: positions of the original log are not valid in it. */
 export function copyMarkerIn(folder: string): string {
   return join(folder, "copy");
@@ -40,15 +46,20 @@ export function markStopped(folder: string, stop: string): Promise<void> {
   return writeFile(stopMarkerIn(folder), stop, { mode: 0o600 });
 }
 
-/** The segments in a folder, the oldest first; those that are deleted meanwhile are left out. Throws the system's error. */
+/**
+ * The segments in a folder, the oldest first; those that are deleted meanwhile are left out. Throws the system's error, and
+ * UnreadableFileError if together they have more than any log of ours.
+ */
 export async function readLog(folder: string): Promise<FoundSegment[]> {
   const names = (await readdir(folder).catch(ignoreMissing)) ?? [];
   const found: FoundSegment[] = [];
+  let maximumBytes = maxReadLog;
   for (const name of names.filter(one => /^\d{10}\.log$/.test(one)).sort()) {
     const path = join(folder, name);
-    const content = await readHomeFile(path);
+    const content = await readHomeFile(path, { maximumBytes });
     if (content === null) continue;
     const { bytes, stats } = content;
+    maximumBytes -= bytes.length;
     found.push({ path, bytes, file: { inode: stats.ino, created: stats.birthtimeMs } });
   }
   return found;

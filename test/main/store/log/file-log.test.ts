@@ -1,4 +1,5 @@
-import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AppendError } from "../../../../main/store/log/commit-log.ts";
 import { commitLogTests } from "../../../helpers/commit-log-contract.ts";
@@ -84,6 +85,20 @@ describe("a log of files", () => {
       await log.close();
     }
     expect((await logFiles(folder.path)).length).toBeLessThanOrEqual(2);
+  });
+
+  test.each([
+    ["one file", ["0000000000.log"]],
+    ["files together", ["0000000000.log", "0000000003.log"]],
+  ])("is not read if %s have more than any log has", async (_what, names) => {
+    await using folder = await temporaryFolder();
+    await (await openLog(folder.path)).log.close();
+    for (const name of names) {
+      await writeFile(join(folder.path, name), "");
+      await truncate(join(folder.path, name), 150_000_000 / names.length);
+    }
+    const said = new RegExp(`${names.at(-1)} is not usable: it has \\d+ bytes; at most \\d+ are read.*move it away`);
+    await expect(openLog(folder.path)).rejects.toThrow(said);
   });
 
   test("accepts an entry that is larger than a file should be", async () => {
