@@ -1,0 +1,19 @@
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { createProgram } from "../../../main/cli/program.ts";
+
+function withInner(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withInner)];
+}
+
+test("in a terminal of 80 columns, no line of any command's help is wider", async () => {
+  const width = 80;
+  const commands = withInner(await createProgram());
+  expect(commands.length).toBeGreaterThan(40);
+  const wide = commands.flatMap(command => {
+    command.configureHelp({ ...command.configureHelp(), helpWidth: width });
+    const lines = command.helpInformation().split("\n");
+    return lines.filter(line => line.length > width).map(line => `${command.name()}: ${line}`);
+  });
+  expect(wide).toEqual([]);
+});
