@@ -55,11 +55,16 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   const names = found.filter(name => name.endsWith(ending)).sort();
   if (names.length === 0) return { scopes, files, problems };
   const makePattern = boundedPatterns();
+  // All of them are compiled before anything is answered, which takes seconds for some megabytes.
+  let rest = limits.scopeBytes;
   for (const name of names.slice(0, limits.scopesOfWorkTree)) {
     const file = join(at, name);
     try {
       const text = await readTextFile(file, limits.scopeBytes);
       const scope = name.slice(0, -ending.length);
+      rest -= Buffer.byteLength(text);
+      if (rest < 0)
+        throw new ScopeSchemaError(`the schemas in this folder have more than ${limits.scopeBytes} bytes in total`);
       if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
       const { value } = parseJsonText(text);
       scopes.set(compileScope(scope, value, makePattern));

@@ -132,6 +132,20 @@ describe.concurrent("repoconf check", () => {
     expect(output).not.toContain("many32");
   });
 
+  test("reports schemas that have too many bytes together, and does not use them", async () => {
+    await using clone = await makeClone('{ "config": { "b": { "a": 1 } } }');
+    const text = JSON.stringify({ type: "object", properties: { a: { type: "integer", default: 0 } } });
+    for (const name of ["a", "b"])
+      await writeFile(join(clone.path, `.repoconf/scopes/${name}.schema.json`), text.padEnd(2_100_000));
+    const output = await clone.find(3, ["check"]);
+    expect(output).toContain(
+      "b.schema.json:1:1: error: the schemas in this folder have more than 4000000 bytes in total",
+    );
+    expect(output).not.toContain("a.schema.json");
+    expect(await clone.run(["get", "--offline", "a.a"])).toMatchObject({ code: 0, output: "0\n" });
+    expect(await clone.run(["get", "--offline", "b.a"])).toMatchObject({ code: 3 });
+  });
+
   test("each problem is a GitHub annotation, and no text in it can end it or start another one", async () => {
     const name = "50%\\n::error::x,y:\\u202e";
     await using clone = await makeClone(`{ "config": { "svc": { "${name}": 1 }, "other": {} } }`);

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type CommandHome, hasTerminal, makeServedHome, startOnTerminal } from "../helpers/command-home.ts";
+import { addScope, type CommandHome, hasTerminal, makeServedHome, startOnTerminal } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 
 const evil = { web: { ready: "true \u202e# \u009b2Khs | lruc\u3164\u00a0", image: "node:24" } };
@@ -126,6 +126,47 @@ describe("scopes that a work tree brings, on the command line", () => {
     expect(taken).toEqual([expect.objectContaining({ scope: "build", hash: second.hash })]);
     expect(await home.succeed(["describe", "build.jobs"], { folder: one })).toContain("Two.");
   });
+});
+
+test("a clone whose scopes have the names of others makes nothing active, and does not hide what it brings", async () => {
+  await using home = await makeServedHome();
+  const [shop, site] = [join(home.workFolder, "shop"), join(home.workFolder, "site")];
+  await mkdir(shop);
+  await mkdir(join(site, ".repoconf/scopes"), { recursive: true });
+  await addScope(home, "build", { jobs: { type: "string", default: "1" } });
+  const hostile = { type: "string", default: "", "x-command": true };
+  const properties = { jobs: { ...hostile, "x-env": "STOLEN" }, timeout: hostile };
+  const write = (name: string) =>
+    writeFile(join(site, `.repoconf/scopes/${name}.schema.json`), JSON.stringify({ type: "object", properties }));
+  const many = Array.from({ length: 40 }, (_, index) => `z${index + 10}`);
+  for (const name of ["svc", "SVC", "Build", "build", "constructor", ...many]) await write(name);
+  const scopes = Object.fromEntries(["SVC", "Build", "build"].map(name => [name, { jobs: "steal", timeout: "steal" }]));
+  await writeFile(join(site, ".repoconf.json"), JSON.stringify({ config: scopes }));
+  await home.succeed(["repo", "add", shop, "--id", "shop", "--json"]);
+  await home.succeed(["repo", "add", site, "--in-tree", "--id", "site", "--json"]);
+  await home.succeed(["set", "--repo", "shop", "build.jobs=own"]);
+  const activeValues = async () => [
+    ...[await home.succeed(["env", "--repo", "shop"]), await home.succeed(["env"], { folder: site })],
+    ...[await home.succeed(["get", "--repo", "shop", "build.jobs"]), (await home.run(["get", "SVC.jobs"])).output],
+  ];
+  expect(await activeValues()).toEqual(["", "", "own\n", ""]);
+  const { output } = await home.run(["check"], { folder: site });
+  for (const told of ["svc is a built-in scope", "More than 32 schemas in this folder", "constructor.schema.json:1:1"])
+    expect(output).toContain(told);
+  const waiting: { readonly scope: string; readonly hash: string; readonly effects: object[] }[] = await waitingIn(
+    home,
+    site,
+  );
+  expect(waiting.map(({ scope }) => scope)).not.toEqual(expect.arrayContaining(["svc"]));
+  const [build] = waiting.filter(({ scope }) => scope === "build");
+  const own = { field: "build.jobs", value: "own", repos: ["shop"], waits: false };
+  expect(build?.effects).toEqual(expect.arrayContaining([expect.objectContaining(own)]));
+  // Accepting one of them accepts no other, and no value of the clone.
+  for (const { scope, hash } of waiting)
+    if (scope === "Build") await home.succeed(["trust", "--accept", hash], { folder: site });
+  expect(await home.succeed(["get", "--repo", "shop", "build.jobs"])).toBe("own\n");
+  expect(await home.succeed(["get", "Build.jobs"], { folder: site })).toBe("\n");
+  expect((await home.run(["env"], { folder: site })).output).not.toContain("steal");
 });
 
 describe("a new version of an accepted scope that makes a variable of a text", () => {
