@@ -20,7 +20,7 @@ import { onTerminal, runRepoconf } from "../helpers/spawned-daemon.ts";
 interface Entry {
   readonly path: string;
   readonly text?: string;
-  readonly type?: "File" | "SymbolicLink" | "Link" | "FIFO" | "CharacterDevice" | "Directory";
+  readonly type?: "File" | "SymbolicLink" | "Link" | "FIFO" | "CharacterDevice" | "BlockDevice" | "Directory";
   /** What the entry claims, if it is not the text's. */
   readonly size?: number;
 }
@@ -39,6 +39,15 @@ function archive(...entries: readonly Entry[]): Buffer {
   });
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }
+
+/** Each kind of entry that is no file, with the name of each kind of file. */
+const hostileMembers: readonly Entry[] = (
+  ["SymbolicLink", "Link", "FIFO", "CharacterDevice", "BlockDevice", "Directory"] as const
+).flatMap((type, index) =>
+  [`repos/a${index}.json`, `journal/a${index}.0-0.jsonl`, `log/000000000${index}.log`, `scopes/a${index}.schema.json`]
+    .concat(`removed/a${index}.json`, index === 0 ? "settings.json" : [])
+    .map(path => ({ path, type })),
+);
 
 /** The names in an archive, without those of the log, whose numbers vary. */
 async function namesIn(file: string): Promise<string[]> {
@@ -330,6 +339,10 @@ describe.concurrent("repoconf backup --restore", () => {
       [archive(manifest, format, { path: "log/0000000001.log", type: "CharacterDevice" }), "is a CharacterDevice"],
       [archive(manifest, format, { path: "repos/shop.json", type: "Directory" }), "is a Directory"],
       [archive(manifest, format, { path: "repos/shop.json", size: 5 * 1024 ** 3 }), "has 5368709120 bytes"],
+      [archive(manifest, format, { path: "log/0000000001.log", size: 900 * 1024 ** 2 }), "has at most 134217728"],
+      [archive(manifest, format, { path: "journal/shop.0-0.jsonl", size: 5 * 1024 ** 3 }), "has 5368709120 bytes"],
+      // Each kind in place of each file: five are named.
+      [archive(manifest, format, ...hostileMembers), `and ${hostileMembers.length - 5} more`],
       [archive(manifest, format, format), "appears twice"],
       [archive(format, { path: "repos/blog.json" }), "is not a Repoconf backup"],
       [archive(manifest, { path: "repos/blog.json" }), "has format NaN"],

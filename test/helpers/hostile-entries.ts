@@ -30,6 +30,8 @@ export const hostileEntries: { readonly [kind: string]: (path: string) => Promis
     await writeFile(path, "");
     await truncate(path, 5 * 1024 ** 3);
   },
-  // Nothing is unreadable for root.
-  ...(process.getuid?.() !== 0 && { "an unreadable file": path => writeFile(path, secret, { mode: 0o000 }) }),
+  // Nothing is unreadable for root, who alone can make devices.
+  ...(process.getuid?.() === 0
+    ? { "an endless device": async (path: string) => execFileSync("mknod", [path, "c", "1", "5"]) }
+    : { "an unreadable file": (path: string) => writeFile(path, secret, { mode: 0o000 }) }),
 };

@@ -79,6 +79,7 @@ const places: { readonly [place: string]: readonly string[] } = {
   "the head of git": [".git/HEAD"],
   "the .git file": [".git"],
   "the common folder of a linked worktree": ["git/commondir"],
+  "the folder of a linked worktree": ["git/gitdir"],
   "a schema": [".repoconf/scopes/team.schema.json"],
   "the folder of the schemas": [".repoconf"],
   "the schema for editors": [".repoconf/schema.json"],
@@ -86,7 +87,7 @@ const places: { readonly [place: string]: readonly string[] } = {
 
 async function makeHostile(folder: string, place: string, kind: string): Promise<string> {
   await makeWorkTree(folder);
-  if (place === "the common folder of a linked worktree") {
+  if (place.endsWith("of a linked worktree")) {
     await rm(join(folder, ".git"), { recursive: true });
     await writeFile(join(folder, ".git"), "gitdir: git\n");
     await mkdir(join(folder, "git"));

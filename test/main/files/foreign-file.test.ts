@@ -14,6 +14,7 @@ const alsoBehindLinks = [
   "a pipe",
   "a socket",
   "a folder",
+  "an endless device",
   "a link to an endless device",
   "a link to a pipe",
   "a link to a folder",
