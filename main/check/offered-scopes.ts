@@ -14,16 +14,20 @@ export interface OfferedScope extends SchemaFile {
   readonly serving: JsonObject | null;
 }
 
-/** The scopes of a work tree that a user can copy into the home. `repoconf check` reports invalid ones. */
-export async function readOfferedScopes(folder: string, home: Home): Promise<readonly OfferedScope[]> {
-  const { files } = await readWorkTreeScopes(folder);
-  const offered = await Promise.all(
+/** The scopes of a work tree that a user can copy into the home, and whether it has others, on which `repoconf check` reports. */
+export async function readOfferedScopes(
+  folder: string,
+  home: Home,
+): Promise<{ readonly offered: readonly OfferedScope[]; readonly hasOthers: boolean }> {
+  const { files, problems } = await readWorkTreeScopes(folder);
+  const all = await Promise.all(
     files.map(async file => {
       const homeFile = join(home.scopes, `${file.scope}.schema.json`);
       return { ...file, homeFile, serving: await readSchema(homeFile) };
     }),
   );
-  return offered.filter(({ value, serving }) => serving === null || !sameJson(serving, value));
+  const offered = all.filter(({ value, serving }) => serving === null || !sameJson(serving, value));
+  return { offered, hasOthers: problems.length > 0 };
 }
 
 /** Null if the file is missing or invalid. */

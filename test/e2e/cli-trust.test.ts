@@ -153,6 +153,9 @@ test("a clone whose scopes have the names of others makes nothing active, and do
   const { output } = await home.run(["check"], { folder: site });
   for (const told of ["svc is a built-in scope", "More than 32 schemas in this folder", "constructor.schema.json:1:1"])
     expect(output).toContain(told);
+  expect((await home.run(["trust"], { folder: site })).errorOutput).toMatch(
+    /cannot be used\. To see why: repoconf check\n/,
+  );
   const waiting: { readonly scope: string; readonly hash: string; readonly effects: object[] }[] = await waitingIn(
     home,
     site,

@@ -101,7 +101,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
 /** Reports scopes in the work tree, which are not used until the user accepts them. */
 async function reportScopes({ id, path }: RepositoryEntry, home: Home): Promise<void> {
   const { readOfferedScopes } = await import("../../check/offered-scopes.ts");
-  const names = path === undefined ? [] : (await readOfferedScopes(path, home)).map(({ scope }) => scope);
+  const names = path === undefined ? [] : (await readOfferedScopes(path, home)).offered.map(({ scope }) => scope);
   if (names.length > 0)
     print(
       `It contains scopes that your home does not have: ${names.join(", ")}. Review them: repoconf trust --repo ${id}`,

@@ -16,7 +16,7 @@ import {
 import { type Fields, listFields } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
-import { confirm, print, printJson } from "../output/terminal.ts";
+import { confirm, print, printJson, printNote } from "../output/terminal.ts";
 
 interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly accept?: readonly string[];
@@ -53,7 +53,10 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
     };
     let { accept: hashes } = options;
     let takenScopes: readonly object[] = [];
-    const offered = path === undefined || fields.length > 0 ? [] : await readOfferedScopes(path, home);
+    const found = path === undefined || fields.length > 0 ? undefined : await readOfferedScopes(path, home);
+    if (found?.hasOthers === true && !options.json && hashes === undefined)
+      printNote("Some schemas in .repoconf/scopes cannot be used. To see why: repoconf check");
+    const { offered } = found ?? { offered: [] };
     if (offered.length > 0) {
       const { acceptScopes, askForScopes, reviewScope, scopeAsJson } = await import("../change/trust-scopes.ts");
       const known = options.reveal || !options.json ? undefined : await listFields(client);
