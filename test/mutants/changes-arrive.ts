@@ -52,7 +52,7 @@ export const mutants = [
       file: "main/daemon/config/sealed-position.ts",
       find: "if (block.readUInt32BE(0) === 0 && isReached) return",
       replace: "if (block.readUInt32BE(0) === 0) return",
-      name: "an older copy of the home",
+      name: "an older state of its disk",
     },
     "error 1110 for a position before the start of the history": {
       file: "main/store/history/repository-history.ts",

@@ -41,8 +41,8 @@ export const mutants = [
     },
     "using a hand edit that only the log contains on startup": {
       file: "main/store/mirror/recovery.ts",
-      find: "isEdited ? handEdited : (earlier?.fileRevision ??",
-      replace: "earlier?.fileRevision ?? newestFileRevision",
+      find: "isEdited ? handEdited : (earlier",
+      replace: "(earlier",
     },
   }),
   ...killedBy("R1", "test/promises/r19-states.test.ts", {

@@ -1,8 +1,9 @@
-import { cp, readdir, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { noRescans, startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { freezeHome } from "../../helpers/frozen-home.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 async function set(t: TestDaemon, repo: string | readonly string[], timeout: number, more: object = {}): Promise<void> {
@@ -124,13 +125,14 @@ describe("a watch from a position", () => {
     expect(old).toMatchObject({ result: null, errors: [{ code: 1110, repo: "one" }] });
   });
 
-  test("of another log, an invalid one, or one that the log does not reach, because an older copy of the home was put back, fails with 1110 and the position to resume from", async () => {
+  test("of another log, an invalid one, or one that the log does not reach, because an older state of its disk was put back, fails with 1110 and the position to resume from", async () => {
     await using folder = await temporaryFolder();
-    const [home, copy] = [join(folder.path, "home"), join(folder.path, "copy")];
+    const home = join(folder.path, "home");
     await using t = await startTestDaemon({ home, repositories: ["one"] });
     const refusal = { code: 1110, details: { position: expect.stringMatching(/^[\w-]{22}$/) } };
     await t.daemon.close();
-    await cp(home, copy, { recursive: true, preserveTimestamps: true });
+    // As the snapshot of a disk has it: the log cannot know that it was put back.
+    await using snapshot = await freezeHome(home);
     await t.restart();
     await t.owner.call("config/watch", {});
     await set(t, "one", 1);
@@ -138,7 +140,7 @@ describe("a watch from a position", () => {
     const later = positionOf(t.owner);
     await t.daemon.close();
     await rm(home, { recursive: true });
-    await cp(copy, home, { recursive: true, preserveTimestamps: true });
+    await rename(snapshot.path, home);
     await t.restart();
     expect((await t.owner.call("config/watch", { position: later })).errors).toMatchObject([refusal]);
     const { result: before } = await t.owner.call("config/watch", {});
