@@ -41,8 +41,8 @@ export const mutants = [
     },
     "using a hand edit that only the log contains on startup": {
       file: "main/store/mirror/recovery.ts",
-      find: "isEdited ? handEdited : (earlier",
-      replace: "(earlier",
+      find: "!isKnown && isFromFile(record)",
+      replace: "isKnown && isFromFile(record)",
     },
   }),
   ...killedBy("R1", "test/promises/r19-states.test.ts", {

@@ -87,16 +87,9 @@ export async function startingPoint(
       ? await changesSince(journal, records, { after, byRules: replayed.byRules, isByHand }, recorded)
       : [];
   const stateBefore = (lacking: readonly Lacking[]) => applyConfigEdits(recorded, lacking.map(valueBefore));
-  // The newest committed edit by hand whose text the history does not have yet. The file may have had all values of that revision.
-  const handEdited = records.findLast(isByHand)?.revision ?? 0;
-  const isEdited =
-    handEdited > 0 &&
-    content.kind === "good" &&
-    sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))));
-  const isOurs = isKnown || isEdited;
   // In the home, an edit by hand may be based on any text that the file had shortly before its newest write.
-  const recent = isOurs || isInTree ? undefined : await recentTexts(journal);
-  const fileRevision = isEdited ? handEdited : (earlier?.fileRevision ?? recent?.since ?? newestFileRevision);
+  const recent = isKnown || isInTree ? undefined : await recentTexts(journal);
+  const fileRevision = earlier?.fileRevision ?? recent?.since ?? newestFileRevision;
   const lacking = await lackingAfter(fileRevision);
   const onDiskThen = applyConfigEdits(
     recorded,
@@ -132,10 +125,10 @@ export async function startingPoint(
   const unknown = new Map(lacking.map(one => [keyOf(one), isUnknown(one)]));
   const possible = [onDiskThen];
   // It is not known whether the file had the newest recorded text.
-  if (!isOurs && text !== undefined && text.fileRevision > fileRevision)
+  if (!isKnown && text !== undefined && text.fileRevision > fileRevision)
     possible.push(stateBefore(await lackingAfter(text.fileRevision)));
   // The edit by hand may have been made in another machine's file.
-  if (!isOurs && log.shared !== undefined) possible.push(stateBefore(lacking));
+  if (!isKnown && log.shared !== undefined) possible.push(stateBefore(lacking));
   // The values of recent texts, and those of commits that the history lacks: it may also lack that the file had got them.
   const writtenChanges = [...(recent?.records ?? []), ...(isKnown ? [] : records)].flatMap(({ changes }) => changes);
   const values = Map.groupBy(writtenChanges, keyOf);
@@ -151,7 +144,7 @@ export async function startingPoint(
     state: stateWith(target),
     onDisk,
     fileRevision,
-    merged: !isOurs && edits.length > 0 && !possible.some(config => sameConfig(newNames(onDisk), newNames(config))),
+    merged: !isKnown && edits.length > 0 && !possible.some(config => sameConfig(newNames(onDisk), newNames(config))),
     before: { ...before, onDisk: applyConfigEdits(onDiskThen, kept.untouched) },
   };
 }

@@ -27,30 +27,36 @@ async function valuesAfterKill(home: string) {
 }
 
 test.each([
-  ["an edit by hand of the same field", undefined, "40", { timeout: 31 }, 3],
-  ["an edit by hand of a file that did not contain an earlier set yet", "a.test", "40", { timeout: 31 }, 4],
+  ["an edit by hand of the same field", undefined, "30", "40", 40, { timeout: 31 }, 3],
+  ["an edit by hand that removed the field", undefined, `"timeout": 30,`, "", 900, { timeout: 31 }, 3],
+  ["an edit by hand of a file that did not contain an earlier set yet", "a.test", "30", "40", 40, { timeout: 31 }, 4],
   [
     "an edit by hand that already had the value of an earlier set",
     "a.test",
+    "30",
     `40, "domain": "a.test"`,
+    40,
     { timeout: 31, domain: "b.test" },
     4,
   ],
-])("a set after %s survives a kill, and so does the earlier one", async (_before, domain, edit, values, revision) => {
-  const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem });
-  fileSystem.before = ({ operation, path }) => {
-    if (operation === "write" && path.includes("/journal/")) throw systemError("EIO");
-  };
-  const set = async (fields: object) =>
-    expect((await shop.t.owner.call("config/set", { repo: "shop", ...fields })).errors).toEqual([]);
-  if (domain !== undefined) await set({ "svc.domain": domain });
-  await writeFile(shop.file, shopText.replace("30", edit));
-  await until(async () => (await shop.value("timeout")) === 40, "the edit");
-  await set(Object.fromEntries(Object.entries(values).map(([field, value]) => [`svc.${field}`, value])));
-  const svc = { refresh_day: 2, ...(domain !== undefined && { domain }), ...values };
-  expect(await valuesAfterKill(shop.t.homeFolder)).toMatchObject({ svc, revision });
-});
+])(
+  "a set after %s survives a kill, and so does the earlier one",
+  async (_before, domain, text, edit, seen, values, revision) => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "write" && path.includes("/journal/")) throw systemError("EIO");
+    };
+    const set = async (fields: object) =>
+      expect((await shop.t.owner.call("config/set", { repo: "shop", ...fields })).errors).toEqual([]);
+    if (domain !== undefined) await set({ "svc.domain": domain });
+    await writeFile(shop.file, shopText.replace(text, edit));
+    await until(async () => (await shop.value("timeout")) === seen, "the edit");
+    await set(Object.fromEntries(Object.entries(values).map(([field, value]) => [`svc.${field}`, value])));
+    const svc = { refresh_day: 2, ...(domain !== undefined && { domain }), ...values };
+    expect(await valuesAfterKill(shop.t.homeFolder)).toMatchObject({ svc, revision });
+  },
+);
 
 /*
  * The file contains an invalid value, the last valid one is active, and that one is set: no active value changes, so there is
