@@ -56,6 +56,7 @@ describe("what the system refuses is told in one line with its code and what to 
     rows(String.raw`
       a full disk behind the output | 1 | rc list >/dev/full 2>&3 | output cannot be written: the disk is full \(ENOSPC\)
       a full disk behind the errors | 3 | rc get no.field 2>/dev/full | ^$
+      a folder in place of a file of the home | 4 | mkdir -p four/daemon.json; REPOCONF_HOME=$PWD/four rc list 2>&3 | ^repoconf: Could not start a daemon for \S+: \S+/four/daemon.json: it is a folder, not a file \(EISDIR\)\n$
       a current folder that was deleted | 1 | mkdir gone; cd gone; rmdir ../gone; rc list 2>&3 | no longer exists.*cd ~
       a deep value from a file | 2 | rc set svc.services=@deep.json 2>&3 | nested more than 32 levels deep
       a deep item from standard input | 2 | rc set svc.proxy_aliases+:=- <deep.json 2>&3 | nested more than 32 levels deep

@@ -1,5 +1,6 @@
 /** Files and schemas designed to be slow, as somebody might put them into a repository that others clone. */
 import type { JsonValue } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
 
 interface HostileFile {
   readonly title: string;
@@ -166,7 +167,7 @@ export function hostileValues(bytes: number) {
   const values: { readonly [title: string]: readonly [scope: string, value: JsonValue, isEnded: boolean] } = {
     "a text of 65 bytes for a weak pattern": ["weak", `${"a".repeat(64)}!`, false],
     "a long text for a weak pattern": ["weak", `${"a".repeat(bytes - 200)}!`, false],
-    "a long text for a large pattern": ["large", "a".repeat(bytes - 200), false],
+    "a long text for a large pattern": ["large", "a".repeat(bytes - 200), bytes > limits.valueBytes],
     "a text that is always new to a pattern": ["new", irregular(8_000), true],
     "many short texts, and one that is new at each character": [
       "texts",

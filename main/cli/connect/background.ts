@@ -79,12 +79,10 @@ async function spawnDaemon(
 
 async function logSince(home: Home, offset: number): Promise<string> {
   const bytes = (await readHomeFile(home.logFile).catch(() => null))?.bytes ?? Buffer.alloc(0);
-  // This command prefixes its message with its name, so remove the daemon's own prefix.
-  return bytes
-    .subarray(offset)
-    .toString("utf8")
-    .replace(/^repoconf: /gm, "")
-    .trim();
+  const text = bytes.subarray(offset).toString("utf8");
+  // Why it ended is plain text; the log's own lines are JSON. This command adds its own name to the message.
+  const plain = text.replace(/^\{.*\n/gm, "").replace(/^repoconf: /gm, "");
+  return (plain.trim() === "" ? text : plain).trim();
 }
 
 /**

@@ -5,12 +5,17 @@ import { describeCause } from "../../files/describe-cause.ts";
 export function describeError(error: unknown): string {
   if (!(error instanceof RepoconfError)) {
     const cause = describeCause(error);
-    const path = error instanceof Error && "path" in error && cause !== error.message ? error.path : undefined;
-    return path === undefined ? cause : `${path}: ${cause}`;
+    const file = error instanceof Error && cause !== error.message ? fileOf(error) : undefined;
+    return file === undefined ? cause : `${file}: ${cause}`;
   }
   if (error.code === 1109)
     return "The running daemon is older than this command and does not support this. Run: repoconf restart";
   return inCommandWords(error.message);
+}
+
+/** The file that a system's error is about: what a rename does not get past is its target, and people know that name. */
+function fileOf(error: Error & { readonly path?: unknown; readonly dest?: unknown }): unknown {
+  return error.dest ?? error.path;
 }
 
 const commandWords: readonly (readonly [RegExp, string])[] = [
