@@ -5,17 +5,24 @@ import { FileLog } from "../../main/store/log/file-log.ts";
 import { systemClock } from "../../main/time/clock.ts";
 import { type TestLog, testLog } from "./commit-log-contract.ts";
 
-/** The log in a folder, opened as at a start. `known`: the positions that histories name. */
+/** The log in a folder, opened as at a start. `known`: the positions that histories name; `stops` gets the mark of the last clean stop. */
 export async function openLog(
   folder: string,
-  { fileSystem = realFileSystem, known = [] }: { readonly fileSystem?: FileSystem; readonly known?: string[] } = {},
+  {
+    fileSystem = realFileSystem,
+    known = [],
+    stops = [],
+  }: { readonly fileSystem?: FileSystem; readonly known?: string[]; readonly stops?: unknown[] } = {},
 ): Promise<TestLog> {
   const problems: string[] = [];
   const opened = await FileLog.open({
     folder,
     fileSystem,
     clock: systemClock,
-    witnesses: async () => known,
+    witnesses: async stop => {
+      stops.push(stop);
+      return known;
+    },
     assertHeld: () => {},
     onProblem: message => void problems.push(message),
     onDamage: async ({ message }) => void problems.push(message),

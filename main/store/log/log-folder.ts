@@ -34,7 +34,7 @@ function stopMarkerIn(folder: string): string {
 export async function takeStop(folder: string, fileSystem: FileSystem): Promise<string | undefined> {
   // What cannot be read is not our mark.
   const stop = await readHomeFile(stopMarkerIn(folder)).then(
-    bytes => bytes?.toString(),
+    content => content?.bytes.toString(),
     () => "",
   );
   if (stop !== undefined) await fileSystem.unlink(stopMarkerIn(folder));

@@ -1,7 +1,8 @@
-import { cp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AppendError } from "../../../../main/store/log/commit-log.ts";
+import { markStopped } from "../../../../main/store/log/log-folder.ts";
 import { commitLogTests } from "../../../helpers/commit-log-contract.ts";
 import { logFiles, openLog } from "../../../helpers/file-log.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
@@ -39,6 +40,19 @@ describe("a log of files", () => {
     expect(again.problems).toEqual([]);
     expect(again.log.numberOf(`${log.id}.2`)).toBe(2);
     await again.log.close();
+  });
+
+  test("tells the mark of a clean stop, with which no history needs to be asked, to the next start only", async () => {
+    await using home = await temporaryFolder();
+    const folder = join(home.path, "log");
+    await mkdir(folder);
+    const stops: unknown[] = [];
+    for (const _ of ["before a stop", "after a clean stop", "after a kill"]) {
+      const { log } = await openLog(folder, { stops });
+      await log.close();
+      if (stops.length === 1) await markStopped(folder, "a mark");
+    }
+    expect(stops).toEqual([undefined, "a mark", undefined]);
   });
 
   test("deletes nothing until its continuation under a new id is on the disk", async () => {
