@@ -1,19 +1,19 @@
 /**
- * Generates docs/asyncapi.json and the table of the svc scope in docs/protocol.md from the schemas in the code; with --check, only
+ * Generates docs/asyncapi.json, and the tables of the svc scope and of HTTP statuses in docs/protocol.md, from the schemas in the code; with --check, only
  * compares and exits with code 1 if one of them is out of date.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { statuses, statusesByCause } from "../main/daemon/http/statuses.ts";
 import { argumentSchemas } from "../main/daemon/socket/argument-schemas.ts";
 import packageJson from "../package.json" with { type: "json" };
-import { errorNames } from "../shared/errors.ts";
+import { type ErrorCode, errorNames } from "../shared/errors.ts";
 import { isJsonObject } from "../shared/json.ts";
 import type { OperationName } from "../shared/protocol.ts";
 import type { FieldSchema } from "../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../shared/scopes/svc.ts";
 
 const documents = resolve(import.meta.dirname, "../docs");
-const [begin, end] = ["<!-- svc fields begin -->", "<!-- svc fields end -->"];
 const events = [
   "config/changed",
   "config/progress",
@@ -153,11 +153,30 @@ function limitsOf(schema: FieldSchema): string {
   return parts.join("; ");
 }
 
+/** The statuses of one-shot requests, with the codes of their errors. */
+function statusTable(): string {
+  const byCode = Object.entries(statuses).map(([code, status]) => ({ code: Number(code) as ErrorCode, status }));
+  const rows = [...Map.groupBy(byCode, one => one.status)].map(([status, codes]) => ({
+    status,
+    when: codes.map(({ code }) => `${code} ${errorNames[code]}`).join(", "),
+  }));
+  for (const [status, { code, cause }] of Object.entries(statusesByCause))
+    rows.push({ status: Number(status), when: `${code} ${errorNames[code]}: ${cause}` });
+  const lines = rows.sort((one, other) => one.status - other.status).map(one => `| ${one.status} | ${one.when} |`);
+  const ran = "| 200 | the operation ran; `errors` names what it refused |";
+  return ["| status | `errors` |", "| --- | --- |", ran, ...lines].join("\n");
+}
+
+/** The text with a table between the comments that name it. */
+function withTable(text: string, name: string, table: string): string {
+  const [begin, end] = [`<!-- ${name} begin -->`, `<!-- ${name} end -->`];
+  return `${text.slice(0, text.indexOf(begin))}${begin}\n\n${table}\n\n${text.slice(text.indexOf(end))}`;
+}
+
 const protocol = await readFile(resolve(documents, "protocol.md"), "utf8");
-const [before, after] = [protocol.slice(0, protocol.indexOf(begin)), protocol.slice(protocol.indexOf(end))];
 const wanted: { readonly [file: string]: string } = {
   "asyncapi.json": `${JSON.stringify(asyncApi(), null, 2)}\n`,
-  "protocol.md": `${before}${begin}\n\n${svcTable()}\n\n${after}`,
+  "protocol.md": withTable(withTable(protocol, "svc fields", svcTable()), "statuses", statusTable()),
 };
 for (const [file, text] of Object.entries(wanted)) {
   const path = resolve(documents, file);

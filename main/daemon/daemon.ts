@@ -13,6 +13,7 @@ import { HeldHome } from "./home/held-home.ts";
 import { HomeFiles } from "./home/home-files.ts";
 import { openHomeStore } from "./home/home-store.ts";
 import { HomeUpkeep } from "./home/home-upkeep.ts";
+import { OneShotRequests } from "./http/one-shot.ts";
 import { createRoutes } from "./http/routes.ts";
 import { Screen } from "./http/screen.ts";
 import { DaemonServer } from "./http/server.ts";
@@ -181,21 +182,15 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
     },
     onRefused: (caller, operation, { code }) => audit?.operationRefused(caller, operation, code),
   });
-  const countClients = () => connections.count;
+  const clients = {
+    ...{ authentication, budget, dispatch: runState.track(dispatch) },
+    onCount: () => idleEnd.check(),
+    onRefusal: refusals.noteConnection.bind(refusals),
+  };
+  const oneShot = new OneShotRequests({ ...clients, clock });
+  const countClients = () => connections.count + oneShot.count;
   const idleEnd = new IdleEnd({ timeout: options.idleTimeout, clock, sessions, logger, countClients, onStop });
-  new Admission(
-    {
-      server,
-      endpoint,
-      authentication,
-      connections,
-      dispatch: runState.track(dispatch),
-      budget,
-      onCount: () => idleEnd.check(),
-      onRefusal: error => refusals.noteConnection(error),
-    },
-    { store, service, yielding },
-  ).begin();
+  new Admission({ ...clients, server, endpoint, connections }, { store, service, yielding }).begin();
 
   // What happens without a request: changes of the store, of the home's files, and of the home itself.
   store.events.subscribe(event => {
@@ -215,6 +210,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
     allowedOrigins: () => settings.values.origins ?? [],
     onRequest: createRoutes({ endpoint, runState, problems, screen, server, authentication, metrics, refusals }),
     onRefusal: (refusal, request) => refusals.noteRequest(refusal, request),
+    oneShot,
   });
   await endpointFile.write(endpoint);
   startProgress.end();

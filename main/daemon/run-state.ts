@@ -5,7 +5,7 @@ import type { Dispatch } from "./socket/dispatch.ts";
 /** Whether the daemon takes requests, and the running ones, which a stop waits for. */
 export class RunState {
   readonly #held: HeldHome;
-  readonly #requests = new Set<Promise<void>>();
+  readonly #requests = new Set<Promise<unknown>>();
   #state: "starting" | "running" | "stopping" = "starting";
 
   constructor(held: HeldHome) {
@@ -29,8 +29,8 @@ export class RunState {
 
   /** The same function, except that a stop waits for its requests. */
   track(dispatch: Dispatch): Dispatch {
-    return (message, connection) => {
-      const request = dispatch(message, connection).finally(() => this.#requests.delete(request));
+    return (message, from) => {
+      const request = dispatch(message, from).finally(() => this.#requests.delete(request));
       this.#requests.add(request);
       return request;
     };

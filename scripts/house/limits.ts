@@ -20,9 +20,9 @@ export interface Limits {
  */
 export const limits: Limits = {
   // 47,000 was the goal for what there was before hostile files, places inside values and shared logs were tested in full.
-  testLines: 49_500,
+  testLines: 50_800,
   promisesLines: 160,
-  mutants: 241,
+  mutants: 248,
   filesSideBySide: 12,
   storeFloors: 9,
   setUpMembers: 8,

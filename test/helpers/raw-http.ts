@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect, type NetConnectOpts, type Socket } from "node:net";
 
 export interface RawAnswer {
   readonly status: number;
@@ -16,6 +16,13 @@ export interface RawRequest {
   readonly body?: string;
 }
 
+/** Where to connect: the address of a URL, or the path of a Unix socket. */
+function placeOf(url: string): NetConnectOpts {
+  if (url.startsWith("/")) return { path: url };
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
 /**
  * Sends a request byte by byte as given, for what no well-behaved client sends. An upgrade is answered as soon as it is accepted,
  * and then cut off.
@@ -30,10 +37,9 @@ export function rawRequest(url: string, target: string, request: RawRequest): Pr
 
 /** Sends the text and waits for the end of the response. Rejects if the connection ends without one. */
 function exchange(url: string, text: string): Promise<RawAnswer> {
-  const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     let answer = "";
-    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(text));
+    const socket = connect(placeOf(url), () => socket.write(text));
     socket.setEncoding("utf8");
     socket.on("data", (part: string) => {
       answer += part;
@@ -49,10 +55,9 @@ function exchange(url: string, text: string): Promise<RawAnswer> {
 
 /** Sends the bytes, ends the sending side, and resolves with everything received once the connection has ended. */
 export function sendBytes(url: string, bytes: string | Buffer): Promise<string> {
-  const { hostname, port } = new URL(url);
   return new Promise(resolve => {
     let answer = "";
-    const socket = connect({ host: hostname, port: Number(port) }, () => socket.end(bytes));
+    const socket = connect(placeOf(url), () => socket.end(bytes));
     socket.on("data", part => {
       answer += part.toString("latin1");
     });

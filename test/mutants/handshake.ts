@@ -22,8 +22,8 @@ export const mutants = [
   ...killedBy("S14", "test/main/home/local-socket.test.ts", {
     "the refusal of an Origin header on the Unix socket": {
       file: "main/daemon/http/guard.ts",
-      find: `if (request.headersDistinct["origin"] === undefined) return undefined;`,
-      replace: "if (request.headersDistinct !== undefined) return undefined;",
+      find: `if (request.headersDistinct["origin"] !== undefined)`,
+      replace: "if (request.headersDistinct === undefined)",
     },
   }),
   ...killedBy("S14", "test/main/daemon/sessions.test.ts", {

@@ -118,8 +118,8 @@ export const mutants = [
   ...killedBy("S10", "test/promises/s10-hostile-packets.test.ts", {
     "the central catch (a refused message ends the daemon)": {
       file: "main/daemon/socket/dispatch.ts",
-      find: "      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });",
-      replace: "      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });\n      throw error;",
+      find: "      return { reply: { result: emptyResult(name), errors: [failure.toEntry()] }, failure };",
+      replace: "      throw failure;",
     },
   }),
   ...killedBy("S11", "test/promises/s11-desktop-shell.test.ts", {

@@ -73,10 +73,21 @@ function isFromBrowser({ headers }: IncomingMessage): boolean {
   return headers["user-agent"] !== undefined || headers["sec-fetch-site"] !== undefined;
 }
 
-/** The guard of the Unix socket, which no host name leads to and no web page can reach. */
+/** Whether it is a request for one operation (one-shot.ts). */
+export function isOneShot({ url = "" }: IncomingMessage): boolean {
+  return /^\/svc(?:[/?]|$)/.test(url);
+}
+
+/**
+ * The guard of the Unix socket, which no host name leads to and no web page can reach. A program that passes on requests of others to it
+ * passes on their Host too, so one that carries a key must have the only name that our clients use.
+ */
 export function guardLocally(request: IncomingMessage): Refusal | undefined {
-  if (request.headersDistinct["origin"] === undefined) return undefined;
-  return { cause: "origin", message: "Refused: web pages may not use the Unix socket." };
+  if (request.headersDistinct["origin"] !== undefined)
+    return { cause: "origin", message: "Refused: web pages may not use the Unix socket." };
+  const hosts = request.headersDistinct["host"] ?? [];
+  if (!isOneShot(request) || (hosts.length === 1 && hosts[0] === "localhost")) return undefined;
+  return { cause: "host", message: "Refused: on the Unix socket, Host must be localhost." };
 }
 
 /**

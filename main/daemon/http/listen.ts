@@ -1,5 +1,11 @@
 import { chmod } from "node:fs/promises";
-import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo, ListenOptions, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { limits } from "../../../shared/limits.ts";
@@ -72,7 +78,8 @@ export interface LocalServer extends HeldServer {
 export async function listenLocally(folder: string, sockets: Set<Socket>): Promise<LocalServer | undefined> {
   const path = await localSocketPath(folder);
   if (path === undefined) return undefined;
-  const held = createHeldServer(sockets);
+  // The guard decides about the Host, and says what is wrong with it.
+  const held = createHeldServer(sockets, { requireHostHeader: false });
   await listen(held.server, { path });
   // The folder already keeps others out; this shows anyone who only checks the socket that it is private.
   await chmod(path, 0o600);
@@ -97,8 +104,8 @@ function listen(server: HttpServer, where: ListenOptions): Promise<void> {
   });
 }
 
-function createHeldServer(sockets: Set<Socket>): HeldServer {
-  const server = createServer();
+function createHeldServer(sockets: Set<Socket>, options: ServerOptions = {}): HeldServer {
+  const server = createServer(options);
   server.maxConnections = limits.openConnections;
   trackSockets(server, sockets);
   const kept: (() => void)[] = [];

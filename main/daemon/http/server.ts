@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as Engine, Socket as EngineSocket } from "engine.io";
@@ -7,8 +7,9 @@ import { limits } from "../../../shared/limits.ts";
 import type { Clock } from "../../time/clock.ts";
 import { DaemonEngine } from "../socket/engine.ts";
 import type { Channel } from "../socket/fairness/key-budget.ts";
-import { createGuard, type Guard, guardLocally, hasOwnOrigin, type Refusal } from "./guard.ts";
+import { createGuard, type Guard, guardLocally, hasOwnOrigin, isOneShot, type Refusal } from "./guard.ts";
 import { type HeldServer, type LocalServer, listenLocally, listenOnFreePort, listenOnLoopback } from "./listen.ts";
+import type { OneShotRequests } from "./one-shot.ts";
 
 /*
  * The daemon's HTTP servers. Security posture:
@@ -19,7 +20,8 @@ import { type HeldServer, type LocalServer, listenLocally, listenOnFreePort, lis
  * - The screen has its own origin, with an unguessable name that is new at each start: browsers treat all ports
  *   of 127.0.0.1 as one site, where anything that another program's page left (a service worker) would outlive it.
  * - Answers without a key (health and the identity proof) reveal nothing about the configuration.
- * - Everything else needs an API key, checked at the Socket.IO handshake (admission.ts).
+ * - Everything else needs an API key, checked at the Socket.IO handshake (admission.ts), or in a one-shot request (one-shot.ts), which
+ *   only the Unix socket takes.
  */
 
 export interface DaemonServerOptions {
@@ -37,6 +39,7 @@ export interface RequestHandlers {
   /** Answers requests other than Socket.IO's, after the guard has accepted them. */
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onRefusal(refusal: Refusal, request: IncomingMessage): void;
+  readonly oneShot: Pick<OneShotRequests, "answer" | "refuseBroken">;
 }
 
 /** Milliseconds that a client has to read its last packets. */
@@ -107,6 +110,8 @@ export class DaemonServer {
     // This must come first, before the guard.
     for (const event of ["request", "upgrade"] as const)
       this.#local.server.on(event, (request: IncomingMessage) => this.#ofSocket.add(request));
+    this.#local.server.on("clientError", (error, socket) => handlers.oneShot.refuseBroken(error, socket));
+    letDecideOnBodies(this.#local.server);
     this.#serve(this.#local, guardLocally, handlers);
   }
 
@@ -178,11 +183,13 @@ export class DaemonServer {
     return engine;
   }
 
-  #serve({ server, release }: HeldServer, guard: Guard, { onRequest, onRefusal }: RequestHandlers): void {
+  #serve({ server, release }: HeldServer, guard: Guard, { onRequest, onRefusal, oneShot }: RequestHandlers): void {
     server.on("request", (request, response) => {
       const refusal = guard(request, false);
-      if (refusal !== undefined) {
-        onRefusal(refusal, request);
+      if (refusal !== undefined) onRefusal(refusal, request);
+      if (isOneShot(request) && !this.isForScreen(request)) {
+        void oneShot.answer(request, response, this.channelOf(request), refusal);
+      } else if (refusal !== undefined) {
         refuse(response, refusal);
       } else if (isSocketRequest(request)) {
         if (isScriptRequest(request)) {
@@ -219,6 +226,18 @@ export class DaemonServer {
     // Clients omit HTTP's default port.
     return [...names.map(name => `${name}:${this.port}`), ...(this.port === 80 ? names : [])];
   }
+}
+
+/** Lets a one-shot request's client send its body only once its key was checked: by default, Node would at once. */
+function letDecideOnBodies(server: HttpServer): void {
+  server.on("checkContinue", (request, response) => {
+    if (!isOneShot(request)) response.writeContinue();
+    server.emit("request", request, response);
+  });
+  server.on("checkExpectation", (request, response) => {
+    if (isOneShot(request)) server.emit("request", request, response);
+    else response.writeHead(417).end();
+  });
 }
 
 /** Writes the packets of one flush in one system call: with one call each, many sets at once cost about a tenth more. */

@@ -61,7 +61,7 @@ export function watchOperations(
       const revisions = Object.fromEntries(watched.map(id => [id, store.repositories.revision(id)]));
       // Events begin after the reported revision, so that nothing is lost between here and the reply.
       for (const id of watched) if (!from.has(id)) from.set(id, store.repositories.revision(id));
-      connection.watch(ids, from, { progress: progress ?? false, byPosition: !!position });
+      connection?.watch(ids, from, { progress: progress ?? false, byPosition: !!position });
       const behind = [...from].filter(([id, revision]) => revision !== revisions[id]);
       // Until all past changes have been sent, a later watch must continue from where this one began.
       const reached = behind.length === 0 ? store.position : begin;
@@ -75,7 +75,7 @@ export function watchOperations(
     },
 
     "config/unwatch": ({ repo }, { connection }) => {
-      connection.unwatch(requestedRepositories(repo));
+      connection?.unwatch(requestedRepositories(repo));
       return { result: {} };
     },
   };

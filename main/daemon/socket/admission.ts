@@ -142,7 +142,10 @@ export class Admission {
   async #dispatch(message: readonly unknown[], connection: Connection): Promise<void> {
     // A client that does not read its replies is disconnected, like one that does not read its events.
     if (!connection.socket.hasRoom()) return;
-    await this.#options.dispatch(message, connection);
+    const last = message.at(-1);
+    const callback = typeof last === "function" ? last : undefined;
+    const { reply } = await this.#options.dispatch(callback ? message.slice(0, -1) : message, connection);
+    callback?.(reply);
     // If the key expired while connected, the client has just got the error.
     if (connection.socket.hasRoom()) connection.checkValid();
   }

@@ -14,15 +14,23 @@ import type { Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
 import { isRefusal } from "../observe/audit-log.ts";
 import { argumentSchemas } from "./argument-schemas.ts";
-import type { Connection } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import type { ConcurrencyLimit } from "./fairness/concurrency-limit.ts";
 import type { KeyBudget } from "./fairness/key-budget.ts";
 import { measureArguments } from "./measure.ts";
 import { PreparedReplies, type PreparedReply } from "./prepared-replies.ts";
 
+/** Who sent a message: a connection, or a one-shot request. */
+export interface Requester {
+  readonly caller: Caller;
+  /** Whether nobody waits for the reply any more. */
+  readonly hasEnded: boolean;
+}
+
 export interface RequestContext {
   readonly caller: Caller;
-  readonly connection: Connection;
+  /** Undefined for a one-shot request. */
+  readonly connection: Connection | undefined;
   /** Bytes of the arguments as JSON. */
   readonly bytes: number;
 }
@@ -57,30 +65,43 @@ export interface DispatchOptions {
   onRefused(caller: Caller, operation: string, error: RepoconfError): void;
 }
 
-export type Dispatch = (message: readonly unknown[], connection: Connection) => Promise<void>;
+interface Answer {
+  readonly reply: Reply | PreparedReply;
+  /** Set if the operation did not run. */
+  readonly failure?: RepoconfError;
+}
+
+/** `message`: the namespace, resource, operation and arguments. */
+export type Dispatch = (message: readonly unknown[], from: Requester) => Promise<Answer>;
+
+/** They send events, so they need a connection. */
+const ofEvents: readonly string[] = ["config/watch", "config/unwatch"];
 
 /**
  * Turns a message into its reply, always in the same steps: find the operation, authorize, validate, run, reply. This is the only
- * place that catches errors, so every message with a callback gets exactly one well-formed reply, and others get none.
+ * place that catches errors, so every message gets exactly one well-formed reply.
  */
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { operations, budget, concurrency, yielding, authorize, onError, onRefused } = options;
   const checkArguments = createArgumentCheck();
   const replies = new PreparedReplies();
 
-  async function run(name: string, message: readonly unknown[], connection: Connection): Promise<Outcome<unknown>> {
-    authorize(connection.caller);
+  async function run(name: string, message: readonly unknown[], from: Requester): Promise<Outcome<unknown>> {
+    const { caller } = from;
+    const connection = from instanceof Connection ? from : undefined;
+    authorize(caller);
     if (!isOperationName(name))
       throw new RepoconfError(
         1109,
         `There is no operation "${name}". Emit "svc", resource, operation, args, callback.`,
       );
+    if (connection === undefined && ofEvents.includes(name))
+      throw new RepoconfError(1109, `${name} needs a connection that stays open: use a Socket.IO client.`);
     const args = message[3] ?? {};
     // Extra arguments are ignored, but count for the size.
     const bytes = measureArguments(args, ...message.slice(4));
     checkArguments(name, args);
     const operation = operations[name] as (args: unknown, context: RequestContext) => Promise<Outcome<unknown>>;
-    const { caller } = connection;
     const goOn = () => operation(args, { caller, connection, bytes });
     const waitForTurn = async () => {
       const release = await concurrency.acquire(caller);
@@ -89,7 +110,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         await yielding.begin(caller.keyId).pass();
         // The key may have ended while this waited, or the client may have disconnected.
         authorize(caller);
-        if (connection.hasEnded && name !== "history/restore") return { result: emptyResult(name) };
+        if (from.hasEnded && name !== "history/restore") return { result: emptyResult(name) };
         return await goOn();
       } finally {
         release();
@@ -103,29 +124,25 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     });
   }
 
-  function reportErrors(errors: readonly RepoconfError[], name: string, { caller }: Connection): void {
+  function reportErrors(errors: readonly RepoconfError[], name: string, { caller }: Requester): void {
     for (const error of errors) onError(error, name);
     const refusal = errors.find(error => isRefusal(error, caller));
     // The name of an unknown operation is text from the client.
     if (refusal !== undefined) onRefused(caller, isOperationName(name) ? name : "unknown", refusal);
   }
 
-  return async (message, connection) => {
-    const last = message.at(-1);
-    const callback = typeof last === "function" ? (last as (reply: Reply | PreparedReply) => void) : undefined;
-    const parts = callback === undefined ? message : message.slice(0, -1);
-    const name = operationName(parts);
+  return async (message, from) => {
+    const name = operationName(message);
     try {
-      const { result, errors: found = [], isShared, ...rest } = await run(name, parts, connection);
-      reportErrors(found, name, connection);
+      const { result, errors: found = [], isShared, ...rest } = await run(name, message, from);
+      reportErrors(found, name, from);
       const errors = found.map(error => error.toEntry());
-      if (isShared && typeof result === "object" && result !== null)
-        callback?.(replies.of(result, { ...rest, errors }));
-      else callback?.({ result, ...rest, errors });
+      const isPrepared = isShared && typeof result === "object" && result !== null;
+      return { reply: isPrepared ? replies.of(result, { ...rest, errors }) : { result, ...rest, errors } };
     } catch (thrown) {
-      const error = toRepoconfError(thrown);
-      reportErrors([error], name, connection);
-      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
+      const failure = toRepoconfError(thrown);
+      reportErrors([failure], name, from);
+      return { reply: { result: emptyResult(name), errors: [failure.toEntry()] }, failure };
     }
   };
 }

@@ -22,6 +22,11 @@ export class PreparedReply {
     return Buffer.byteLength(this.start) + this.end.length;
   }
 
+  /** The reply alone, without the end of the packet. */
+  get body(): Buffer {
+    return Buffer.concat([Buffer.from(this.start), this.end.subarray(0, -1)]);
+  }
+
   /** Engine.IO calls it where there is no frame, as with polling. */
   toString(): string {
     return this.start + this.end.toString();

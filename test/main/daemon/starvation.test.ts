@@ -105,7 +105,7 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
     });
   const replies: Reply[] = [];
   const ask = (connection: Connection, operation: string, args: object) =>
-    dispatch(["svc", ...operation.split("/"), args, (reply: Reply) => replies.push(reply)], connection);
+    dispatch(["svc", ...operation.split("/"), args], connection).then(({ reply }) => replies.push(reply as Reply));
   return { connect, ask, running, ends, replies, yielding };
 }
 

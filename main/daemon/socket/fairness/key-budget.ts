@@ -21,6 +21,9 @@ interface Waiting {
   start(): void;
 }
 
+/** Too much of something runs or is open at once (1107): the same request may succeed later. */
+export class BusyError extends RepoconfError {}
+
 /** How a client connected. Any user of the machine can use up the port's connections, but not the Unix socket's. */
 export type Channel = "port" | "socket";
 
@@ -81,13 +84,9 @@ export class KeyBudget {
     if (account === undefined) return task();
     const isFree = account.waiting.length === 0 && hasRoom(account, cost);
     if (!isFree && account.waiting.length >= limits.waitingRequestsPerKey)
-      throw limitExceeded("requests of one key at once", account.waiting.length + 1, limits.waitingRequestsPerKey);
+      throw busy("requests of one key at once", account.waiting.length + 1, limits.waitingRequestsPerKey);
     if (account.bytes > 0 && account.bytes + cost.bytes > limits.requestBytesPerKey)
-      throw limitExceeded(
-        "bytes in requests of one key at once",
-        account.bytes + cost.bytes,
-        limits.requestBytesPerKey,
-      );
+      throw busy("bytes in requests of one key at once", account.bytes + cost.bytes, limits.requestBytesPerKey);
     account.bytes += cost.bytes;
     regulate(account);
     return this.#runIn(caller, account, cost, isFree, task);
@@ -231,7 +230,11 @@ function begin(account: Account, cost: RequestCost): void {
   account.work += cost.work;
 }
 
-function tooManySockets(what: string, limit: number): RepoconfError {
+function busy(what: string, given: number, limit: number): BusyError {
+  return new BusyError(1107, limitExceeded(what, given, limit).message, { details: { given, limit } });
+}
+
+function tooManySockets(what: string, limit: number): BusyError {
   const message = `Too many ${what}: the limit is ${limit}. Close some and retry.`;
-  return new RepoconfError(1107, message, { details: { limit } });
+  return new BusyError(1107, message, { details: { limit } });
 }
