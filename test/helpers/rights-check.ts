@@ -9,7 +9,13 @@ import { type RightsWorld, repositories } from "./rights-world.ts";
 export type RightsCheck = ReturnType<typeof checkRights>;
 
 /** One round of a key: collects what a client of the key sees that differs from the model. */
-export function checkRights(world: RightsWorld, tool: TestClient, grants: Grants, name: string, round: number) {
+export function checkRights(
+  world: RightsWorld,
+  tool: Pick<TestClient, "call">,
+  grants: Grants,
+  name: string,
+  round: number,
+) {
   const { owner } = world.t;
   const wrong: string[] = [];
   const replies: unknown[] = [];

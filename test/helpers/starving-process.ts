@@ -5,15 +5,18 @@
 import { connect } from "node:net";
 import type { Socket } from "socket.io-client";
 import type { Reply } from "../../shared/protocol.ts";
+import { headOf, requestOf } from "./one-shot.ts";
 import { openSocket } from "./open-socket.ts";
 import { randomNumbers } from "./random.ts";
 import { frameOf, upgradeOf } from "./raw-http.ts";
 
-export type Attack = "history" | "search" | "explain" | "sockets" | "watches" | "sets";
+export type Attack = "history" | "search" | "explain" | "sockets" | "watches" | "sets" | "one-shot requests";
 
 /** Sent to the process first; its arguments would show the key to others. */
 export interface Starving {
   readonly url: string;
+  /** The path of the Unix socket. */
+  readonly path: string;
   readonly key: string;
   readonly attack: Attack;
   /** The number of connections, and of the requests waiting on each at any time. */
@@ -51,7 +54,7 @@ const countError = (code: number | string) => {
 };
 
 /** Keeps this many requests pending on a connection of its own, which is reopened when the daemon ends it. */
-async function keepAsking(order: Starving, requestOf: (count: number) => readonly [string, object]): Promise<void> {
+async function keepAsking(order: Starving, requestFor: (count: number) => readonly [string, object]): Promise<void> {
   while (!isOver) {
     let socket: Socket;
     try {
@@ -69,7 +72,7 @@ async function keepAsking(order: Starving, requestOf: (count: number) => readonl
           return;
         }
         asked += 1;
-        const [operation, args] = requestOf(asked);
+        const [operation, args] = requestFor(asked);
         // With a timeout, it is abandoned when the connection is lost.
         const asking: Promise<Reply> = socket.timeout(patience).emitWithAck("svc", ...operation.split("/"), args);
         const reply = await asking.catch(() => undefined);
@@ -119,6 +122,37 @@ async function keepConnecting({ url, key, requests, sockets }: Starving): Promis
           // Some stay longer, to reach the maximum number of connections.
           setTimeout(resolve, 50 + 20 * (asked % sockets));
         }
+      });
+    });
+    socket.destroy();
+  }
+}
+
+/** Sends requests and large bodies in a row on connections whose answers it hardly reads, and bodies that never end. */
+async function keepPosting({ path, key, requests, sockets, repositories, large }: Starving): Promise<void> {
+  const image = "x".repeat(900_000);
+  const set = requestOf(key, "config/set", { repo: repositories.slice(0, 16), "svc.domain": image });
+  const read = requestOf(key, "history/list", { repo: large, limit: 1_000 });
+  const endless = `${headOf(key, "config/set", "Transfer-Encoding: chunked")}\r\n\r\nffffff\r\n`;
+  while (!isOver && asked < requests) {
+    asked += 1;
+    const socket = connect(path);
+    await new Promise<void>(resolve => {
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        ended += 1;
+        resolve();
+      });
+      socket.on("data", (part: Buffer) => {
+        answered += part.toString("latin1").split("HTTP/1.1 200").length - 1;
+        // It reads slowly.
+        socket.pause();
+        setTimeout(() => socket.resume(), 100);
+      });
+      socket.once("connect", () => {
+        opened += 1;
+        socket.write(asked % 3 === 0 ? endless + image : (set + read).repeat(4));
+        setTimeout(resolve, 200 + 20 * (asked % sockets));
       });
     });
     socket.destroy();
@@ -177,8 +211,11 @@ process.once("message", async (order: Starving) => {
   process.on("message", () => {
     isOver = true;
   });
-  const requestOf = requests(order);
-  const each = () => (order.attack === "sockets" ? keepConnecting(order) : keepAsking(order, requestOf));
+  const messageOf = requests(order);
+  const each = () => {
+    if (order.attack === "one-shot requests") return keepPosting(order);
+    return order.attack === "sockets" ? keepConnecting(order) : keepAsking(order, messageOf);
+  };
   // More than are accepted.
   const lanes = order.attack === "sockets" ? 2 * order.sockets : order.sockets;
   await Promise.race([

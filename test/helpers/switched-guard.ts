@@ -13,4 +13,6 @@ export const createGuard: typeof real.createGuard = options => {
   return (...request) => (guard.on ? check(...request) : undefined);
 };
 
-export const { guardLocally, hasOwnOrigin } = real;
+export const guardLocally: typeof real.guardLocally = request => (guard.on ? real.guardLocally(request) : undefined);
+
+export const { hasOwnOrigin, isOneShot } = real;

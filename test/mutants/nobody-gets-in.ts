@@ -1,6 +1,6 @@
 import { killedBy } from "./mutant.ts";
 
-/** Ways in without a key, and harm by what a client sends or a page shows: S1 to S5 and S7 to S13. */
+/** Ways in without a key, and harm by what a client sends or a page shows: S1 to S5, S7 to S13 and S20. */
 export const mutants = [
   ...killedBy("S1", "test/promises/s1-loopback.test.ts", {
     "listening on the loopback address only": {
@@ -160,6 +160,45 @@ export const mutants = [
       file: "main/store/history/journal.ts",
       find: "if (line === undefined || (expected !== undefined && line.hash !== expected))",
       replace: "if (line === undefined)",
+    },
+  }),
+  ...killedBy("S20", "test/promises/s20-one-shot.test.ts", {
+    "refusing one-shot requests at the port": {
+      file: "main/daemon/http/one-shot.ts",
+      find: `if (channel === "socket") return;`,
+      replace: "if (channel !== undefined) return;",
+    },
+    "checking the key before the body (it is checked when some of it has arrived)": {
+      file: "main/daemon/http/one-shot.ts",
+      find: "      const { caller, lease } = this.#admit(request, response);\n      checkBodyHeaders(request);\n",
+      replace:
+        '      checkBodyHeaders(request);\n      await new Promise(resolve => request.once("readable", resolve));\n      const { caller, lease } = this.#admit(request, response);\n',
+    },
+    "the refusal of an Origin in a one-shot request": {
+      file: "main/daemon/http/guard.ts",
+      find: `if (request.headersDistinct["origin"] !== undefined)`,
+      replace: `if (request.headersDistinct["origin"] !== undefined && !isOneShot(request))`,
+    },
+    "comparing the Host of a one-shot request": {
+      file: "main/daemon/http/guard.ts",
+      find: ` && hosts[0] === "localhost"`,
+    },
+    "the limit on a body that does not announce its length": {
+      file: "main/daemon/http/read-body.ts",
+      find: "    if (bytes > limits.transportBytes) {",
+      replace: "    if (bytes > Number.MAX_SAFE_INTEGER) {",
+    },
+    "recording refused keys": {
+      file: "main/daemon/http/one-shot.ts",
+      find: "      onRefusal(toRepoconfError(error));\n",
+    },
+  }),
+  ...killedBy("S20", "test/main/daemon/one-shot.test.ts", {
+    "counting one-shot requests as a use of the daemon": {
+      file: "main/daemon/daemon.ts",
+      find: "connections.count + oneShot.count",
+      replace: "connections.count",
+      name: "keep an idle daemon running",
     },
   }),
 ];

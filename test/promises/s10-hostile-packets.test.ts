@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { argumentSchemas } from "../../main/daemon/socket/argument-schemas.ts";
 import type { OperationName } from "../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+import { openRaw, requestOf, socketOf } from "../helpers/one-shot.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { protocolCodes } from "../helpers/protocol-table.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
@@ -194,6 +195,37 @@ async function attackByPolling(t: TestDaemon, random: Random): Promise<Attack> {
   return { sent: parts.length, asked: 0, answered: 0 };
 }
 
+/** One-shot requests, most with right headers; resolves with what was answered before the daemon closed the connection. */
+async function attackByPost(t: TestDaemon, path: string, random: Random): Promise<Attack> {
+  const formed = random(2) === 0;
+  const hasKey = random(6) > 0;
+  let asked = 0;
+  const requests = Array.from({ length: 20 }, () => {
+    const operation = operations[random(operations.length)] ?? "config/list";
+    const whole = requestOf(
+      hasKey ? t.ownerKey : text(random, 40).replace(/[^\w]/g, ""),
+      operation,
+      nearlyRight(random, operation),
+    );
+    if (formed) asked += hasKey ? 1 : 0;
+    if (formed || random(3) > 0) return whole;
+    const at = random(whole.length);
+    return oneOf(random, [whole.slice(0, at), whole.slice(0, at) + text(random, 20) + whole.slice(at)]);
+  });
+  using raw = await openRaw(path);
+  raw.socket.write(requests.join(""));
+  const bodies = () => raw.received.split(/HTTP\/1\.1 \d+ [^{]*/).slice(1);
+  if (asked > 0) await until(() => bodies().length >= asked, "the answers");
+  else raw.socket.end();
+  const complete = asked > 0 ? bodies() : [];
+  return {
+    sent: requests.length,
+    asked,
+    answered: complete.length,
+    wrong: complete.flatMap(one => malformed(`[${one}]`)),
+  };
+}
+
 /** Sends requests that no real client would send. */
 async function attackByHttp(t: TestDaemon, random: Random): Promise<Attack> {
   const { host, hostname, port } = new URL(t.url);
@@ -228,9 +260,10 @@ async function attackByHttp(t: TestDaemon, random: Random): Promise<Attack> {
   return { sent: 1, asked: 0, answered: 0 };
 }
 
-test("S10 hostile packets neither crash nor starve the daemon: random packets by websocket, polling and HTTP, other clients answered throughout", async () => {
+test("S10 hostile packets neither crash nor starve the daemon: random packets by websocket, polling, HTTP and one-shot requests, other clients answered throughout", async () => {
   await using t = await startTestDaemon({ repositories: ["shop"] });
   const random = randomNumbers(seed);
+  const path = await socketOf(t.homeFolder);
   const total = amount(3_000, 150_000);
   const members = Object.getOwnPropertyNames(Object.prototype);
   const crashes: string[] = [];
@@ -257,9 +290,13 @@ test("S10 hostile packets neither crash nor starve the daemon: random packets by
   let asked = 0;
   let answered = 0;
   while (sent < total) {
-    const which = random(10);
+    const which = random(11);
     const attack =
-      which < 6 ? attackByWebSocket(t, random, 50) : (which < 8 ? attackByPolling : attackByHttp)(t, random);
+      which < 6
+        ? attackByWebSocket(t, random, 50)
+        : which === 10
+          ? attackByPost(t, path, random)
+          : (which < 8 ? attackByPolling : attackByHttp)(t, random);
     const tried = await attack;
     sent += tried.sent;
     asked += tried.asked;

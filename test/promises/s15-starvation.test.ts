@@ -5,6 +5,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { connectClient, type TestClient } from "../helpers/daemon.ts";
+import { socketOf } from "../helpers/one-shot.ts";
 import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
 import {
   forkHelper,
@@ -18,7 +19,7 @@ import type { Attack, Starving, StarvingReport } from "../helpers/starving-proce
 /** The owner's maximum waiting time and the daemon's maximum memory, only asserted in full: `npm test` asserts no times. */
 const [mostMilliseconds, mostBytes] = [500, 512 * 1024 ** 2];
 const attackTime = 60_000;
-const attacks: readonly Attack[] = ["history", "search", "explain", "sockets", "watches", "sets"];
+const attacks: readonly Attack[] = ["history", "search", "explain", "sockets", "watches", "sets", "one-shot requests"];
 
 /** A home with repositories, one of them with a long history of large values, and a key for the fields of svc. */
 async function prepare(daemon: SpawnedDaemon, owner: TestClient): Promise<Omit<Starving, "attack">> {
@@ -35,6 +36,7 @@ async function prepare(daemon: SpawnedDaemon, owner: TestClient): Promise<Omit<S
   const { result } = await owner.call("key/create", { name: "worst", grants });
   return {
     url: daemon.url,
+    path: await socketOf(daemon.homeFolder),
     key: result.key,
     sockets: amount(4, 64),
     atOnce: amount(10, 80),

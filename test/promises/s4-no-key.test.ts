@@ -1,10 +1,10 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { argumentSchemas } from "../../main/daemon/socket/argument-schemas.ts";
-import { hashOfValue } from "../../main/store/values/trusted-values.ts";
-import type { Grants } from "../../shared/grants.ts";
 import type { OperationName } from "../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+import { everything, files, names, operations } from "../helpers/every-operation.ts";
 import { homeFiles } from "../helpers/home-files.ts";
+import { post, socketOf } from "../helpers/one-shot.ts";
 import { codeOf, followLink, proofOf, type TestKey, type TestSession } from "../helpers/open-socket.ts";
 import { judge } from "../helpers/promise.ts";
 import { beginPolling } from "../helpers/raw-http.ts";
@@ -27,71 +27,8 @@ beforeEach(() => {
   compared.times = 0;
 });
 
-const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
-const cellarText = `{ "name": "cellar" }`;
-/** The id of a key that exists to be revoked. */
-const victimId = "0123456789ab";
-/** The id of something that was found, which exists to be dismissed. */
-const findingId = "0a1b2c";
-
-/**
- * Arguments with which the owner's key succeeds. The compiler requires a line per operation. Operations that end something that
- * others need come last.
- */
-const operations: { readonly [Name in OperationName]: { readonly [name: string]: unknown } } = {
-  "config/list": { repo: "shop" },
-  "config/set": { repo: "shop", "svc.timeout": 66 },
-  "config/unset": { repo: "shop", fields: ["svc.timeout"] },
-  "config/explain": { repo: "shop", field: "svc.timeout" },
-  "config/search": { query: "shop" },
-  "config/matrix": { query: "shop" },
-  "config/cells": { repo: "shop", fields: ["svc.timeout"] },
-  "config/watch": {},
-  "config/unwatch": {},
-  "history/list": { repo: "shop" },
-  "history/search": { query: "" },
-  "history/restore": { repo: "shop", to: 1 },
-  "history/forget": { repo: "shop", field: "svc.timeout" },
-  "scope/list": {},
-  "repo/list": {},
-  "repo/add": { name: "planted" },
-  "repo/update": { repo: "shop", name: "taken over" },
-  "repo/scan": { path: import.meta.dirname },
-  "file/read": { repo: "cellar" },
-  "file/write": { repo: "cellar", text: `{ "name": "planted" }`, expected: cellarText },
-  "file/restore": { repo: "cellar" },
-  "trust/list": {},
-  // Already active, which is a success.
-  "trust/accept": { repo: "shop", field: "svc.provider", hash: hashOfValue("here") },
-  "trust/preview": { scope: "planted", text: `{ "type": "object", "properties": {} }` },
-  "draft/list": {},
-  "draft/set": { drafts: [{ repo: "shop", field: "svc.timeout", value: 66 }] },
-  "session/create": { label: "desktop" },
-  "session/link": {},
-  "session/touch": {},
-  "key/self": {},
-  "key/list": {},
-  "key/create": { name: "planted", grants: everything },
-  "daemon/status": {},
-  "daemon/dismiss": { id: findingId },
-  "repo/remove": { repo: "shop" },
-  "key/revoke": { id: victimId },
-  "daemon/stop": {},
-};
-const names = Object.keys(operations) as OperationName[];
-
-/** What the operations need in a home. */
-const files = {
-  "repos/shop.json": { name: "shop", config: { svc: { timeout: 5, provider: "here" } } },
-  "repos/cellar.json": cellarText,
-  "keys.json": {
-    keys: [{ id: victimId, name: "victim", hash: "0".repeat(64), grants: [], createdAt: "2026-11-21T03:18:02.960Z" }],
-  },
-  "findings.json": { findings: [{ id: findingId, time: "2026-11-21T03:18:02.960Z", message: "Found earlier." }] },
-};
-
 /** Sends an operation in one of the ways as a client of the key does, and resolves with all received packets. */
-type Way = (url: string, key: TestKey, name: OperationName) => Promise<readonly string[]>;
+type Way = (t: TestDaemon, key: TestKey, name: OperationName) => Promise<readonly string[]>;
 
 const authOf = (url: string, engineId: string, key: string | TestSession) =>
   typeof key === "string" ? { apiKey: key } : proofOf(key, { url, engineId, nonce: "0".repeat(64) });
@@ -108,7 +45,7 @@ const isMessage = (packet: string) => packet.startsWith("4");
 
 const ways: { readonly [way: string]: Way } = {
   // With the key in the handshake's `auth`. Anything sent after a refusal ends the connection.
-  websocket: async (url, key, name) => {
+  websocket: async ({ url }, key, name) => {
     using raw = await openRawWebSocket(url);
     const { socket, received } = raw;
     const has = (start: string) => raw.closed || received.some(packet => packet.startsWith(start));
@@ -121,7 +58,7 @@ const ways: { readonly [way: string]: Way } = {
     return received.filter(isMessage);
   },
   // With the key in a header; each message is a separate request.
-  polling: async (url, key, name) => {
+  polling: async ({ url }, key, name) => {
     const headers: Record<string, string> = typeof key === "string" ? { Authorization: `Bearer ${key}` } : {};
     const { sid, target } = await beginPolling(url, { headers });
     const address = url + target;
@@ -140,7 +77,15 @@ const ways: { readonly [way: string]: Way } = {
     while (!packets.some(packet => packet.startsWith("43")) && (await read()));
     return packets.filter(isMessage);
   },
+  // Without a connection; its answers are written as the packets of the others. It takes no sessions.
+  "one-shot requests": async (t, key, name) => {
+    const text = typeof key === "object" ? key.secret : key;
+    const { status, reply } = await post(await socketOf(t.homeFolder), text, name, operations[name]);
+    const packet = JSON.stringify([reply]);
+    return status === 401 ? [`44${packet}`] : ["40", `431${packet}`];
+  },
 };
+const isOfEvents = (way: string, name: string) => way === "one-shot requests" && /watch$/.test(name);
 
 /** Keys that must be refused, by what is wrong with them. */
 async function badKeys(t: TestDaemon, clock: TestClock): Promise<{ readonly [what: string]: TestKey }> {
@@ -186,7 +131,7 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
   let tried = 0;
   const tryOne = async (way: string, send: Way, what: string, key: TestKey, name: OperationName) => {
     tried++;
-    const packets = await send(t.url, key, name);
+    const packets = await send(t, key, name);
     // Only the refusal, and nothing else.
     if (packets.length !== 1 || !packets[0]?.startsWith("44") || !packets[0].includes("1100"))
       wrong.push(`${name} by ${way} with ${what}: ${packets.join(" ")}`);
@@ -203,9 +148,10 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
     await using control = await startTestDaemon({ files, onStop: () => void stops++ });
     const session = (await control.owner.call("session/create", { label: "desktop" })).result;
     for (const name of names) {
-      const key = name === "key/self" ? session : control.ownerKey;
-      const [handshake = "", answer = ""] = (await send(control.url, key, name)).filter(isNoProof);
-      if (!handshake.startsWith("40") || !answer.startsWith("431[") || !hasNoErrors(answer.slice(3)))
+      const key = name === "key/self" && way !== "one-shot requests" ? session : control.ownerKey;
+      const [handshake = "", answer = ""] = (await send(control, key, name)).filter(isNoProof);
+      if (isOfEvents(way, name)) expect(answer).toContain('"code":1109');
+      else if (!handshake.startsWith("40") || !answer.startsWith("431[") || !hasNoErrors(answer.slice(3)))
         wrong.push(`${name} by ${way} with the owner's key, or a session: ${handshake} ${answer}`);
     }
   }

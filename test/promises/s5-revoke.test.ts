@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Grants } from "../../shared/grants.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+import { headOf, openRaw, post, socketOf } from "../helpers/one-shot.ts";
 import { proofOf, type TestSession } from "../helpers/open-socket.ts";
 import { amount, judge } from "../helpers/promise.ts";
 import { beginPolling } from "../helpers/raw-http.ts";
@@ -24,6 +25,7 @@ async function newKey(t: TestDaemon, name: string): Promise<Made> {
 test("S5 a revoke takes effect immediately: later requests are not processed, the sockets close, and the key is no longer accepted", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
+  const path = await socketOf(t.homeFolder);
   const rounds = amount(6, 300);
   const wrong: string[] = [];
   const sockets = async () => (await t.owner.call("daemon/status")).result.sockets;
@@ -42,6 +44,13 @@ test("S5 a revoke takes effect immediately: later requests are not processed, th
       typeof key === "string" ? { apiKey: key } : proofOf(key, { url: t.url, engineId: sid, nonce: "0".repeat(64) });
     await (await fetch(address, { method: "POST", body: `40${JSON.stringify(auth)}` })).text();
     await until(async () => (await sockets()) === 5, "all of them to be let in");
+    // A one-shot request that the daemon waits for.
+    using half = await openRaw(path);
+    const body = JSON.stringify({ repo, "svc.timeout": 2_000 });
+    const length = `Content-Length: ${body.length}`;
+    if (typeof key === "string")
+      half.socket.write(`${headOf(key, "config/set", length, "Expect: 100-continue")}\r\n\r\n`);
+    if (typeof key === "string") await half.has("100 Continue");
 
     const replies: unknown[] = [];
     expect((await t.owner.call("key/revoke", { id })).errors).toEqual([]);
@@ -62,6 +71,12 @@ test("S5 a revoke takes effect immediately: later requests are not processed, th
     const posted = await fetch(address, { method: "POST", body: `421["svc","config","list",{"repo":"shop"}]` });
     const polled = (await posted.text()) + (await (await fetch(address)).text());
     if (polled.includes("431[")) wrong.push(`${what}: was answered by polling`);
+    if (typeof key === "string") {
+      half.socket.write(body);
+      await half.has("401 Unauthorized");
+      const { status } = await post(path, key, "config/list", { repo });
+      if (status !== 401) wrong.push(`${what}: was answered without a connection (${status})`);
+    }
     const again = await t.connect(key).then(
       () => "let in",
       error => error.data?.code,
