@@ -15,8 +15,9 @@ function alike(t: TestDaemon, reply: Reply): unknown {
     .replace(/[0-9a-f]{12,}/g, "HEX")
     .replace(/\d{4}-\d\d-\d\dT[\d:.-]+Z/g, "TIME");
   const made = JSON.parse(text);
-  // Those of keys are sorted by ids that are random.
-  if (Array.isArray(made.result) && made.result[0]?.createdAt)
+  // Keys are sorted by random ids, and entries of several histories by the moments in which their files were first read.
+  const [first] = Array.isArray(made.result) ? made.result : [];
+  if (first?.createdAt !== undefined || first?.position !== undefined)
     made.result.sort((one: object, other: object) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
   return made;
 }
