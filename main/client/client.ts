@@ -1,13 +1,14 @@
 /** `repoconf/client` under Node: the typed client of shared/client/, which finds the daemon by its home. */
 import { type ClientOptions, RepoconfClient } from "../../shared/client/client.ts";
-import { type LocateOptions, locateDaemon } from "./locate.ts";
+import type { LocateOptions } from "./find-key.ts";
+import { locateDaemon } from "./locate.ts";
 
 export { type ChangeOptions, RepoconfClient, RequestError, type RestoreOptions } from "../../shared/client/client.ts";
 export type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "../../shared/client/fields.ts";
 export type { WatchMessage, WatchOptions } from "../../shared/client/watch.ts";
 export { type ErrorCode, RepoconfError } from "../../shared/errors.ts";
 export type * from "../../shared/protocol.ts";
-export type { LocateOptions } from "./locate.ts";
+export type { LocateOptions } from "./find-key.ts";
 
 export interface ConnectOptions extends LocateOptions, Partial<Pick<ClientOptions, "timeout" | "onIndexing">> {}
 

@@ -5,21 +5,11 @@ import { connect, type Socket } from "node:net";
 import type { Address } from "../../shared/client/address.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { protocolVersion } from "../../shared/protocol.ts";
-import { describeCause } from "../files/describe-cause.ts";
-import { readHomeFile } from "../files/foreign-file.ts";
-import { readNamedText } from "../files/named-text.ts";
 import { keyCredentials, sign } from "../home/credentials.ts";
 import { type Endpoint, readEndpoint } from "../home/endpoint-file.ts";
 import { type Home, homeAt, homeFolder } from "../home/home.ts";
 import { identityProof } from "../home/identity.ts";
-
-export interface LocateOptions {
-  /** The home's folder. If left out: REPOCONF_HOME, or else the platform's data folder, which must be absolute (else RepoconfError 1101). */
-  readonly home?: string;
-  /** The key itself. If left out: the content of `keyFile`, or else REPOCONF_API_KEY, or else the owner's key in the home. */
-  readonly apiKey?: string;
-  readonly keyFile?: string;
-}
+import { findKey, type LocateOptions } from "./find-key.ts";
 
 const identityTimeout = 2_000;
 
@@ -60,25 +50,6 @@ export async function findDaemon(home: Home): Promise<Endpoint | undefined> {
   if (expected === undefined || answer === undefined) return undefined;
   const [one, other] = [Buffer.from(expected), Buffer.from(answer.trim())];
   return one.length === other.length && timingSafeEqual(one, other) ? endpoint : undefined;
-}
-
-async function findKey(home: Home, { apiKey, keyFile }: LocateOptions): Promise<string> {
-  if (apiKey) return apiKey;
-  const fromEnvironment = process.env["REPOCONF_API_KEY"];
-  if (!keyFile && fromEnvironment) return fromEnvironment;
-  const path = keyFile || home.ownerKeyFile;
-  try {
-    const own = path === home.ownerKeyFile ? await readHomeFile(path) : null;
-    return (own?.bytes.toString() ?? (await readNamedText(path))).trim();
-  } catch (error) {
-    const cause = describeCause(error);
-    throw new RepoconfError(
-      1100,
-      `The key file ${path} cannot be read: ${cause}. Give a key with --key-file or REPOCONF_API_KEY.`,
-      {},
-      error,
-    );
-  }
 }
 
 function isLoopback(url: string): boolean {
