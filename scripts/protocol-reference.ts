@@ -97,6 +97,7 @@ function asyncApi(): object {
             errors: { type: "array", items: { $ref: "#/components/schemas/error" } },
             revision: { type: "integer" },
             next: { type: "string" },
+            repo: { type: "string" },
           },
           required: ["result", "errors"],
         },

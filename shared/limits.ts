@@ -18,6 +18,8 @@ export const limits = {
   setWorkFields: 10_000,
   /** Bytes of one value as JSON. */
   valueBytes: 256 * 1024,
+  /** Characters of a path in arguments. */
+  pathLength: 4_096,
   repositoryFileBytes: 4 * 1024 * 1024,
   /** Bytes of a scope's file. */
   scopeBytes: 4_000_000,

@@ -27,6 +27,8 @@ export interface ChangeArguments {
    * one.
    */
   readonly batch?: string | null;
+  /** Instead of `repo`: a folder in the repository. */
+  readonly path?: string | null;
 }
 
 /** Which part of a long list. */
@@ -42,6 +44,7 @@ export interface OperationArgumentsByName {
     readonly scope?: string | null;
     readonly field?: string | null;
     readonly stored?: boolean | null;
+    readonly path?: string | null;
     readonly revision?: number | null;
   };
   /** The fields are additional members, `<scope>.<field>`. */
@@ -53,7 +56,12 @@ export interface OperationArgumentsByName {
   } & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   /** `inside`: a JSON pointer to what is inside the value, whose place is told. */
-  "config/explain": { readonly repo?: string | null; readonly field?: string | null; readonly inside?: string };
+  "config/explain": {
+    readonly repo?: string | null;
+    readonly path?: string | null;
+    readonly field?: string | null;
+    readonly inside?: string;
+  };
   "config/search": PageArguments & { readonly query: string };
   "config/matrix": { readonly query: string; readonly after?: string | null };
   "config/cells": {
@@ -70,7 +78,7 @@ export interface OperationArgumentsByName {
     readonly progress?: boolean | null;
   };
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
-  "history/list": PageArguments & { readonly repo?: string | null; readonly field?: string | null };
+  "history/list": PageArguments & Omit<OperationArgumentsByName["config/explain"], "inside">;
   "history/search": PageArguments & {
     readonly query: string /** Only entries of this batch. */;
     readonly batch?: string | null;
@@ -86,6 +94,8 @@ export interface OperationArgumentsByName {
   "history/forget": { readonly repo?: string | null; readonly field?: string | null };
   "scope/list": object;
   "repo/list": PageArguments & { readonly repo?: string | null; readonly path?: string | null };
+  /** `path`: a folder in the repository. */
+  "repo/find": { readonly path: string };
   "repo/add": {
     readonly name: string;
     readonly path?: string | null;
@@ -418,6 +428,7 @@ export interface OperationResults {
   "history/forget": Record<string, never>;
   "scope/list": readonly { readonly scope: string; readonly schema: ScopeSchema }[];
   "repo/list": readonly RepositoryEntry[];
+  "repo/find": RepositoryEntry;
   /** `recognized`: the repository was known from another machine and now has this folder here. */
   "repo/add": RepositoryEntry & { readonly recognized?: true };
   "repo/update": RepositoryEntry;
@@ -471,6 +482,8 @@ export interface Reply<Result = unknown> {
   readonly revision?: number;
   /** For a long list: the `after` that fetches the next page. */
   readonly next?: string;
+  /** For a request by path: the id of the repository. */
+  readonly repo?: string;
 }
 
 type Split<Name extends OperationName> = Name extends `${infer Resource}/${infer Operation}`

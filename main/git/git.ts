@@ -61,6 +61,22 @@ async function commonFolderOf(gitFolder: string): Promise<string | undefined> {
   return (await isSameFolder(join(folder, "worktrees", basename(gitFolder)), gitFolder)) ? folder : undefined;
 }
 
+/**
+ * The main work tree of a linked one: the folder whose `.git` is the git folder that they share, or that this git folder names, as that of a
+ * submodule does. Undefined if it is no linked one, if the repository is bare, and if the main one is not known. Throws UnreachableDiskError.
+ */
+export async function mainWorkTree({ gitFolder, mainFolder }: WorkTree): Promise<string | undefined> {
+  const common = mainFolder === undefined ? undefined : await commonFolderOf(gitFolder);
+  if (common === undefined) return undefined;
+  const named = valueIn((await readGitConfig(common)) ?? "", "core", undefined, "worktree");
+  for (const folder of [dirname(common), ...(named === undefined ? [] : [resolve(common, named)])]) {
+    const found = await readWorkTree(folder);
+    if (found !== undefined && (await isSameFolder(found.gitFolder, common)))
+      return ask(folder, () => realpath(folder));
+  }
+  return undefined;
+}
+
 async function isSameFolder(one: string, other: string): Promise<boolean> {
   const [real, otherReal] = [await ask(one, () => realpath(one)), await ask(other, () => realpath(other))];
   return real !== undefined && real === otherReal;

@@ -153,9 +153,14 @@ export class Store {
     return this.#handEdits.indexing;
   }
 
+  /** Resolves when files that changed before the start have been read. */
+  get reconciled(): Promise<void> {
+    return this.#handEdits.reconciled;
+  }
+
   /** A summary of every repository. Waits for files that are being read. */
   async summaries(): Promise<readonly RepositorySummary[]> {
-    await this.#handEdits.reconciled;
+    await this.reconciled;
     return [...this.repositories.ids()].flatMap(id => this.repositories.summary(id) ?? []);
   }
 

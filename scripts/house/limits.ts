@@ -43,7 +43,7 @@ export const limits: Limits = {
     "main/store/shared/stream/stream-log.ts": { lines: 475, reason: "one class: the port of the log, over a stream" },
     "main/store/store.ts": { lines: 250, reason: "only puts parts together, which have their own files" },
     "main/store/values/interpret.ts": { lines: 325, reason: "one pass over the values of a file, and what it finds" },
-    "shared/protocol.ts": { lines: 575, reason: "the protocol's types, in one file to read" },
+    "shared/protocol.ts": { lines: 590, reason: "the protocol's types, in one file to read" },
   },
 };
 

@@ -29,6 +29,7 @@ export const operations: { readonly [Name in OperationName]: { readonly [name: s
   "history/forget": { repo: "shop", field: "svc.timeout" },
   "scope/list": {},
   "repo/list": {},
+  "repo/find": { path: import.meta.dirname },
   "repo/add": { name: "planted", id: "planted" },
   "repo/update": { repo: "shop", name: "taken over" },
   "repo/scan": { path: import.meta.dirname },
@@ -57,7 +58,7 @@ export const names = Object.keys(operations) as OperationName[];
 
 /** What the operations need in a home. */
 export const files = {
-  "repos/shop.json": { name: "shop", config: { svc: { timeout: 5, provider: "here" } } },
+  "repos/shop.json": { name: "shop", path: import.meta.dirname, config: { svc: { timeout: 5, provider: "here" } } },
   "repos/cellar.json": cellarText,
   "keys.json": {
     keys: [{ id: victimId, name: "victim", hash: "0".repeat(64), grants: [], createdAt: "2026-11-21T03:18:02.960Z" }],

@@ -38,6 +38,7 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "history/forget": null,
   "scope/list": null,
   "repo/list": null,
+  "repo/find": null,
   "repo/add": null,
   "repo/update": null,
   "repo/remove": null,

@@ -1,7 +1,10 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import fc from "fast-check";
 import type { Grant, Grants } from "../../shared/grants.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { startTestDaemon, type TestClient } from "./daemon.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Repositories whose values change. The file of `sick` has problems; the file of `broken` was broken from the start. */
 export const changing = ["alpha", "beta", "gamma"] as const;
@@ -95,6 +98,11 @@ function sickText(round: number): string {
   return JSON.stringify({ config });
 }
 
+/** The folders of the repositories whose values change, each in the one before. */
+export function foldersIn(folder: string): readonly string[] {
+  return changing.map((_, at) => join(folder, ...changing.slice(0, at + 1)));
+}
+
 export type RightsWorld = Awaited<ReturnType<typeof startRightsWorld>>;
 
 /** A daemon with changes in each round, so that there is something to withhold from keys. */
@@ -102,17 +110,25 @@ export async function startRightsWorld() {
   const repos = { "repos/sick.json": sickText(0), "repos/broken.json": brokenText };
   const t = await startTestDaemon({ files: { "scopes/team.schema.json": team, ...repos } });
   const { owner } = t;
-  for (const repo of changing) await t.addRepository(repo);
+  const above = await temporaryFolder();
+  for (const [at, path] of foldersIn(above.path).entries()) {
+    await mkdir(path);
+    await t.owner.call("repo/add", { id: changing[at], name: "a repository", path, inTree: false });
+  }
   const rival = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], rivalName);
   await owner.call("config/watch");
   const scopes = (await owner.call("scope/list")).result;
   return {
     t,
+    folder: above.path,
     /** All fields. */
     paths: scopes.flatMap(({ scope, schema }) => Object.keys(schema.properties).map(field => `${scope}.${field}`)),
     /** In each repository: erases a field's past, sets all fields together, and one on its own. The owner watches. */
     happen: (round: number) => happen(owner, rival, round),
-    [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
   };
 }
 

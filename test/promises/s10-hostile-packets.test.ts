@@ -151,7 +151,8 @@ function malformed(packet: string): string[] {
     /\S/.test(String(message)) &&
     [typeof repo, typeof field, typeof details].join() === "string,string,object" &&
     isKnown("", more);
-  const isReply = "result" in reply && isKnown("result errors revision next", reply) && reply.errors.every(isError);
+  const isReply =
+    "result" in reply && isKnown("result errors revision next repo", reply) && reply.errors.every(isError);
   return isReply ? [] : [packet.slice(0, 500)];
 }
 

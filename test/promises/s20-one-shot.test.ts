@@ -87,7 +87,7 @@ test("S20 a one-shot request opens no second way in: Origin, Host and port, keys
     await expectStatus(line, request, 403);
   }
 
-  // The port takes no key, whoever sends it, and does not even compare it.
+  // The port takes no key, also with the guard off, and does not even compare it.
   for (const name of names) {
     for (const isOn of [true, false]) {
       guard.on = isOn;

@@ -28,6 +28,7 @@ import {
   brokenWords,
   changing,
   fields,
+  foldersIn,
   mark,
   markedValue,
   marksIn,
@@ -196,6 +197,23 @@ async function compareMatrix(check: RightsCheck): Promise<void> {
   }
 }
 
+/** A folder belongs to the nearest repository that the key may see, and tells nothing of those that it may not. */
+async function compareFolders(check: RightsCheck): Promise<void> {
+  const folderOf = (repo: string | undefined) => foldersIn(check.world.folder)[changing.indexOf(repo as "alpha")];
+  for (const [at, inner] of changing.entries()) {
+    const nearest = changing.slice(0, at + 1).findLast(repo => check.visible.includes(repo));
+    for (const path of [folderOf(inner), `${folderOf(inner)}/no/such`]) {
+      const found = await check.ask("repo/find", { path });
+      const list = await check.ask("config/list", { path });
+      if (nearest === undefined) {
+        const absent = await check.ask("repo/find", { path: "/nowhere2" });
+        check.same(`${path}`, masked(found, String(path)), masked(absent, "/nowhere2"));
+        check.same(`${path}`, list.errors, found.errors);
+      } else check.same(`${path}`, [found.result?.id, list.repo], [nearest, nearest]);
+    }
+  }
+}
+
 const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [name: string]: unknown }])[] = [
   ["repo/add", { name: "planted" }],
   ["repo/scan", { path: "/" }],
@@ -333,6 +351,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   if (check.mayAny("read", "sick"))
     await check.compare("config/list", { repo: "sick" }, config => configSeen(grants, "sick", config));
   await compareBroken(check);
+  await compareFolders(check);
   await compareLists(check, entrySeenOf);
   await compareHistories(check, new Map([...before.values()].map(({ id, revision }) => [id, revision])));
   await compareHidden(check, repositories[round % repositories.length] ?? "alpha");

@@ -71,6 +71,8 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
       ["repo/update", { repo: name, name: "n" }],
       ["file/write", { repo: name, text: "{}", expected: null }],
       ["config/search", { query: name }],
+      ["repo/find", { path: name }],
+      ["config/set", { path: `/${name}`, "svc.timeout": 1 }],
       ["key/create", { name, grants: [{ repos: [name], fields: [name], right: "read" }] }],
     ];
     for (const [operation, args] of calls) await check(`${operation} ${shown}`, await emit(operation, args));

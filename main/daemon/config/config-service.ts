@@ -164,6 +164,12 @@ export class ConfigService {
     }
   }
 
+  /** The entry of one repository, which exists; undefined if the caller may read nothing in it. */
+  entry(caller: Caller, id: string): Promise<RepositoryEntry | undefined> {
+    const summary = this.#store.repositories.summary(id);
+    return summary === undefined ? Promise.resolve(undefined) : this.#entry(caller, summary);
+  }
+
   /** Like `repositories`, but without counts, so no values are read; in no particular order. */
   async visible(caller: Caller): Promise<readonly Pick<RepositoryEntry, "id" | "name" | "path">[]> {
     return (await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id));

@@ -1,3 +1,4 @@
+import { RepoconfError } from "../../../shared/errors.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../time/clock.ts";
@@ -5,9 +6,11 @@ import type { Yielding } from "../../time/yielding.ts";
 import { ConfigChanges } from "../config/config-changes.ts";
 import type { ConfigService } from "../config/config-service.ts";
 import type { Drafts } from "../config/drafts.ts";
+import { FolderIndex } from "../folders/folder-index.ts";
+import { RepositoryFinder } from "../folders/repository-finder.ts";
 import type { DaemonServer } from "../http/server.ts";
 import type { RunState } from "../run-state.ts";
-import type { Operations } from "../socket/dispatch.ts";
+import type { Operations, Outcome, RequestContext } from "../socket/dispatch.ts";
 import { configOperations } from "./config.ts";
 import { type DaemonOperationsOptions, daemonOperations } from "./daemon.ts";
 import { draftOperations } from "./draft.ts";
@@ -42,11 +45,12 @@ export function createOperations(
   daemon: DaemonOperationsOptions,
 ): Operations {
   const changes = new ConfigChanges(store, scopes);
-  return {
+  const finder = new RepositoryFinder(new FolderIndex(store, clock), service);
+  const all: Operations = {
     ...configOperations(service, changes, scopes, yielding, clock),
     ...watchOperations(service, store, yielding),
     ...historyOperations(service, changes, store, scopes, yielding, clock),
-    ...repositoryOperations(service, store, () => runState.assertRunning()),
+    ...repositoryOperations(service, store, finder, () => runState.assertRunning()),
     ...fileOperations(store),
     ...scopeOperations(scopes),
     ...draftOperations(drafts),
@@ -55,4 +59,27 @@ export function createOperations(
     ...keyOperations(access),
     ...daemonOperations(daemon),
   };
+  return { ...all, ...byPath(all, finder) };
+}
+
+/** They take `path`, a folder in the repository, instead of `repo`; then the reply has the repository's id as `repo`. */
+const takingPaths = [
+  ...(["config/list", "config/set", "config/unset", "config/explain"] as const),
+  ...(["history/list", "history/restore"] as const),
+];
+
+function byPath(all: Operations, finder: RepositoryFinder): Partial<Operations> {
+  type Run = (
+    args: { readonly repo?: unknown; readonly path?: string | null },
+    context: RequestContext,
+  ) => Promise<Outcome<unknown>>;
+  const run = (operation: Run): Run => {
+    const withPath = async (args: Parameters<Run>[0], path: string, context: RequestContext) => {
+      if (args.repo) throw new RepoconfError(1101, "Give repo or path, not both.");
+      const repo = await finder.find(context.caller, path);
+      return { ...(await operation({ ...args, repo }, context)), repo };
+    };
+    return (args, context) => (args.path ? withPath(args, args.path, context) : operation(args, context));
+  };
+  return Object.fromEntries(takingPaths.map(name => [name, run(all[name] as Run)]));
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { realpath, stat } from "node:fs/promises";
-import { basename, isAbsolute, relative, resolve } from "node:path";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { FoundWorkTree, RepositoryEntry } from "../../../shared/protocol.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
@@ -10,10 +10,15 @@ import { hasInTreeFile } from "../../git/work-tree.ts";
 import type { Store } from "../../store/store.ts";
 import { type ConfigService, unknownRepository } from "../config/config-service.ts";
 import { Page } from "../config/pages.ts";
+import { withoutLinks } from "../folders/folder-index.ts";
+import { absolutePath, type RepositoryFinder } from "../folders/repository-finder.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { Operations } from "../socket/dispatch.ts";
 
-type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan">;
+type RepositoryOperations = Pick<
+  Operations,
+  "repo/list" | "repo/find" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan"
+>;
 
 /** The maximum number of work trees in one scan: with more, the chosen folder is too high up. */
 const maxFound = 1_000;
@@ -22,15 +27,15 @@ const maxFound = 1_000;
 export function repositoryOperations(
   service: ConfigService,
   store: Store,
+  finder: RepositoryFinder,
   assertRunning: () => void,
 ): RepositoryOperations {
   return {
     "repo/list": async ({ repo, path, limit, after }, { caller }) => {
       if (path) {
-        const folder = absolutePath(path);
-        const entries: RepositoryEntry[] = [];
-        for await (const entry of service.repositories(caller, { repo: repo || undefined })) entries.push(entry);
-        return { result: await nearestAbove(entries, folder, caller.owner ? resolveLinks : asNamed) };
+        const id = await finder.nearestAbove(caller, absolutePath(path), repo || undefined);
+        const entry = id === undefined ? undefined : await service.entry(caller, id);
+        return { result: entry === undefined ? [] : [entry] };
       }
       const page = new Page<RepositoryEntry>(limit);
       for await (const entry of service.repositories(caller, { repo: repo || undefined, after: after || undefined })) {
@@ -39,6 +44,13 @@ export function repositoryOperations(
         page.add(entry);
       }
       return { result: page.entries };
+    },
+
+    "repo/find": async ({ path }, { caller }) => {
+      const id = await finder.find(caller, path);
+      const entry = await service.entry(caller, id);
+      if (entry === undefined) throw unknownRepository(id);
+      return { result: entry };
     },
 
     "repo/add": async ({ name, path, id, inTree }, { caller }) => {
@@ -81,7 +93,7 @@ export function repositoryOperations(
       const known = await repositoriesByFolder(store);
       const found: FoundWorkTree[] = [];
       for await (const tree of findWorkTreesBelow(folder, assertRunning)) {
-        const repo = known.get(tree) ?? known.get(await resolveLinks(tree));
+        const repo = known.get(tree) ?? known.get(await withoutLinks(tree));
         found.push({ path: tree, name: basename(tree), ...(repo !== undefined && { repo }) });
         if (found.length >= maxFound) break;
       }
@@ -115,16 +127,9 @@ async function repositoriesByFolder(store: Store): Promise<ReadonlyMap<string, s
   for (const { id, path } of await store.summaries()) {
     if (path === undefined) continue;
     known.set(path, id);
-    known.set(await resolveLinks(path), id);
+    known.set(await withoutLinks(path), id);
   }
   return known;
-}
-
-function absolutePath(path: string): string {
-  if (path.includes("\0") || !path.isWellFormed())
-    throw new RepoconfError(1101, "A path cannot contain a NUL character or half of a character (a lone surrogate).");
-  if (!isAbsolute(path)) throw new RepoconfError(1101, `The path "${path}" must be absolute.`);
-  return resolve(path);
 }
 
 /** The absolute path of an existing folder. Throws RepoconfError 1101. */
@@ -138,37 +143,4 @@ async function existingFolder(path: string, repo?: string): Promise<string> {
   if (found?.isDirectory() === true) return folder;
   const message = found === undefined ? `The folder ${folder} does not exist.` : `${folder} is not a folder.`;
   throw new RepoconfError(1101, message, repo === undefined ? {} : { repo });
-}
-
-/** The path with its links resolved, or as given if it does not exist or its disk does not answer. */
-function resolveLinks(path: string): Promise<string> {
-  return foreignDisks.ask(path, () => realpath(path)).catch(() => path);
-}
-
-/** For keys other than the owner's, the disk is not read: the target of a link would reveal something about it. */
-async function asNamed(path: string): Promise<string> {
-  return path;
-}
-
-/** The repository whose folder is `path` or the nearest one above it, comparing the results of `nameOf`; none or one. */
-async function nearestAbove(
-  entries: readonly RepositoryEntry[],
-  path: string,
-  nameOf: (path: string) => Promise<string>,
-): Promise<readonly RepositoryEntry[]> {
-  const wanted = await nameOf(path);
-  let nearest: { readonly entry: RepositoryEntry; readonly folder: string } | undefined;
-  for (const entry of entries) {
-    if (entry.path === undefined) continue;
-    // Most paths contain no links, so the disk is only read for a path that does not match as given.
-    const folder = isAtOrBelow(entry.path, wanted) ? entry.path : await nameOf(entry.path);
-    if (!isAtOrBelow(folder, wanted)) continue;
-    if (nearest === undefined || folder.length > nearest.folder.length) nearest = { entry, folder };
-  }
-  return nearest === undefined ? [] : [nearest.entry];
-}
-
-function isAtOrBelow(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (!isAbsolute(way) && way !== ".." && !way.startsWith("../") && !way.startsWith("..\\"));
 }

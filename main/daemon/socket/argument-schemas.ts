@@ -40,6 +40,7 @@ const changeOptions = {
   reason: { type: ["string", "null"], maxLength: 1000 },
   flush: optionalBoolean,
   batch,
+  path: optionalString,
 } as const;
 
 /** One grant of a key. */
@@ -134,6 +135,7 @@ export const argumentSchemas = {
       scope: optionalString,
       field: optionalString,
       stored: optionalBoolean,
+      path: optionalString,
       revision: { type: ["integer", "null"], minimum: 0 },
     },
   },
@@ -156,7 +158,12 @@ export const argumentSchemas = {
   },
   "config/explain": {
     type: "object",
-    properties: { repo: optionalString, field: optionalString, inside: valueEdit.properties.path },
+    properties: {
+      repo: optionalString,
+      field: optionalString,
+      path: optionalString,
+      inside: valueEdit.properties.path,
+    },
   },
   "config/search": {
     type: "object",
@@ -190,7 +197,7 @@ export const argumentSchemas = {
   "config/unwatch": { type: "object", properties: { repo: repositories } },
   "history/list": {
     type: "object",
-    properties: { repo: optionalString, field: optionalString, limit, after: optionalString },
+    properties: { repo: optionalString, field: optionalString, path: optionalString, limit, after: optionalString },
   },
   "history/search": {
     type: "object",
@@ -214,6 +221,7 @@ export const argumentSchemas = {
     type: "object",
     properties: { repo: optionalString, path: optionalString, limit, after: optionalString },
   },
+  "repo/find": { type: "object", properties: { path: { type: "string", minLength: 1 } }, required: ["path"] },
   "repo/add": {
     type: "object",
     properties: {

@@ -41,6 +41,8 @@ export interface Outcome<Result> {
   readonly errors?: readonly RepoconfError[];
   readonly revision?: number;
   readonly next?: string;
+  /** The repository of a request by path. */
+  readonly repo?: string;
   /** Equal results are the same immutable object, so that its JSON text can be cached. */
   readonly isShared?: boolean;
 }

@@ -52,6 +52,7 @@ const notRepositories = [7, true, {}, { id: repo }, [7], [null], [repo, null], [
 const notRevision = ["1", "", 1.5, -1, true, [1], { [repo]: "1" }, { [repo]: -1 }, { [repo]: 1.5 }, { [repo]: null }];
 const notLimit = [0, -1, 1001, 1.5, "10", true, []];
 const tooLong = "x".repeat(1001);
+const notPath = [...notText, "relative", "./x", "/nul\0", "/half\ud800", `/${"x".repeat(4_096)}`];
 const notFields = ["svc.timeout", 7, true, {}, [7], [null], [["svc.timeout"]]];
 /** Of each operation that changes values. */
 const notOptions = {
@@ -59,13 +60,22 @@ const notOptions = {
   atomic: notBoolean,
   dryRun: notBoolean,
   reason: [...notText, tooLong],
+  // Also a good path, beside `repo`.
+  path: [...notPath, "/"],
 };
 
 /** Invalid values of each argument, sent with otherwise valid arguments. null counts as omitted where that is allowed. */
 const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: string]: readonly unknown[] }] } = {
   "config/list": [
     { repo },
-    { repo: notText, scope: notText, field: notText, stored: notBoolean, revision: ["1", 1.5, -1, true, [], {}] },
+    {
+      repo: notText,
+      scope: notText,
+      field: notText,
+      stored: notBoolean,
+      path: [...notPath, "/"],
+      revision: ["1", 1.5, -1, true, [], {}],
+    },
   ],
   "config/set": [
     { repo, "svc.timeout": 7 },
@@ -77,11 +87,14 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   ],
   "config/explain": [
     { repo, field: "svc.timeout" },
-    { repo: notText, field: notText, inside: [...notText, "x", "/~2"] },
+    { repo: notText, field: notText, path: [...notPath, "/"], inside: [...notText, "x", "/~2"] },
   ],
   "config/watch": [{ repo }, { repo: notRepositories, since: [...notRevision, { [repo]: 1 }], progress: notBoolean }],
   "config/unwatch": [{}, { repo: notRepositories }],
-  "history/list": [{ repo }, { repo: notText, field: notText, limit: notLimit, after: [...notText, "x", "-1", "1.5"] }],
+  "history/list": [
+    { repo },
+    { repo: notText, field: notText, path: [...notPath, "/"], limit: notLimit, after: [...notText, "x", "-1", "1.5"] },
+  ],
   "history/search": [
     { query: "x" },
     { query: [...notText, null, "x".repeat(1001), '"x'], limit: notLimit, after: [...notText, "x", "-1", "AAAA"] },
@@ -95,10 +108,8 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { repo: notText, field: notText },
   ],
   "scope/list": [{}, {}],
-  "repo/list": [
-    {},
-    { path: [...notText, "relative", "./x", "/nul\0", "/half\ud800"], limit: notLimit, after: notText },
-  ],
+  "repo/find": [{}, { path: [...notPath, null, ""] }],
+  "repo/list": [{}, { path: notPath, limit: notLimit, after: notText }],
   "repo/add": [
     { name: "added" },
     {

@@ -1,0 +1,154 @@
+import { readdir, realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { foreignDisks } from "../../files/foreign-disks.ts";
+import type { Store } from "../../store/store.ts";
+import type { Clock } from "../../time/clock.ts";
+
+/** Milliseconds after which the links in repositories' paths are resolved again, when somebody asks. */
+const linksAge = 60_000;
+
+/** The repositories' ids by folder. */
+class Folders {
+  readonly #ids = new Map<string, Set<string>>();
+  readonly #folders = new Map<string, string>();
+
+  /** Without a folder, the repository is dropped. */
+  put(id: string, folder: string | undefined): void {
+    const before = this.#folders.get(id);
+    if (before === folder) return;
+    if (before !== undefined) {
+      const ids = this.#ids.get(before);
+      ids?.delete(id);
+      if (ids?.size === 0) this.#ids.delete(before);
+      this.#folders.delete(id);
+    }
+    if (folder === undefined) return;
+    this.#folders.set(id, folder);
+    const ids = this.#ids.get(folder) ?? new Set();
+    this.#ids.set(folder, ids.add(id));
+  }
+
+  folderOf(id: string): string | undefined {
+    return this.#folders.get(id);
+  }
+
+  /** The first of a folder's repositories by id. */
+  at(folder: string, isWanted: (id: string) => boolean): string | undefined {
+    const wanted = [...(this.#ids.get(folder) ?? [])].filter(isWanted);
+    return wanted.length > 1 ? wanted.sort()[0] : wanted[0];
+  }
+
+  entries(): (readonly [id: string, folder: string])[] {
+    return [...this.#folders];
+  }
+}
+
+/**
+ * Answers which repository has a folder, at the same cost for any number of repositories. Knows each by the path that was named when it was
+ * added, and by its real path, without links.
+ */
+export class FolderIndex {
+  readonly #store: Store;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #named = new Folders();
+  readonly #real = new Folders();
+  /** Resolves when all that is known so far is in `#real`; undefined until somebody asks. */
+  #ready: Promise<void> | undefined;
+  #resolvedAt = 0;
+
+  constructor(store: Store, clock: Pick<Clock, "monotonic">) {
+    this.#store = store;
+    this.#clock = clock;
+    store.events.subscribe(event => {
+      if (this.#ready === undefined) return;
+      if (event.kind === "added" || event.kind === "updated") this.#put(event.state.id, event.state.path);
+      if (event.kind === "removed") this.#put(event.state.id, undefined);
+    });
+  }
+
+  /** Which of the wanted repositories has `path`, or the nearest folder above it, as it was named. Does not ask the disk. */
+  async nearestNamed(path: string, isWanted: (id: string) => boolean): Promise<string | undefined> {
+    await this.#prepare();
+    return nearest(this.#named, path, isWanted);
+  }
+
+  /** The same by real paths, up to the folder `top`, if it is given. */
+  async nearestReal(path: string, isWanted: (id: string) => boolean, top?: string): Promise<string | undefined> {
+    for (;;) {
+      await this.#prepare();
+      const id = nearest(this.#real, path, isWanted, top);
+      const [named, real] = id === undefined ? [] : [this.#named.folderOf(id), this.#real.folderOf(id)];
+      if (id === undefined || named === undefined || named === real) return id;
+      // A link in its path may lead to another folder by now.
+      const now = await withoutLinks(named);
+      if (now === real) return id;
+      this.#real.put(id, now);
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#store.reconciled;
+    const { repositories } = this.#store;
+    const now = this.#clock.monotonic();
+    if (this.#ready === undefined) {
+      for (const id of repositories.ids()) this.#named.put(id, usable(repositories.brief(id)?.path));
+      this.#ready = this.#resolve(this.#named.entries());
+      this.#resolvedAt = now;
+    } else if (now > this.#resolvedAt + linksAge) {
+      this.#resolvedAt = now;
+      // Nobody waits for that: links change rarely.
+      void this.#resolve(this.#named.entries());
+    }
+    return this.#ready;
+  }
+
+  #put(id: string, path: string | undefined): void {
+    const folder = usable(path);
+    this.#named.put(id, folder);
+    if (folder === undefined) this.#real.put(id, undefined);
+    else this.#ready = Promise.all([this.#ready, this.#resolve([[id, folder]])]).then(() => {});
+  }
+
+  async #resolve(entries: readonly (readonly [id: string, folder: string])[]): Promise<void> {
+    const paths = await realPaths(entries.map(([, folder]) => folder));
+    // Not those that have another folder by now, or none.
+    for (const [id, folder] of entries) if (this.#named.folderOf(id) === folder) this.#real.put(id, paths.get(folder));
+  }
+}
+
+/** A person may have written anything into the file that names the folder. */
+function usable(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? resolve(path) : undefined;
+}
+
+function nearest(folders: Folders, path: string, isWanted: (id: string) => boolean, top?: string): string | undefined {
+  for (let folder = path; ; folder = dirname(folder)) {
+    const id = folders.at(folder, isWanted);
+    if (id !== undefined || folder === top || dirname(folder) === folder) return id;
+  }
+}
+
+/** The path without links, or as given if it does not exist or its disk does not answer. */
+export function withoutLinks(path: string): Promise<string> {
+  return foreignDisks.ask(path, () => realpath(path)).catch(() => path);
+}
+
+/** The paths without links, by the given ones. Folders beside each other take two calls together, and not one each. */
+async function realPaths(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const [parent, folders] of Map.groupBy(new Set(paths), dirname)) {
+    const [realParent, links] =
+      folders.length > 1 ? [await withoutLinks(parent), await linksIn(parent)] : [parent, undefined];
+    for (const folder of folders) {
+      const isLink = links === undefined || links.has(folder);
+      found.set(folder, isLink ? await withoutLinks(folder) : join(realParent, folder.slice(parent.length)));
+    }
+  }
+  return found;
+}
+
+/** The paths of the links in a folder; undefined if it cannot be listed. */
+async function linksIn(folder: string): Promise<ReadonlySet<string> | undefined> {
+  const entries = await foreignDisks.ask(folder, () => readdir(folder, { withFileTypes: true })).catch(() => undefined);
+  return entries && new Set(entries.filter(entry => entry.isSymbolicLink()).map(entry => join(folder, entry.name)));
+}
