@@ -5,14 +5,20 @@ import { addShop, makeServedHome, makeShop, withCommand } from "../helpers/comma
 import { projectFolder, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
 describe("the guide to a tool of your own", () => {
-  test.each(["client.ts", "tool.ts", "tool.py", "watch.py", "tool.sh", "scopes/build.schema.json"])(
-    "shows examples/%s as it is",
-    async name => {
-      const guide = await readFile(join(projectFolder, "docs/tool-of-your-own.md"), "utf8");
-      const example = await readFile(join(projectFolder, "examples", name), "utf8");
-      expect(guide).toContain(`\n${example}\`\`\``);
-    },
-  );
+  test.each([
+    "client.ts",
+    "tool.ts",
+    "tool.py",
+    "watch.py",
+    "tool.sh",
+    "post.sh",
+    "post.py",
+    "scopes/build.schema.json",
+  ])("shows examples/%s as it is", async name => {
+    const guide = await readFile(join(projectFolder, "docs/tool-of-your-own.md"), "utf8");
+    const example = await readFile(join(projectFolder, "examples", name), "utf8");
+    expect(guide).toContain(`\n${example}\`\`\``);
+  });
 
   describe.skipIf(process.platform === "win32").concurrent("the tool in the shell", () => {
     /** A home with "shop" for the tool to run on. `repoconf` is the built command; `before` is shell code that runs before it. */
