@@ -19,7 +19,7 @@ socket=$1
 # ask RESOURCE/OPERATION ARGUMENTS. The key is not an argument of curl: every user sees the arguments of programs.
 ask() {
   printf 'header = "Authorization: Bearer %s"\n' "$key" |
-    curl -q --silent --show-error --noproxy '*' --config - --unix-socket "$socket" \
+    curl -q --silent --show-error --config - --unix-socket "$socket" \
       --header 'Content-Type: application/json' --data "$2" "http://localhost/svc/$1"
   echo
 }

@@ -157,7 +157,7 @@ describe("which repository contains a folder, by git's own files (repo/find)", (
       await add(`r${index}`, at("many", `r${index}`));
     }
     expect(await count()).toBe(few);
-    // Nor when the daemon first looks at all of them.
+    // Nor when the daemon first lists all of them.
     await t.restart();
     asked.mockClear();
     await find(at("main"));
