@@ -92,9 +92,8 @@ export const mutants = [
       name: "nothing is read",
     },
     "resolving symbolic links for the owner only": {
-      file: "main/daemon/operations/repo.ts",
-      find: "caller.owner ? resolveLinks : asNamed",
-      replace: "caller.name ? resolveLinks : asNamed",
+      file: "main/daemon/folders/repository-finder.ts",
+      find: "    if (!caller.owner) return this.#index.nearestNamed(folder, isWanted);\n",
       name: "the daemon follows links only for the owner",
     },
     "the rule that svc* covers only the scope svc": {

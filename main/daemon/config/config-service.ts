@@ -14,14 +14,7 @@ import type {
 import type { Scopes } from "../../scopes/scopes.ts";
 import { configAt, historyFrom } from "../../store/history/repository-history.ts";
 import type { Store } from "../../store/store.ts";
-import type {
-  LastChange,
-  RecordedChange,
-  RepositoryInfo,
-  RepositoryState,
-  RepositorySummary,
-  StoreEvent,
-} from "../../store/types.ts";
+import type { LastChange, RecordedChange, RepositoryInfo, RepositoryState, StoreEvent } from "../../store/types.ts";
 import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts";
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
@@ -159,15 +152,9 @@ export class ConfigService {
     const wanted = summaries.filter(({ id }) => (repo === undefined || id === repo) && !(after && id <= after));
     for (const summary of wanted.sort((one, other) => (one.id < other.id ? -1 : 1))) {
       if (turn.isOver) await turn.pass();
-      const entry = await this.#entry(caller, summary);
+      const entry = await this.entry(caller, summary.id);
       if (entry !== undefined) yield entry;
     }
-  }
-
-  /** The entry of one repository, which exists; undefined if the caller may read nothing in it. */
-  entry(caller: Caller, id: string): Promise<RepositoryEntry | undefined> {
-    const summary = this.#store.repositories.summary(id);
-    return summary === undefined ? Promise.resolve(undefined) : this.#entry(caller, summary);
   }
 
   /** Like `repositories`, but without counts, so no values are read; in no particular order. */
@@ -246,11 +233,13 @@ export class ConfigService {
     if (wanted !== undefined && !isThere(readable, wanted)) throw unknownField(wanted);
   }
 
-  async #entry(caller: Caller, summary: RepositorySummary): Promise<RepositoryEntry | undefined> {
-    if (allowsEveryField(caller.grants, "read", summary.id)) return this.#withFindings(caller, summary);
-    if (!this.canSee(caller, summary.id)) return undefined;
+  /** Undefined if the caller may read nothing in the repository. */
+  async entry(caller: Caller, id: string): Promise<RepositoryEntry | undefined> {
+    const summary = this.#store.repositories.summary(id);
+    if (summary === undefined || !this.canSee(caller, id)) return undefined;
+    if (allowsEveryField(caller.grants, "read", id)) return this.#withFindings(caller, summary);
     // Counts must not reveal fields that the key may not read, so the values are needed.
-    const state = await this.#store.repositories.read(summary.id);
+    const state = await this.#store.repositories.read(id);
     return state && this.view(caller, state);
   }
 }

@@ -21,6 +21,10 @@ interface ArgumentSchema<Arguments> {
 const optionalString = { type: ["string", "null"] } as const;
 const optionalBoolean = { type: ["boolean", "null"] } as const;
 const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", items: { type: "string" } }] } as const;
+const optionalFields = { type: ["array", "null"], items: { type: "string" } } as const;
+const revision = { type: ["integer", "null"], minimum: 0 } as const;
+/** One repository, by its id or by a folder in it. */
+const oneRepository = { repo: optionalString, path: optionalString } as const;
 const query = { type: "string", maxLength: 1000 } as const;
 /** Never empty: for a search, "" would be every change there is, which `undoBatch` would undo. */
 const batch = { type: ["string", "null"], minLength: 1, maxLength: 100 } as const;
@@ -130,20 +134,13 @@ export const draftSchema = {
 export const argumentSchemas = {
   "config/list": {
     type: "object",
-    properties: {
-      repo: optionalString,
-      scope: optionalString,
-      field: optionalString,
-      stored: optionalBoolean,
-      path: optionalString,
-      revision: { type: ["integer", "null"], minimum: 0 },
-    },
+    properties: { ...oneRepository, scope: optionalString, field: optionalString, stored: optionalBoolean, revision },
   },
   "config/set": {
     type: "object",
     properties: {
       repo: repositories,
-      unset: { type: ["array", "null"], items: { type: "string" } },
+      unset: optionalFields,
       edits: { type: ["array", "null"], items: valueEdit },
       ...changeOptions,
     },
@@ -152,18 +149,13 @@ export const argumentSchemas = {
     type: "object",
     properties: {
       repo: repositories,
-      fields: { type: ["array", "null"], items: { type: "string" } },
+      fields: optionalFields,
       ...changeOptions,
     },
   },
   "config/explain": {
     type: "object",
-    properties: {
-      repo: optionalString,
-      field: optionalString,
-      path: optionalString,
-      inside: valueEdit.properties.path,
-    },
+    properties: { ...oneRepository, field: optionalString, inside: valueEdit.properties.path },
   },
   "config/search": {
     type: "object",
@@ -173,11 +165,7 @@ export const argumentSchemas = {
   "config/matrix": { type: "object", properties: { query, after: optionalString }, required: ["query"] },
   "config/cells": {
     type: "object",
-    properties: {
-      repo: repositories,
-      fields: { type: ["array", "null"], items: { type: "string" } },
-      after: optionalString,
-    },
+    properties: { repo: repositories, fields: optionalFields, after: optionalString },
   },
   "config/watch": {
     type: "object",
@@ -197,7 +185,7 @@ export const argumentSchemas = {
   "config/unwatch": { type: "object", properties: { repo: repositories } },
   "history/list": {
     type: "object",
-    properties: { repo: optionalString, field: optionalString, path: optionalString, limit, after: optionalString },
+    properties: { ...oneRepository, field: optionalString, limit, after: optionalString },
   },
   "history/search": {
     type: "object",
@@ -209,9 +197,9 @@ export const argumentSchemas = {
     properties: {
       repo: optionalString,
       to: { type: "integer", minimum: 0 },
-      fields: { type: ["array", "null"], items: { type: "string" } },
+      fields: optionalFields,
       ...changeOptions,
-      revision: { type: ["integer", "null"], minimum: 0 },
+      revision,
     },
     required: ["to"],
   },
