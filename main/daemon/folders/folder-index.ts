@@ -9,7 +9,7 @@ const linksAge = 60_000;
 
 /** The repositories' ids by folder. */
 class Folders {
-  readonly #ids = new Map<string, Set<string>>();
+  readonly #ids = new Map<string, readonly string[]>();
   readonly #folders = new Map<string, string>();
 
   /** Without a folder, the repository is dropped. */
@@ -17,25 +17,24 @@ class Folders {
     const before = this.#folders.get(id);
     if (before === folder) return;
     if (before !== undefined) {
-      const ids = this.#ids.get(before);
-      ids?.delete(id);
-      if (ids?.size === 0) this.#ids.delete(before);
+      const rest = (this.#ids.get(before) ?? []).filter(other => other !== id);
+      if (rest.length > 0) this.#ids.set(before, rest);
+      else this.#ids.delete(before);
       this.#folders.delete(id);
     }
     if (folder === undefined) return;
     this.#folders.set(id, folder);
-    const ids = this.#ids.get(folder) ?? new Set();
-    this.#ids.set(folder, ids.add(id));
+    const others = this.#ids.get(folder);
+    this.#ids.set(folder, others === undefined ? [id] : [...others, id].sort());
   }
 
   folderOf(id: string): string | undefined {
     return this.#folders.get(id);
   }
 
-  /** The first of a folder's repositories by id. */
-  at(folder: string, isWanted: (id: string) => boolean): string | undefined {
-    const wanted = [...(this.#ids.get(folder) ?? [])].filter(isWanted);
-    return wanted.length > 1 ? wanted.sort()[0] : wanted[0];
+  /** Sorted. */
+  at(folder: string): readonly string[] {
+    return this.#ids.get(folder) ?? [];
   }
 
   entries(): (readonly [id: string, folder: string])[] {
@@ -51,8 +50,9 @@ export class FolderIndex {
   readonly #store: Store;
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #named = new Folders();
+  /** Only those whose named path has links. */
   readonly #real = new Folders();
-  /** Resolves when all that is known so far is in `#real`; undefined until somebody asks. */
+  /** Resolves when the links of all that is known so far are in `#real`; undefined until somebody asks. */
   #ready: Promise<void> | undefined;
   #resolvedAt = 0;
 
@@ -69,20 +69,25 @@ export class FolderIndex {
   /** Which of the wanted repositories has `path`, or the nearest folder above it, as it was named. Does not ask the disk. */
   async nearestNamed(path: string, isWanted: (id: string) => boolean): Promise<string | undefined> {
     await this.#prepare();
-    return nearest(this.#named, path, isWanted);
+    return nearest(path, folder => this.#named.at(folder).find(isWanted));
   }
 
   /** The same by real paths, up to the folder `top`, if it is given. */
   async nearestReal(path: string, isWanted: (id: string) => boolean, top?: string): Promise<string | undefined> {
     for (;;) {
       await this.#prepare();
-      const id = nearest(this.#real, path, isWanted, top);
-      const [named, real] = id === undefined ? [] : [this.#named.folderOf(id), this.#real.folderOf(id)];
-      if (id === undefined || named === undefined || named === real) return id;
+      const hasNoLinks = (id: string) => this.#real.folderOf(id) === undefined;
+      const idAt = (folder: string) => {
+        const ids = [...this.#named.at(folder).filter(hasNoLinks), ...this.#real.at(folder)].filter(isWanted);
+        return ids.length > 1 ? ids.sort()[0] : ids[0];
+      };
+      const id = nearest(path, idAt, top);
+      if (id === undefined || hasNoLinks(id)) return id;
       // A link in its path may lead to another folder by now.
+      const [named = "", real] = [this.#named.folderOf(id), this.#real.folderOf(id)];
       const now = await withoutLinks(named);
       if (now === real) return id;
-      this.#real.put(id, now);
+      this.#real.put(id, now === named ? undefined : now);
     }
   }
 
@@ -110,7 +115,7 @@ export class FolderIndex {
   }
 
   async #resolve(entries: readonly (readonly [id: string, folder: string])[]): Promise<void> {
-    const paths = await realPaths(entries.map(([, folder]) => folder));
+    const paths = await linkedPaths(entries.map(([, folder]) => folder));
     // Not those that have another folder by now, or none.
     for (const [id, folder] of entries) if (this.#named.folderOf(id) === folder) this.#real.put(id, paths.get(folder));
   }
@@ -121,9 +126,9 @@ function usable(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? resolve(path) : undefined;
 }
 
-function nearest(folders: Folders, path: string, isWanted: (id: string) => boolean, top?: string): string | undefined {
+function nearest(path: string, idAt: (folder: string) => string | undefined, top?: string): string | undefined {
   for (let folder = path; ; folder = dirname(folder)) {
-    const id = folders.at(folder, isWanted);
+    const id = idAt(folder);
     if (id !== undefined || folder === top || dirname(folder) === folder) return id;
   }
 }
@@ -133,15 +138,17 @@ export function withoutLinks(path: string): Promise<string> {
   return foreignDisks.ask(path, () => realpath(path)).catch(() => path);
 }
 
-/** The paths without links, by the given ones. Folders beside each other take two calls together, and not one each. */
-async function realPaths(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+/** The paths without links of those that have some, by the given ones. Folders beside each other take two calls together, and not one each. */
+async function linkedPaths(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for (const [parent, folders] of Map.groupBy(new Set(paths), dirname)) {
     const [realParent, links] =
       folders.length > 1 ? [await withoutLinks(parent), await linksIn(parent)] : [parent, undefined];
+    if (links?.size === 0 && realParent === parent) continue;
     for (const folder of folders) {
       const isLink = links === undefined || links.has(folder);
-      found.set(folder, isLink ? await withoutLinks(folder) : join(realParent, folder.slice(parent.length)));
+      const real = isLink ? await withoutLinks(folder) : join(realParent, folder.slice(parent.length));
+      if (real !== folder) found.set(folder, real);
     }
   }
   return found;
