@@ -26,6 +26,9 @@ export interface OneShotOptions {
 /** Milliseconds in which a client must read its answer. */
 const readTime = 10_000;
 
+/** Milliseconds for which a client may go on sending a body that was refused. */
+const lingerTime = 1_000;
+
 /** Headers that decide who may do what: with two of them, programs on the way may have read another one than we do. */
 const onlyOnce = ["authorization", "content-type", "content-encoding", "expect"];
 
@@ -93,6 +96,11 @@ export class OneShotRequests {
       socket.destroy();
       return;
     }
+    // It has its answer.
+    if (this.#closing.has(socket)) {
+      socket.end(() => socket.destroy());
+      return;
+    }
     const error = brokenRequest(code);
     const [status, body] = [statusOf(error), JSON.stringify({ result: null, errors: [error.toEntry()] })];
     const headers = { ...headersOf(Buffer.byteLength(body), status), Connection: "close" };
@@ -125,13 +133,8 @@ export class OneShotRequests {
   #send(response: ServerResponse, status: number, reply: Reply | PreparedReply, lease?: ConnectionLease): void {
     if (response.destroyed) return;
     const body = reply instanceof PreparedReply ? reply.body : Buffer.from(JSON.stringify(reply));
-    // What is left of the body is not waited for.
-    if (!response.req.complete) {
-      response.setHeader("Connection", "close");
-      this.#closing.add(response.req.socket);
-    }
-    response.writeHead(status, headersOf(body.length, status));
-    response.end(body);
+    if (response.req.complete) response.writeHead(status, headersOf(body.length, status)).end(body);
+    else this.#refuseRest(response.writeHead(status, { ...headersOf(body.length, status), Connection: "close" }), body);
     lease?.setQueued(body.length);
     if (lease?.isTooSlow) {
       response.destroy();
@@ -141,6 +144,18 @@ export class OneShotRequests {
       "close",
       this.#options.clock.schedule(readTime, () => response.destroy()),
     );
+  }
+
+  /**
+   * Answers while the body is still arriving, and closes the connection when it has arrived, or soon. A client that is cut off while it sends
+   * may never read the answer.
+   */
+  #refuseRest(response: ServerResponse, body: Buffer): void {
+    this.#closing.add(response.req.socket);
+    response.write(body);
+    const cancel = this.#options.clock.schedule(lingerTime, () => response.end());
+    response.req.once("end", () => response.end()).resume();
+    response.once("close", cancel);
   }
 }
 

@@ -193,6 +193,16 @@ describe.runIf(onUnix)("a one-shot request is refused with an error in JSON, and
     expect((await t.owner.call("repo/list")).result.length).toBe(1);
   });
 
+  test("also if its client sends all of its body before it reads", async () => {
+    using raw = await openRaw(path);
+    raw.socket.pause();
+    const body = "x".repeat(3_000_000);
+    const request = `${headOf("wrong", "key/self", `Content-Length: ${body.length}`)}\r\n\r\n${body}`;
+    expect(await new Promise(resolve => raw.socket.write(request, resolve))).toBe(null);
+    raw.socket.resume();
+    await raw.has("401 Unauthorized");
+  });
+
   test.each(contents)("400 1101: the content %j", async content => {
     using raw = await openRaw(path);
     const body = Buffer.from(content, "latin1");
@@ -217,6 +227,8 @@ test.runIf(onUnix)(
     clock.advance(9_999);
     expect(raw.received).toBe("");
     clock.advance(1);
+    await raw.has("408");
+    clock.advance(1_000);
     expect(await raw.closed()).toMatch(/^HTTP\/1.1 408 [\s\S]*"code":1107/);
     const gone = await openRaw(path);
     gone.socket.write(`${headOf(t.ownerKey, "key/self", "Content-Length: 2")}\r\n\r\n{`);
