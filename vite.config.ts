@@ -1,9 +1,8 @@
-import http from "node:http";
 import { defineConfig, type Plugin } from "vite";
 
 /** Bundles everything that runs under Node (command line, daemon, typed client) for dist/, without a need for node_modules. */
 export default defineConfig({
-  plugins: [plainHttp(), withoutGlobalWebSocket()],
+  plugins: [oneShotFile(), plainBuiltins(false), withoutGlobalWebSocket()],
   build: {
     ssr: true,
     target: "node24",
@@ -21,23 +20,43 @@ export default defineConfig({
   ssr: { noExternal: true },
 });
 
-/**
- * `import ... from "node:http"` makes Node evaluate every export. The export WebSocket loads all of fetch, which takes a quarter of a
- * command's startup time. Without an import, only the exports in use are evaluated.
- */
-function plainHttp(): Plugin {
-  const id = "\0plain-http";
-  const names = Object.entries(Object.getOwnPropertyDescriptors(http))
-    .filter(([, descriptor]) => "value" in descriptor)
-    .map(([name]) => name);
+/** The commands that are one request have a file of their own beside this build's (vite.one-shot.config.ts). */
+function oneShotFile(): Plugin {
   return {
-    name: "plain-http",
+    name: "one-shot-file",
     enforce: "pre",
-    resolveId: source => (source === "node:http" ? id : undefined),
-    load: loaded =>
-      loaded === id
-        ? `const http = process.getBuiltinModule("node:http");\nexport default http;\nexport const { ${names.join(", ")} } = http;`
-        : undefined,
+    resolveId: source => (source === "./one-shot/run.ts" ? { id: "./one-shot.js", external: "relative" } : undefined),
+  };
+}
+
+/**
+ * `import ... from "node:util"` makes Node evaluate every export, also those that load more when they are read: that of node:http loads all
+ * of fetch, that of node:util and of node:crypto a sixth of a command's startup time. Here only those that are used are evaluated; with
+ * `isLazy`, a module whose functions are used is not loaded before one of them is called.
+ */
+export function plainBuiltins(isLazy: boolean): Plugin {
+  const prefix = "\0plain-";
+  return {
+    name: "plain-builtins",
+    enforce: "pre",
+    resolveId: source => (source.startsWith("node:") ? `${prefix}${source}` : undefined),
+    load: id => {
+      if (!id.startsWith(`${prefix}node:`)) return undefined;
+      const name = id.slice(prefix.length);
+      const module = `process.getBuiltinModule("${name}")`;
+      const names = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name) ?? {})).flatMap(
+        ([property, { value }]) => {
+          if (value === undefined || property === "default") return [];
+          const isCalled = isLazy && typeof value === "function" && /^[a-z]/.test(property);
+          const made = isCalled
+            ? `(...args) => ${module}.${property}(...args)`
+            : `/*#__PURE__*/ (() => builtin.${property})()`;
+          return [`export const ${property} = ${made};`];
+        },
+      );
+      const builtin = `const builtin = /*#__PURE__*/ ${module};`;
+      return { code: [builtin, "export default builtin;", ...names].join("\n"), moduleSideEffects: false };
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import { build, mergeConfig, type UserConfig } from "vite";
 import browser from "../vite.browser.config.ts";
 import command from "../vite.config.ts";
 import electron from "../vite.electron.config.ts";
+import oneShot from "../vite.one-shot.config.ts";
 import preload from "../vite.preload.config.ts";
 import screen from "../vite.renderer.config.ts";
 import { publishBuild } from "./publish-build.ts";
@@ -21,6 +22,7 @@ const dist = join(project, "dist");
 /** What each part of the build puts into a folder. */
 const parts: { readonly [name: string]: (folder: string) => Promise<void> } = {
   command: async folder => {
+    await bundle(oneShot, folder);
     await bundle(command, folder);
     await makeExecutable(join(folder, "repoconf.js"));
   },

@@ -2,7 +2,8 @@ import type { Config } from "./config.ts";
 import type { ErrorEntry } from "./errors.ts";
 import type { Grants } from "./grants.ts";
 import type { JsonValue } from "./json.ts";
-import type { Effect, ScopeSchema } from "./scopes/scope-schema.ts";
+import type { Effect, FieldSchema, ScopeSchema } from "./scopes/scope-schema.ts";
+import type { ToldChange, TypedChange } from "./typed-changes.ts";
 import type { ValueEdit } from "./value-edit.ts";
 
 /**
@@ -46,6 +47,8 @@ export interface OperationArgumentsByName {
     readonly stored?: boolean | null;
     readonly path?: string | null;
     readonly revision?: number | null;
+    /** Whether the reply has the schemas of the fields in the result. */
+    readonly schemas?: boolean | null;
   };
   /** The fields are additional members, `<scope>.<field>`. */
   "config/set": ChangeArguments & {
@@ -53,6 +56,9 @@ export interface OperationArgumentsByName {
     readonly unset?: readonly string[] | null;
     /** Edits inside values, applied to the value at the time the set runs. */
     readonly edits?: readonly ValueEdit[] | null;
+    /** Changes as people type them, read by the schemas of the fields that the key may read. */
+    readonly typed?: readonly TypedChange[] | null;
+    readonly schemas?: boolean | null;
   } & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   /** `inside`: a JSON pointer to what is inside the value, whose place is told. */
@@ -484,6 +490,10 @@ export interface Reply<Result = unknown> {
   readonly next?: string;
   /** For a request by path: the id of the repository. */
   readonly repo?: string;
+  /** If they were asked for: those of the fields in the result that the key may read, by `<scope>.<field>`. */
+  readonly schemas?: { readonly [field: string]: FieldSchema };
+  /** What typed changes were read as. */
+  readonly typed?: readonly ToldChange[];
 }
 
 type Split<Name extends OperationName> = Name extends `${infer Resource}/${infer Operation}`

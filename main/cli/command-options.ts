@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { describeCause } from "../files/describe-cause.ts";
+import { connectionRows, homeRow, jsonRow, type OptionRow, repositoryRow, sessionRows, writeRows } from "./options.ts";
 import { CommandError, exitCodes } from "./output/exit-codes.ts";
 
 /** Options of every command that connects to a daemon. */
@@ -19,32 +20,49 @@ export interface RepositoryOptions {
   readonly repo?: string;
 }
 
+const parsers = {
+  one: onlyOnce,
+  several: (value: string, previous: unknown) => [...(Array.isArray(previous) ? previous : []), value],
+  revision: parseRevision,
+  limit: parseLimit,
+};
+
+/** Adds options of the table in options.ts. */
+export function addOptions(command: Command, rows: readonly OptionRow[]): Command {
+  for (const { flags, description, takes } of rows) {
+    const option = new Option(flags, description);
+    command.addOption(takes === undefined ? option : option.argParser(parsers[takes]));
+  }
+  return command;
+}
+
 export function addHomeOption(command: Command): Command {
-  return command.option("--home <dir>", "the home folder (default: REPOCONF_HOME, else the system's data folder)");
+  return addOptions(command, [homeRow]);
 }
 
 /** Adds the options of commands that connect to a daemon but never start one. */
 export function addConnectionOptions(command: Command): Command {
-  return addHomeOption(command).option(
-    "--key-file <file>",
-    "read the API key from this file (default: REPOCONF_API_KEY, else the owner's key)",
-  );
+  return addOptions(command, connectionRows);
 }
 
 export function addSessionOptions(command: Command): Command {
-  return addConnectionOptions(command).option("--no-start", "fail if no daemon is running, instead of starting one");
+  return addOptions(command, sessionRows);
 }
 
 export function addJsonOption(command: Command): Command {
-  return command.option("--json", "print JSON, for programs");
+  return addOptions(command, [jsonRow]);
 }
 
 export function addRepositoryOption(command: Command): Command {
-  const option = new Option(
-    "--repo <repository>",
-    "id or name of the repository (default: the repository that contains the current folder)",
-  );
-  return command.addOption(option.argParser(onlyOnce));
+  return addOptions(command, [repositoryRow]);
+}
+
+/** Options for every command that writes values. */
+export interface WriteOptions {
+  readonly ifRevision?: number;
+  readonly atomic?: boolean;
+  readonly dryRun?: boolean;
+  readonly reason?: string;
 }
 
 export interface RepositoriesOptions {
@@ -55,19 +73,9 @@ export interface RepositoriesOptions {
   readonly yes?: boolean;
 }
 
-/** Adds the options of commands that can change several repositories at once. */
-export function addRepositoriesOptions(command: Command): Command {
-  const option = new Option(
-    "--repo <repository>",
-    "id or name of the repository; may be repeated (default: the repository that contains the current folder)",
-  );
-  return command
-    .addOption(option.argParser((value, previous: readonly string[] = []) => [...previous, value]))
-    .option(
-      "--where <query>",
-      "every repository that a search for this finds, such as 'field:svc.proxy_https=off'; 'repo:*' finds all",
-    )
-    .option("--yes", "do not ask for confirmation before changing several repositories");
+/** Adds the options of commands that change one repository. */
+export function addChangeOptions(command: Command): Command {
+  return addOptions(command, [...sessionRows, repositoryRow, jsonRow, ...writeRows]);
 }
 
 /** Options that most commands accept; they may also precede the command name. */
@@ -127,7 +135,7 @@ export function refuseEmptyOptions(_: Command, command: Command): void {
 }
 
 /** Commander would use the last one, but a change must not guess which repository was meant. */
-function onlyOnce(value: string, previous: string | undefined): string {
+function onlyOnce(value: string, previous: unknown): string {
   if (previous !== undefined) throw new InvalidArgumentError("It is given twice; name a single repository.");
   return value;
 }

@@ -1,6 +1,5 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { describeCause } from "../files/describe-cause.ts";
 import {
   applyLeadingOptions,
   enterStartFolder,
@@ -8,9 +7,10 @@ import {
   refuseEmptyOptions,
   startFolderOption,
 } from "./command-options.ts";
-import { exitCodeOf, exitCodes, exitProcess } from "./output/exit-codes.ts";
+import { endProcess, watchOutput } from "./output/end-process.ts";
+import { exitCodeOf, exitCodes } from "./output/exit-codes.ts";
 import { describeError } from "./output/messages.ts";
-import { commanderOutput, flushOutput, printFailure, printNote } from "./output/terminal.ts";
+import { commanderOutput, printFailure, printNote } from "./output/terminal.ts";
 
 type AddCommand = (program: Command) => void;
 
@@ -131,14 +131,7 @@ function neededCommands(args: readonly string[]): readonly string[] | undefined 
 
 /** Parses the command line, runs the command, and exits with a code of exit-codes.ts. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
-  // A reader that closes the pipe early, like head, is not an error.
-  process.stdout.on("error", error => {
-    if ("code" in error && error.code === "EPIPE") process.exit(exitCodes.done);
-    printFailure(`The output cannot be written: ${describeCause(error)}`);
-    exitProcess(exitCodes.failed);
-  });
-  // Nobody can be told.
-  if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
+  watchOutput();
   if (process.env["NODE_OPTIONS"]) closeUnwantedDebugger();
   try {
     if (argv.some(argument => argument.includes("\uFFFD")))
@@ -153,9 +146,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
       process.exitCode = exitCodeOf(error);
     }
   }
-  // Everything is done once the output is written; there is no need to wait for connections to close.
-  await flushOutput();
-  exitProcess();
+  await endProcess();
 }
 
 /**

@@ -4,14 +4,18 @@ import { RepoconfError } from "../../shared/errors.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import type { OperationArguments, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
 import { describeCause } from "../files/describe-cause.ts";
-import { readEndpoint } from "../home/endpoint-file.ts";
+import { readHomeFileNow } from "../files/foreign-file.ts";
+import { type Endpoint, readEndpoint } from "../home/endpoint-file.ts";
 import type { Home } from "../home/home.ts";
+import { isOlder } from "../version.ts";
 import { findKey, type LocateOptions } from "./find-key.ts";
 import { ownSocket } from "./own-socket.ts";
 
 export interface AskOptions extends Omit<LocateOptions, "home"> {
   /** Milliseconds to wait for the reply; a minute if left out, as a daemon that reads a large home for the first time tells no progress. */
   readonly timeout?: number;
+  /** Nothing is sent to a daemon with an older version, which may understand the arguments in another way. */
+  readonly atLeast?: string;
 }
 
 /** More than the longest reply: the text of a file, with each of its characters escaped. */
@@ -28,21 +32,23 @@ export async function ask<Name extends OperationName>(
   args: OperationArguments<Name>,
   options: AskOptions = {},
 ): Promise<Reply<OperationResults[Name]>> {
-  const endpoint = await readEndpoint(home);
+  const endpoint = await readEndpoint(home, readHomeFileNow);
   if (endpoint === undefined)
     throw notSent(`No daemon is running on the home ${home.folder}. Start one: repoconf daemon`);
+  if (options.atLeast !== undefined && isOlder(endpoint.version, options.atLeast)) throw notSent(olderDaemon(endpoint));
   const path = ownSocket(home, endpoint);
-  const key = await findKey(home, options);
+  const key = await findKey(home, options, readHomeFileNow);
   if (keyIdOf(key) === undefined)
     throw new RepoconfError(1100, "This is not an API key: API keys begin with repoconf_.");
   const text = await exchange(path, requestText(name, key, args), name, options.timeout ?? 60_000);
   const reply = replyIn(text);
   if (reply !== undefined) return reply as Reply<OperationResults[Name]>;
-  if (/^HTTP\/1\.1 40[45] /.test(text))
-    throw notSent(
-      `The running daemon has version ${endpoint.version}, which takes no one-shot requests. To update it: repoconf restart`,
-    );
+  if (/^HTTP\/1\.1 40[45] /.test(text)) throw notSent(olderDaemon(endpoint));
   throw unknownOutcome(name, text === "" ? "it closed the connection" : "its answer is not complete");
+}
+
+function olderDaemon({ version }: Endpoint): string {
+  return `The running daemon has version ${version}, which takes no such requests. To update it: repoconf restart`;
 }
 
 function requestText(name: string, key: string, args: object): string {

@@ -1,6 +1,6 @@
 import { RepoconfError } from "../../shared/errors.ts";
 import { describeCause } from "../files/describe-cause.ts";
-import { readHomeFile } from "../files/foreign-file.ts";
+import { readHomeFile, type readHomeFileNow } from "../files/foreign-file.ts";
 import { readNamedText } from "../files/named-text.ts";
 import type { Home } from "../home/home.ts";
 
@@ -13,13 +13,17 @@ export interface LocateOptions {
 }
 
 /** Throws RepoconfError 1100 if there is none. */
-export async function findKey(home: Home, { apiKey, keyFile }: LocateOptions): Promise<string> {
+export async function findKey(
+  home: Home,
+  { apiKey, keyFile }: LocateOptions,
+  read: typeof readHomeFile | typeof readHomeFileNow = readHomeFile,
+): Promise<string> {
   if (apiKey) return apiKey;
   const fromEnvironment = process.env["REPOCONF_API_KEY"];
   if (!keyFile && fromEnvironment) return fromEnvironment;
   const path = keyFile || home.ownerKeyFile;
   try {
-    const own = path === home.ownerKeyFile ? await readHomeFile(path) : null;
+    const own = path === home.ownerKeyFile ? await read(path) : null;
     return (own?.bytes.toString() ?? (await readNamedText(path))).trim();
   } catch (error) {
     const cause = describeCause(error);

@@ -124,6 +124,22 @@ export async function readHomeFile(path: string, options: Partial<ReadOptions> =
   }
 }
 
+/** The most bytes of a file that `readHomeFileNow` reads. */
+const smallFileBytes = 64 * 1024;
+
+/** As `readHomeFile`, for a small file that is only replaced as a whole, synchronously: so a command need not load more of Node for it. */
+export function readHomeFileNow(path: string): Pick<FileContent, "bytes"> | null {
+  try {
+    const bytes = realFileSystem.readNow(path, smallFileBytes + 1);
+    if (bytes.length <= smallFileBytes) return { bytes };
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === "ENOENT") return null;
+    throw new UnreadableFileError(`${path} is not usable: it cannot be read (${code})`, { cause: error });
+  }
+  throw new FileTooLargeError(`${path} is not usable: it has more than ${smallFileBytes} bytes`);
+}
+
 async function readOpened(handle: FileHandle, maximumBytes: number): Promise<FileContent> {
   const stats = fstatSync(handle.fd);
   if (stats.size > maximumBytes)

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../shared/json.ts";
-import { readHomeFile } from "../files/foreign-file.ts";
+import { readHomeFile, type readHomeFileNow } from "../files/foreign-file.ts";
 import type { Home } from "./home.ts";
 
 /** `daemon.json`: how local tools find the running daemon. It exists while the daemon runs; only a crash leaves it behind. */
@@ -18,9 +18,12 @@ export interface Endpoint {
 }
 
 /** Reads the endpoint; undefined if the file is missing or invalid. */
-export async function readEndpoint(home: Home): Promise<Endpoint | undefined> {
+export async function readEndpoint(
+  home: Home,
+  read: typeof readHomeFile | typeof readHomeFileNow = readHomeFile,
+): Promise<Endpoint | undefined> {
   try {
-    const value: unknown = JSON.parse((await readHomeFile(home.endpointFile))?.bytes.toString() ?? "");
+    const value: unknown = JSON.parse((await read(home.endpointFile))?.bytes.toString() ?? "");
     return isEndpoint(value) ? value : undefined;
   } catch {
     // Missing, unreadable or truncated by a crash: no daemon can be found with it.

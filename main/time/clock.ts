@@ -1,4 +1,3 @@
-import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** The time source of the daemon. It is passed as an argument, so that tests can control the time. */

@@ -22,7 +22,6 @@ import {
 
 /** A home whose path is too long for a Unix socket is reached through the port: the same tests run with such a home too. */
 const isPortRun = process.env["REPOCONF_TEST_CHANNEL"] === "port";
-const homeName = isPortRun ? `home-${"h".repeat(100)}` : "home";
 
 export type CommandHome = Awaited<ReturnType<typeof makeCommandHome>>;
 
@@ -30,9 +29,9 @@ export type CommandHome = Awaited<ReturnType<typeof makeCommandHome>>;
  * A temporary home and a temporary work folder, with the built command run on them as a user would. There is no daemon: the first command
  * that needs one starts it.
  */
-export async function makeCommandHome() {
+export async function makeCommandHome(isOnPort = isPortRun) {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "repoconf-cli-")));
-  const homeFolder = join(folder, homeName);
+  const homeFolder = join(folder, isOnPort ? `home-${"h".repeat(100)}` : "home");
   const placed = (options: RunOptions = {}) => ({
     folder,
     ...options,
@@ -92,8 +91,8 @@ export function outcomesOf(run: (args: readonly string[], options?: RunOptions) 
 }
 
 /** A home with a daemon in this process, for tests of commands: the start of one in the background takes a second. */
-export async function makeServedHome(): Promise<CommandHome> {
-  return serveHome(await makeCommandHome());
+export async function makeServedHome(isOnPort = isPortRun): Promise<CommandHome> {
+  return serveHome(await makeCommandHome(isOnPort));
 }
 
 /** Starts a daemon in this process for a home, which ends with it. */

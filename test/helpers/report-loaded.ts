@@ -8,7 +8,7 @@ import { registerHooks } from "node:module";
 const files = [];
 registerHooks({ load(url, context, next) { if (url.startsWith("file:")) files.push(url.split("/").at(-1)); return next(url, context); } });
 process.on("exit", () => {
-  const parts = process.moduleLoadList.filter(name => name.includes("undici"));
+  const parts = process.moduleLoadList.filter(name => /undici|NativeModule (http|crypto|tls|zlib|fs.promises)$/.test(name));
   process.stderr.write("loaded: " + JSON.stringify({ parts, files }) + "\\n");
 });`;
 
@@ -25,7 +25,7 @@ export function loadedBy(errorOutput: string): {
 /** The modules, by path, and the packages in files of the build, which names each in a comment before its text. */
 export function sourcesIn(files: readonly string[]): ReadonlySet<string> {
   const texts = files.map(name =>
-    readFileSync(join(projectFolder, "dist", name === "repoconf.js" ? name : `chunks/${name}`), "utf8"),
+    readFileSync(join(projectFolder, "dist", /^(repoconf|one-shot)\.js$/.test(name) ? name : `chunks/${name}`), "utf8"),
   );
   const named = /^\/\/ (?:\S*\bnode_modules\/((?:@[^/\n]+\/)?[^/\n]+)\/|((?:main|shared)\/\S+\.ts)$)/gm;
   return new Set(

@@ -12,7 +12,7 @@ export const mutants = [
   }),
   ...killedBy("commands", "test/e2e/value-places.test.ts", {
     "applying --add to the current value (it replaces the list)": {
-      file: "main/cli/commands/set.ts",
+      file: "shared/typed-changes.ts",
       find: "else edits.push({ ...place, op, value });",
       replace: `else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });`,
       name: "can be set, added to, removed from, read and unset",
@@ -56,8 +56,8 @@ export const mutants = [
   ...killedBy("disclosure", "test/e2e/hostile-text.test.ts", {
     "the one function that every printed line passes through": {
       file: "main/cli/output/terminal.ts",
-      find: "visible(text).replaceAll(ownEscape",
-      replace: "text.replaceAll(ownEscape",
+      find: "const shown = visible(text);",
+      replace: "const shown = text;",
       name: "folders that a scan found, before it asks",
     },
   }),

@@ -30,7 +30,7 @@ export const mutants = [
   }),
   ...killedBy("values", "test/e2e/exact-values.test.ts", {
     "the check of numbers that are typed": {
-      file: "main/cli/connect/fields.ts",
+      file: "shared/typed-value.ts",
       find: "return parseExactJson(text);",
       replace: "return JSON.parse(text) as JsonValue;",
       name: "a whole number that would be rounded is refused",

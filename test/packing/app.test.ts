@@ -70,7 +70,7 @@ test("the app contains only what runs: the bundles, the screen, and package.json
       .filter(entry => entry.isFile())
       .map(entry => relative(projectFolder, join(entry.parentPath, entry.name)).split(sep).join("/"));
   };
-  const expected = ["package.json", "dist/repoconf.js", ...(await built("dist/chunks"))];
+  const expected = ["package.json", "dist/repoconf.js", "dist/one-shot.js", ...(await built("dist/chunks"))];
   expected.push(...(await built("dist/electron")), ...(await built("dist/screen")));
   expect(files.sort()).toEqual(expected.sort());
   expect(files.some(file => file.endsWith(".map") || file.includes("node_modules"))).toBe(false);

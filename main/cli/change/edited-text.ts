@@ -3,13 +3,15 @@ import { InexactNumberError, parseExactJson } from "../../../shared/exact-number
 import { describeProblem } from "../../../shared/health.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { schemaAt, showPlace } from "../../../shared/typed-place.ts";
+import { accepts } from "../../../shared/typed-value.ts";
 import { isError, problemsOfText } from "../../check/check-text.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import { accepts, listFields, readConfig, showValue } from "../connect/fields.ts";
+import { listFields, readConfig, showValue } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import type { EditedText } from "./edit-until-valid.ts";
-import { readAt, readPlace, schemaAt, showPlace } from "./value-place.ts";
+import { readAt, readPlace } from "./value-place.ts";
 
 /** A repository's whole file. Throws RequestError. */
 export async function editFile(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<EditedText> {

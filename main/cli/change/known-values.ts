@@ -3,18 +3,18 @@ import { splitConfigPath } from "../../../shared/config-path.ts";
 import { itemNamesOf, nameOf } from "../../../shared/item-names.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
-import { joinPointer, valueAt } from "../../../shared/value-edit.ts";
+import { schemaAt, showPlace } from "../../../shared/typed-place.ts";
 import {
   accepts,
   choicesOf,
-  type Fields,
-  isMasked,
   isUnclearNull,
   type PlainSchema,
   rawValue,
   readValue,
-} from "../connect/fields.ts";
-import { readAt, readItemPlace, readPlace, schemaAt, showPlace } from "./value-place.ts";
+} from "../../../shared/typed-value.ts";
+import { joinPointer, valueAt } from "../../../shared/value-edit.ts";
+import { type Fields, isMasked } from "../connect/fields.ts";
+import { readAt, readItemPlace, readPlace } from "./value-place.ts";
 
 /**
  * The known values that a place can be set to (`sign` is `""`), or that can be added to it (`+`) or removed from it (`-`), as users type

@@ -3,8 +3,9 @@ import { configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { listFields } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
+import { changeArguments, throwRefusal } from "../output/changes.ts";
 import { print } from "../output/terminal.ts";
-import { type ChangeCommandOptions, changeArguments, reportRestored, throwRefusal } from "./change.ts";
+import { type ChangeCommandOptions, reportRestored } from "./change.ts";
 import { confirmChange, type Preview, previewChanges } from "./preview-changes.ts";
 
 interface RestoreRequest {
@@ -44,7 +45,7 @@ export async function restoreRevision(
     const tryOut = (at: Preview["revisions"]) =>
       send({ revision: options.ifRevision ?? at[id] ?? revision, dryRun: true });
     const preview = await previewChanges(client, { repositories: [repository], unset, fields: known, tryOut });
-    if (preview.count === 0) await throwRefusal(client, preview.reply);
+    if (preview.count === 0) await throwRefusal(preview.reply, () => listFields(client));
     // The restore is refused if the repository has changed since, because the user agreed only to what was shown.
     else {
       await confirmChange(preview.lines, `Take ${name} back to revision ${to}?`);

@@ -3,10 +3,11 @@ import { entriesOfBatch, type LeftField, previewUndo, undoEntries } from "../../
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
 import { listFields, showValue } from "../connect/fields.ts";
+import { changeArguments, warnOfMirrorProblem } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable, printableResult } from "../output/masking.ts";
 import { print, printJson, showProgress, visible } from "../output/terminal.ts";
-import { type ChangeCommandOptions, changeArguments, warnOfMirrorProblem } from "./change.ts";
+import type { ChangeCommandOptions } from "./change.ts";
 import { describeAuthor, showDifference } from "./describe-change.ts";
 import { confirmChange, labels } from "./preview-changes.ts";
 

@@ -1,21 +1,15 @@
 import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
-import { bracketedIndex, itemNamesOf, schemaWithin } from "../../../shared/item-names.ts";
-import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { FieldChange, HealthProblem, HistoryEntry } from "../../../shared/protocol.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
-import { joinPointer, pointerTokens, type ValueEdit, valueAt } from "../../../shared/value-edit.ts";
-import { pointerInside, showSteps } from "../../../shared/value-place.ts";
-import { type Fields, type PlainSchema, showValue, unknownField } from "../connect/fields.ts";
+import { readTypedChanges, type ValueChanges } from "../../../shared/typed-changes.ts";
+import { fieldIn, notAPlace, showPlace, type ValuePlace, valueOfItem } from "../../../shared/typed-place.ts";
+import { type ValueEdit, valueAt } from "../../../shared/value-edit.ts";
+import { pointerInside } from "../../../shared/value-place.ts";
+import { type Fields, showValue, unknownField } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-
-/** A field, or a place inside its value. */
-export interface ValuePlace {
-  /** `<scope>.<field>`. */
-  readonly field: string;
-  /** A JSON pointer into the value; `""` is the value itself. */
-  readonly path: string;
-}
 
 /**
  * Parses a field, or a place inside its value: `svc.services.web.image`, `svc.proxy_aliases[0]`. A field's own name may contain dots too,
@@ -23,16 +17,7 @@ export interface ValuePlace {
  */
 export function readPlace(typed: string, fields: Fields): ValuePlace {
   const place = readItemPlace(typed, fields);
-  const schema = fields.get(place.field);
-  const tokens = pointerTokens(place.path);
-  const names = tokens.length === 0 ? undefined : itemNamesOf(schemaAt(schema, joinPointer(tokens.slice(0, -1))));
-  const last = tokens.at(-1) ?? "";
-  const isIndex = bracketedIndex(last, names) !== undefined || (names?.areNumbers !== true && /^\d+$/.test(last));
-  if (names === undefined || isIndex) return place;
-  const { properties } = schemaAt(schema, place.path) ?? {};
-  const members = isJsonObject(properties) ? Object.keys(properties) : [];
-  const [only, ...others] = members.filter(member => member !== names.property);
-  return only === undefined || others.length > 0 ? place : { ...place, path: joinPointer([...tokens, only]) };
+  return valueOfItem(place, fields.get(place.field));
 }
 
 /** Like `readPlace`, but an item of a list is always the item itself. */
@@ -41,25 +26,23 @@ export function readItemPlace(typed: string, fields: Fields): ValuePlace {
   if (field === undefined) throw unknownField(/^[^."[]*\.?[^."[]*/.exec(typed)?.[0] ?? typed, fields);
   const path = pointerInside(typed, field, fields.get(field));
   if (path !== undefined) return { field, path };
-  throw new CommandError(
-    `${JSON.stringify(typed)} is not a place inside ${field}. Write .NAME for a member, [2] for the item with this index, and a name with other characters in quotes: ."a.b"`,
-    exitCodes.usage,
-  );
+  throw new CommandError(notAPlace(typed, field), exitCodes.usage);
+}
+
+/** Like `readTypedChanges`. Throws CommandError. */
+export function readTyped(typed: Parameters<typeof readTypedChanges>[0], fields: Fields): ValueChanges {
+  try {
+    return readTypedChanges(typed, fields);
+  } catch (error) {
+    if (!(error instanceof RepoconfError)) throw error;
+    if (error.field !== undefined) throw unknownField(error.field, fields);
+    throw new CommandError(error.message, exitCodes.usage);
+  }
 }
 
 /** Leaves what begins with no known field to the daemon, which reports it or knows it from the history. Throws CommandError. */
 export function findPlace(typed: string, fields: Fields, read = readPlace): ValuePlace {
   return fieldIn(typed, fields) === undefined ? { field: typed, path: "" } : read(typed, fields);
-}
-
-function fieldIn(typed: string, fields: Fields): string | undefined {
-  const begins = (field: string) => typed.startsWith(field) && /^($|[.[])/.test(typed.slice(field.length));
-  return [...fields.keys()].filter(begins).sort((one, other) => other.length - one.length)[0];
-}
-
-/** A place as users type it. `schema`: its field's. */
-export function showPlace({ field, path }: ValuePlace, schema: FieldSchema | undefined): string {
-  return showSteps(field, pointerTokens(path), schema);
 }
 
 /** The fields, and the place under its own name, shown and masked as its field is. */
@@ -115,12 +98,6 @@ export function noValueAt(typed: string, field: string, health: readonly HealthP
 /** Whether the file's value of a field is not active because nobody has trusted it. */
 export function waitsForTrust(field: string, health: readonly HealthProblem[]): boolean {
   return health.some(problem => problem.code === 1114 && problem.field === field);
-}
-
-/** The subschema for a place inside a field's value; undefined if the schema does not describe it. */
-export function schemaAt(schema: PlainSchema | undefined, path: string): PlainSchema | undefined {
-  const at = pointerTokens(path).reduce<unknown>(schemaWithin, schema);
-  return isJsonObject(at) ? at : undefined;
 }
 
 /** Describes an edit that has nothing to take away. */

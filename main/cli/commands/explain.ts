@@ -3,8 +3,9 @@ import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { Explanation, RepositoryEntry } from "../../../shared/protocol.ts";
+import { showPlace, type ValuePlace } from "../../../shared/typed-place.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
-import { findPlace, noValueAt, showPlace, type ValuePlace, waitsForTrust, withPlace } from "../change/value-place.ts";
+import { findPlace, noValueAt, waitsForTrust, withPlace } from "../change/value-place.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -45,7 +46,7 @@ async function explain(typed: string, options: ExplainOptions): Promise<void> {
     const explained = await client
       .run("config/explain", { repo: repository.id, field: place.field, inside: place.path })
       .catch(async error => {
-        throw await withSuggestion(client, error);
+        throw await withSuggestion(async () => known, error);
       });
     const explanation =
       place.path === "" ? explained : await explainPlace(client, repository, explained, { ...place, typed, fields });

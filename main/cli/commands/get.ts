@@ -1,18 +1,12 @@
 import { type Command, Option } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { configEntries } from "../../../shared/config.ts";
-import type { JsonValue } from "../../../shared/json.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
-import {
-  addJsonOption,
-  addRepositoryOption,
-  addSessionOptions,
-  type OutputOptions,
-  type RepositoryOptions,
-  type SessionOptions,
-} from "../command-options.ts";
+import { addOptions, type OutputOptions, type RepositoryOptions, type SessionOptions } from "../command-options.ts";
+import { getRows } from "../options.ts";
+import { printValues, type ReadValues } from "../output/values.ts";
 
-interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+export interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly withRevision?: boolean;
   readonly offline?: boolean;
   readonly trustCommands?: boolean;
@@ -21,16 +15,11 @@ interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
 
 /** `repoconf get FIELD...`: prints values, for scripts. */
 export function addGetCommand(program: Command): void {
-  addJsonOption(addRepositoryOption(addSessionOptions(program.command("get"))))
+  addOptions(program.command("get"), getRows)
     .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web.image")
     .summary("print values: text as it is, anything else as JSON")
     .description(
       "print values: text as it is, anything else as JSON\n\nSeveral values are read at the same moment and printed one per line, so none may contain line breaks; with --json they are one object. Text with half of a character (a lone surrogate) is printed with --json only. A script that computes a new value from the old one reads it with --with-revision and sets it with --if-revision, so that no change in between is lost.",
-    )
-    .option("--reveal", "print masked values in clear text; otherwise they are refused with exit code 3")
-    .option(
-      "--with-revision",
-      'print the revision first: before the value and a space, or on its own line before several values; with --json {"revision": ..., "value": ...}, or "values"',
     )
     .addOption(offlineOption)
     .option(
@@ -57,34 +46,6 @@ async function get(names: readonly string[], options: GetOptions): Promise<void>
     const repository = await chooseRepository(client, options.repo);
     await printValues(await readValues(client, repository, names, options.reveal === true), options);
   });
-}
-
-async function printValues({ values, revision }: ReadValues, options: GetOptions): Promise<void> {
-  const { rawValue } = await import("../connect/fields.ts");
-  const { printJson, printValue } = await import("../output/terminal.ts");
-  const { CommandError } = await import("../output/exit-codes.ts");
-  const [[, value] = ["", null], ...more] = values;
-  const broken = options.json ? undefined : values.find(([, one]) => !rawValue(one).isWellFormed());
-  if (broken !== undefined)
-    throw new CommandError(
-      `The value of ${broken[0]} contains half of a character (a lone surrogate), which cannot be printed. Read it with --json.`,
-    );
-  if (more.length > 0) {
-    const all = Object.fromEntries(values);
-    if (options.json) return printJson(options.withRevision ? { revision, values: all } : all);
-    const several = values.find(([, one]) => /[\r\n]/.test(rawValue(one)));
-    if (several !== undefined)
-      throw new CommandError(`The value of ${several[0]} has several lines. Read it on its own, or with --json.`);
-    if (options.withRevision) printValue(String(revision));
-    for (const [, one] of values) printValue(rawValue(one));
-  } else if (options.json) printJson(options.withRevision ? { revision, value } : value);
-  else printValue(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
-}
-
-interface ReadValues {
-  /** In the order of the arguments. */
-  readonly values: readonly (readonly [name: string, value: JsonValue])[];
-  readonly revision: number;
 }
 
 /** Reads all values at one revision. Throws RequestError; CommandError for unknown fields, or for masked values without `reveal`. */

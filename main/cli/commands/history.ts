@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
 import type { ErrorEntry } from "../../../shared/errors.ts";
 import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
-import type { ValuePlace } from "../change/value-place.ts";
+import type { ValuePlace } from "../../../shared/typed-place.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -65,7 +65,7 @@ async function showHistory(typed: string | undefined, options: HistoryOptions): 
     const place = typed === undefined ? undefined : findPlace(typed, known);
     const fields = place === undefined ? known : withPlace(known, place);
     const { entries, older, damage } = await readHistory(client, id, { place, fields }, options).catch(async error => {
-      throw await withSuggestion(client, error);
+      throw await withSuggestion(async () => known, error);
     });
     if (options.json) {
       printJson(options.reveal ? entries : entries.map(entry => printableChange(entry, fields)));

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { addChangeOptions, type ChangeCommandOptions } from "../change/change.ts";
-import { parseRevision } from "../command-options.ts";
+import type { ChangeCommandOptions } from "../change/change.ts";
+import { addChangeOptions, parseRevision } from "../command-options.ts";
 
 /** `repoconf restore REVISION [FIELD...]`: restores earlier values in a new revision. */
 export function addRestoreCommand(program: Command): void {

@@ -1,11 +1,7 @@
 import type { Command } from "commander";
-import { InexactNumberError, parseExactJson } from "../../../shared/exact-number.ts";
-import type { JsonValue } from "../../../shared/json.ts";
-import type { ValueEdit } from "../../../shared/value-edit.ts";
-import { describeCause } from "../../files/describe-cause.ts";
+import { readAssignment, type TypedChange } from "../../../shared/typed-changes.ts";
 import { addChangeValuesOptions, type ChangeValuesOptions } from "../change/change-values.ts";
-import { findPlace, readPlace, schemaAt, showPlace } from "../change/value-place.ts";
-import { accepts, type Fields, isUnclearNull, type PlainSchema, readValue } from "../connect/fields.ts";
+import { readTyped } from "../change/value-place.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { readNamedFile } from "../system/named-file.ts";
 
@@ -23,16 +19,8 @@ export function addSetCommand(program: Command): void {
     .action(set);
 }
 
-/** A parsed argument `FIELD=VALUE`, `FIELD+=VALUE` or `FIELD-=VALUE`. */
-interface Assignment {
-  readonly name: string;
-  readonly op: "set" | "add" | "remove";
-  /** Written with `:=`. */
-  readonly isJson: boolean;
-  readonly text: string;
-  /** The text was an argument itself, not the contents of a file or of standard input. */
-  readonly isTyped: boolean;
-}
+/** `isFromFile`: the text is the content of a file or of standard input. */
+type Assignment = TypedChange & { readonly isFromFile: boolean };
 
 async function set(typed: readonly string[], options: ChangeValuesOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
@@ -41,81 +29,20 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
   const assignments = await readAssignments(typed);
   await withSession(options, async ({ client }) => {
     const fields = await listFields(client);
-    const values: { [field: string]: JsonValue } = {};
-    const edits: ValueEdit[] = [];
-    const seen = new Set<string>();
-    for (const assignment of assignments) {
-      const { name, op, ...given } = withTrailingMinus(assignment, fields);
-      const isWhole = op === "set" && /^[^."[]+\.[^."[]+$/.test(name);
-      // Unknown fields are left to the daemon, which reports them and sets the others.
-      const place = (isWhole ? findPlace : readPlace)(name, fields);
-      const shown = showPlace(place, fields.get(place.field));
-      if (op === "set" && seen.has(shown)) throw givenTwice(shown);
-      seen.add(shown);
-      const schema = schemaAt(fields.get(place.field), place.path);
-      const value = parseValue(shown, { ...given, op }, op === "set" ? schema : schemaAt(schema, "/0"));
-      if (op === "set" && place.path === "") values[place.field] = value;
-      else edits.push({ ...place, op, value });
-    }
-    const both = edits.find(({ field }) => Object.hasOwn(values, field))?.field;
-    if (both !== undefined)
-      throw new CommandError(`${both} and a place inside it cannot be set in the same command.`, exitCodes.usage);
-    await changeValues(client, fields, { values, unset: [], edits }, options);
+    await changeValues(client, fields, readTyped(assignments, fields), options);
   });
-}
-
-/** Shells make two arguments of `FIELD={"a":1,"b":2}`. */
-function givenTwice(place: string): CommandError {
-  const message = `${place} is given twice. If its value is one in braces, quote it for the shell: ${place}='{...}'`;
-  return new CommandError(message, exitCodes.usage);
-}
-
-/** A field name may end with a minus, so `FIELD-=VALUE` may set the field `FIELD-`. */
-function withTrailingMinus(assignment: Assignment, fields: Fields): Assignment {
-  const name = `${assignment.name}-`;
-  return assignment.op === "remove" && fields.has(name) ? { ...assignment, name, op: "set" } : assignment;
-}
-
-/**
- * Like `readValue`, but throws CommandError for a number that would be rounded, for invalid JSON after `:=` or that starts like an object,
- * array or string, and for `null` typed for a field that accepts both the text and null.
- */
-function parseValue(
-  place: string,
-  { text, op, isJson, isTyped }: Pick<Assignment, "text" | "op" | "isJson" | "isTyped">,
-  schema: PlainSchema | undefined,
-): JsonValue {
-  try {
-    if (isJson) return parseExactJson(text);
-    if (isTyped && isUnclearNull(text, schema)) {
-      const assigned = `${place}${{ set: "", add: "+", remove: "-" }[op]}:=`;
-      throw new CommandError(
-        `${place} accepts both null and the text null. Write ${assigned}null, or '${assigned}"null"' for the text.`,
-        exitCodes.usage,
-      );
-    }
-    const read = readValue(text, schema);
-    const looksLikeJson = read === text && schema !== undefined && !accepts(schema, "string") && /^\s*[[{"]/.test(text);
-    return looksLikeJson ? parseExactJson(text) : read;
-  } catch (error) {
-    if (error instanceof CommandError) throw error;
-    if (error instanceof InexactNumberError)
-      throw new CommandError(`The value of ${place} cannot be stored: ${error.message}.`, exitCodes.usage);
-    const cause = describeCause(error);
-    throw new CommandError(`The value of ${place} is not valid JSON: ${cause}`, exitCodes.usage);
-  }
 }
 
 async function readAssignments(typed: readonly string[]): Promise<readonly Assignment[]> {
   const assignments: Assignment[] = [];
   for (const one of typed) {
-    const [, name, sign = "", colon = "", given] = /^((?:"(?:[^"\\]|\\.)*"|[^"=])+?)([+-]?)(:?)=(.*)$/s.exec(one) ?? [];
-    if (name === undefined || given === undefined) throw notAnAssignment(one, typed);
+    const assigned = readAssignment(one);
+    if (assigned === undefined) throw notAnAssignment(one, typed);
+    const { text: given } = assigned;
     if (given === "-" && typed.filter(other => other.endsWith("=-")).length > 1)
       throw new CommandError("Standard input can be used for one field only.", exitCodes.usage);
-    const op = sign === "" ? "set" : sign === "+" ? "add" : "remove";
-    const isTyped = given !== "-" && (!given.startsWith("@") || given.startsWith("@@"));
-    assignments.push({ name, op, isJson: colon !== "", text: await readText(given), isTyped });
+    const isFromFile = given === "-" || (given.startsWith("@") && !given.startsWith("@@"));
+    assignments.push({ ...assigned, text: await readText(given), isFromFile });
   }
   return assignments;
 }

@@ -3,11 +3,13 @@ import { isFromFile } from "../../../shared/change-source.ts";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { HistoryEntry, RepositoryEntry } from "../../../shared/protocol.ts";
-import { addChangeOptions, changeArguments, printChangeJson, reportRestored, throwRefusal } from "../change/change.ts";
+import { reportRestored } from "../change/change.ts";
 import { describeAuthor } from "../change/describe-change.ts";
 import type { UndoOptions } from "../change/undo-batch.ts";
-import { parseRevision } from "../command-options.ts";
+import { addChangeOptions, parseRevision } from "../command-options.ts";
+import { listFields } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
+import { changeArguments, printChangeJson, throwRefusal } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { print } from "../output/terminal.ts";
 
@@ -72,11 +74,11 @@ async function undo(options: UndoOptions): Promise<void> {
     const [changed] = reply.result;
     const batch = await batchOfSeveral(client, last);
     if (options.json) {
-      await printChangeJson(client, reply, {
+      await printChangeJson(reply, () => listFields(client), {
         undone: revision,
         ...(batch && { undoneBatch: batch.id }),
       });
-      return throwRefusal(client, reply);
+      return throwRefusal(reply, () => listFields(client));
     }
     if (changed !== undefined) {
       print(

@@ -13,13 +13,10 @@ async function unset(names: readonly string[], options: ChangeValuesOptions): Pr
   const { withSession } = await import("../connect/session.ts");
   const { changeValues } = await import("../change/change-values.ts");
   const { listFields } = await import("../connect/fields.ts");
-  const { findPlace, readItemPlace } = await import("../change/value-place.ts");
+  const { readTyped } = await import("../change/value-place.ts");
   await withSession(options, async ({ client }) => {
     const fields = await listFields(client);
-    // Unknown fields are left to the daemon, which reports them and unsets the others.
-    const places = names.map(name => findPlace(name, fields, readItemPlace));
-    const whole = places.filter(({ path }) => path === "").map(({ field }) => field);
-    const edits = places.filter(({ path }) => path !== "").map(place => ({ ...place, op: "unset" }) as const);
-    await changeValues(client, fields, { values: {}, unset: whole, edits }, options);
+    const typed = names.map(place => ({ place, op: "unset" as const }));
+    await changeValues(client, fields, readTyped(typed, fields), options);
   });
 }

@@ -1,8 +1,9 @@
 import { type Command, Option } from "commander";
 import type { WatchMessage } from "../../../shared/client/watch.ts";
 import { describeProblem } from "../../../shared/health.ts";
+import type { ValuePlace } from "../../../shared/typed-place.ts";
 import { type DescribeOptions, describeChange } from "../change/describe-change.ts";
-import { narrowChange, readPlace, type ValuePlace, withPlace } from "../change/value-place.ts";
+import { narrowChange, readPlace, withPlace } from "../change/value-place.ts";
 import {
   addJsonOption,
   addRepositoryOption,

@@ -1,20 +1,20 @@
 import { distance } from "fastest-levenshtein";
-import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
+import type { RepoconfClient } from "../../../shared/client/client.ts";
+import { RequestError } from "../../../shared/client/request-error.ts";
 import type { Config } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
-import { InexactNumberError, parseExactJson } from "../../../shared/exact-number.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { OperationArguments } from "../../../shared/protocol.ts";
 import { masksAnything, withMasks } from "../../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { maskValue } from "../../../shared/scopes/value-text.ts";
+import { rawValue } from "../../../shared/typed-value.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 /** Every field that the key may read, by `<scope>.<field>`. */
 export type Fields = ReadonlyMap<string, FieldSchema>;
 
-/** A field's schema, or a subschema of it. */
-export type PlainSchema = { readonly [keyword: string]: unknown };
+export type ReadFields = () => Promise<Fields>;
 
 export async function listFields(client: RepoconfClient): Promise<Fields> {
   const fields = new Map<string, FieldSchema>();
@@ -45,54 +45,11 @@ export function showValue(value: JsonValue, schema: FieldSchema | undefined, rev
   return value === "" || value === "null" ? JSON.stringify(value) : rawValue(value);
 }
 
-/** A value for programs: strings as plain text, anything else as JSON. */
-export function rawValue(value: JsonValue): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/**
- * Parses a typed value by its field's schema: as the one choice that is written like this, else as plain text if the field accepts
- * strings, else as JSON. Invalid JSON is returned as text, because the daemon has the best error message for it. Throws
- * InexactNumberError.
- */
-export function readValue(text: string, schema: PlainSchema | undefined): JsonValue {
-  const [choice, ...others] = choicesWrittenAs(text, schema);
-  if (choice !== undefined && others.length === 0) return choice;
-  if (accepts(schema, "string")) return text;
-  try {
-    return parseExactJson(text);
-  } catch (error) {
-    if (error instanceof InexactNumberError) throw error;
-    return text;
-  }
-}
-
-/** Whether a typed `null` may mean null or the text, both of which the schema accepts. */
-export function isUnclearNull(text: string, schema: PlainSchema | undefined): boolean {
-  const acceptsBoth = accepts(schema, "string") && accepts(schema, "null");
-  return text === "null" && acceptsBoth && choicesWrittenAs(text, schema).length !== 1;
-}
-
-function choicesWrittenAs(text: string, schema: PlainSchema | undefined): readonly JsonValue[] {
-  return choicesOf(schema).filter(one => rawValue(one) === text);
-}
-
-/** The values that a schema lists. */
-export function choicesOf(schema: PlainSchema | undefined): readonly JsonValue[] {
-  const choices = schema?.["enum"];
-  return Array.isArray(choices) ? choices : [];
-}
-
-/** Whether a schema names this type, possibly beside others. */
-export function accepts(schema: PlainSchema | undefined, type: "string" | "boolean" | "null"): boolean {
-  return [schema?.["type"]].flat().includes(type);
-}
-
 /** If a request failed because of an unknown field, an error that suggests similar fields; else the same error. */
-export async function withSuggestion(client: RepoconfClient, error: unknown): Promise<unknown> {
+export async function withSuggestion(readFields: ReadFields, error: unknown): Promise<unknown> {
   if (!(error instanceof RequestError) || (error.code !== 1007 && error.code !== 1011) || error.field === undefined)
     return error;
-  const fields = await listFields(client).catch(() => new Map<string, FieldSchema>());
+  const fields = await readFields().catch(() => new Map<string, FieldSchema>());
   // The field exists, so the key may not access it.
   return fields.has(error.field) ? error : unknownField(error.field, fields);
 }
@@ -152,6 +109,6 @@ export interface ReadConfig {
 export async function readConfig(client: RepoconfClient, args: OperationArguments<"config/list">): Promise<ReadConfig> {
   const reply = await client.request("config/list", args);
   const [first] = reply.errors;
-  if (first !== undefined) throw await withSuggestion(client, new RequestError(first, reply));
+  if (first !== undefined) throw await withSuggestion(() => listFields(client), new RequestError(first, reply));
   return { config: reply.result, revision: reply.revision ?? 0 };
 }

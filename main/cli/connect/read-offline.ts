@@ -3,12 +3,13 @@ import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts"
 import { isNote } from "../../../shared/health.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import type { ValuePlace } from "../../../shared/typed-place.ts";
 import { type ReadValues, readValues } from "../../check/read-values.ts";
 import { findInTreeFile } from "../../check/work-tree-file.ts";
 import type { FileProblem } from "../../check/work-tree-scopes.ts";
 import { UnreadableFileError } from "../../files/durable-text-file.ts";
 import { findWorkTree } from "../../git/git.ts";
-import { readAt, readPlace, type ValuePlace } from "../change/value-place.ts";
+import { readAt, readPlace } from "../change/value-place.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { refuseMasked } from "../output/masking.ts";
 import { unknownField } from "./fields.ts";

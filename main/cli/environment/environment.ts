@@ -4,7 +4,8 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject, type JsonValue } from "../../../shared/json.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
-import { type Fields, listFields, rawValue, readConfig } from "../connect/fields.ts";
+import { rawValue } from "../../../shared/typed-value.ts";
+import { type Fields, listFields, readConfig } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 /** A variable in a repository's environment. */

@@ -2,8 +2,9 @@ import { parseEnv } from "node:util";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { InexactNumberError } from "../../../shared/exact-number.ts";
 import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
+import { accepts, rawValue, readValue } from "../../../shared/typed-value.ts";
 import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
-import { accepts, type Fields, rawValue, readValue, unknownField } from "../connect/fields.ts";
+import { type Fields, unknownField } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { shellQuoted } from "../output/messages.ts";
 

@@ -12,7 +12,7 @@ import { layOutTable } from "./table.ts";
 /** Control characters, bidirectional controls, and the line separators that some terminals obey. */
 const terminalControls = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 /** A random placeholder for the escape character of our own styles until they are written, which other text cannot contain. */
-const ownEscape = randomUUID();
+let ownEscape: string | undefined;
 
 /** Escapes every character that a terminal would obey, as in JSON: `\n`, `\u001b`, `\u202e`. */
 export function visible(text: string): string {
@@ -50,7 +50,17 @@ export function printValue(text: string): void {
 
 /** Prints each text as one line on standard error, so that programs that read the output do not see it. */
 export function printNote(...lines: readonly string[]): void {
-  process.stderr.write(lines.map(asLine).join(""));
+  errorOutput().write(lines.map(asLine).join(""));
+}
+
+let isErrorOutputUsed = false;
+
+/** Standard error, which most commands do not need, and whose set-up takes time. */
+function errorOutput(): NodeJS.WriteStream {
+  isErrorOutputUsed = true;
+  // Nobody can be told.
+  if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
+  return process.stderr;
 }
 
 /** Prints why a command failed. Further lines are indented, so that none looks like a separate message. */
@@ -64,25 +74,29 @@ let isProgressShown = false;
 
 /** Shows progress in one line that is overwritten each time; "" removes it. */
 export function showProgress(text: string): void {
-  if (!process.stderr.isTTY || (text === "" && !isProgressShown)) return;
+  if ((text === "" && !isProgressShown) || !process.stderr.isTTY) return;
   isProgressShown = text !== "";
-  process.stderr.write(`\r\u001b[K${visible(text)}`);
+  errorOutput().write(`\r\u001b[K${visible(text)}`);
 }
 
 /** The output of commander: help, and errors in the command line. */
 export const commanderOutput = {
   writeOut: (text: string) => void process.stdout.write(visibleLines(text)),
-  writeErr: (text: string) => void process.stderr.write(visibleLines(text)),
+  writeErr: (text: string) => void errorOutput().write(visibleLines(text)),
 };
 
 /** Resolves when all output has been written. */
 export async function flushOutput(): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) await new Promise(resolve => stream.write("", resolve));
+  const streams = isErrorOutputUsed ? [process.stdout, process.stderr] : [process.stdout];
+  for (const stream of streams) await new Promise(resolve => stream.write("", resolve));
 }
 
 /** Styles text on terminals only, and never with NO_COLOR. */
 export function style(format: Parameters<typeof styleText>[0], text: string): string {
-  return styleText(format, visible(text), { stream: process.stdout }).replaceAll("\u001b", ownEscape);
+  const styled = styleText(format, visible(text), { stream: process.stdout });
+  if (!styled.includes("\u001b")) return styled;
+  ownEscape ??= randomUUID();
+  return styled.replaceAll("\u001b", ownEscape);
 }
 
 /** Prints aligned columns that fit the terminal; without a terminal, lines with tabs between complete cells. */
@@ -105,7 +119,7 @@ let reader: { readonly lines: AsyncIterator<string>; isOver: boolean; pause(): v
 /** Asks a yes-or-no question. False without a terminal, because nobody can answer, and at the end of the input (Ctrl+D). */
 export async function confirm(question: string): Promise<boolean> {
   if (process.stdin.isTTY !== true) return false;
-  process.stderr.write(`${visible(question)} [y/N] `);
+  errorOutput().write(`${visible(question)} [y/N] `);
   if (reader === undefined) {
     const { createInterface } = await import("node:readline");
     // With terminal: false the terminal itself edits lines, so early input is kept and Ctrl+C ends the command.
@@ -125,7 +139,7 @@ export async function confirm(question: string): Promise<boolean> {
   if (!reader.isOver) reader.pause();
   // Standard input must not keep the command running.
   process.stdin.unref();
-  if (done === true) process.stderr.write("\n");
+  if (done === true) errorOutput().write("\n");
   return /^y(es)?$/i.test(answer.trim());
 }
 
@@ -136,5 +150,6 @@ export async function confirmOrThrow(question: string, refusal: string): Promise
 }
 
 function asLine(text: string): string {
-  return `${visible(text).replaceAll(ownEscape, "\u001b")}\n`;
+  const shown = visible(text);
+  return `${ownEscape === undefined ? shown : shown.replaceAll(ownEscape, "\u001b")}\n`;
 }

@@ -3,6 +3,14 @@ import type { JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { ChangeArguments, MatrixField, MatrixRow, SearchHit } from "../../../shared/protocol.ts";
 import { parseQuery } from "../../../shared/query/parse-query.ts";
+import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import {
+  absentIn,
+  readTypedChanges,
+  takesAway,
+  toldChanges,
+  type ValueChanges,
+} from "../../../shared/typed-changes.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Yielding } from "../../time/yielding.ts";
@@ -12,9 +20,11 @@ import type { ConfigService } from "../config/config-service.ts";
 import { foundRepositories, readCells, readMatrix } from "../config/matrix.ts";
 import { Page } from "../config/pages.ts";
 import { findRepositories } from "../config/search.ts";
+import type { Caller } from "../keys/caller.ts";
 import { argumentSchemas } from "../socket/argument-schemas.ts";
 import type { Operations, RequestContext } from "../socket/dispatch.ts";
 import { jsonBytes } from "../socket/measure.ts";
+import { readableFields, schemasOf } from "./scope.ts";
 
 type ConfigOperations = Pick<
   Operations,
@@ -34,12 +44,33 @@ export function configOperations(
   yielding: Yielding,
   clock: Pick<Clock, "now">,
 ): ConfigOperations {
+  /** Others may change the repository meanwhile; only a message depends on it. */
+  async function absentBefore(
+    caller: Caller,
+    repos: readonly string[],
+    typed: ValueChanges,
+    fields: ReadonlyMap<string, FieldSchema>,
+  ): Promise<ReturnType<typeof absentIn>> {
+    const [repo, ...others] = repos;
+    if (repo === undefined || others.length > 0 || !(typed.unset.length > 0 || typed.edits.some(takesAway))) return [];
+    try {
+      const active = await service.list(caller, { repo });
+      const stored = await service.list(caller, { repo, stored: true });
+      return absentIn(typed, active.config, stored.config, fields);
+    } catch (error) {
+      // What the key may only write, or cannot be read, is not known to lack anything.
+      if (error instanceof RepoconfError) return [];
+      throw error;
+    }
+  }
+
   return {
-    "config/list": async ({ repo, scope, field, stored, revision }, { caller }) => {
+    "config/list": async ({ repo, scope, field, stored, revision, schemas }, { caller }) => {
       if (!repo) throw noRepository();
       const request = { repo, scope: scope ?? undefined, field: field ?? undefined, stored: stored ?? undefined };
       const list = await service.list(caller, { ...request, revision: revision ?? undefined });
-      return { result: list.config, revision: list.revision, isShared: list.isShared };
+      const answer = { result: list.config, revision: list.revision, isShared: list.isShared };
+      return schemas ? { ...answer, schemas: schemasOf(list.config, readableFields(scopes, caller)) } : answer;
     },
 
     "config/set": async (args, context) => {
@@ -53,17 +84,34 @@ export function configOperations(
         if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and unset in the same request.`);
         values.set(name, undefined);
       }
-      const edits = Map.groupBy(args.edits ?? [], ({ field }) => field);
+      const readable = args.typed || args.schemas ? readableFields(scopes, context.caller) : new Map();
+      const typed = readTypedChanges(args.typed ?? [], readable);
+      for (const name of [...Object.keys(typed.values), ...typed.unset]) {
+        if (values.has(name)) throw new RepoconfError(1101, `${name} is both typed and set in the same request.`);
+        values.set(name, typed.values[name]);
+      }
+      const allEdits = [...(args.edits ?? []), ...typed.edits];
+      const edits = Map.groupBy(allEdits, ({ field }) => field);
       for (const name of edits.keys())
         if (values.has(name))
           throw new RepoconfError(1101, `${name} cannot be both set and in edits in the same request.`);
       const repos = namedRepositories(args.repo);
       if (![...values.keys(), ...edits.keys()].some(name => name.includes(".")))
-        throw noField("Give at least one <scope>.<field> and its value, or name one in unset or edits.");
-      const editCount = args.edits?.length ?? 0;
+        throw noField("Give at least one <scope>.<field> and its value, or name one in unset, edits or typed.");
+      const editCount = allEdits.length;
       if (editCount > limits.editsPerSet) throw limitExceeded("edits in a set", editCount, limits.editsPerSet);
       checkLimits(repos, values, context, editCount);
-      return changes.run(context.caller, { ...options, repos, values, edits, source: "set" });
+      const absent = await absentBefore(context.caller, repos, typed, readable);
+      // As of `config/unset`, which a person who unsets fields means.
+      const isUnset = typed.unset.length === values.size && editCount === 0;
+      const source = isUnset ? "unset" : "set";
+      const outcome = await changes.run(context.caller, { ...options, repos, values, edits, source });
+      const changed = args.schemas ? outcome.result.map(({ config }) => schemasOf(config, readable)) : [];
+      return {
+        ...outcome,
+        ...(args.schemas && { schemas: Object.assign({}, ...changed) }),
+        ...(args.typed && { typed: toldChanges(typed, absent) }),
+      };
     },
 
     "config/unset": async (args, context) => {

@@ -1,7 +1,7 @@
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allowsSomewhere } from "../../../shared/grants.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
-import type { ScopeSchema } from "../../../shared/scopes/scope-schema.ts";
+import type { FieldSchema, ScopeSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scope, Scopes } from "../../scopes/scopes.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { Operations } from "../socket/dispatch.ts";
@@ -54,4 +54,37 @@ function reachableDefinitions(schema: ScopeSchema, fields: unknown): JsonObject 
     }
   }
   return reached;
+}
+
+/**
+ * The schemas of the fields that the key may read in some repository, as `scope/list` has them, by `<scope>.<field>`, and with `x-masked`
+ * wherever a reference or a choice leads to something masked.
+ */
+export function readableFields(
+  scopes: Scopes,
+  { owner, grants }: Pick<Caller, "owner" | "grants">,
+): ReadonlyMap<string, FieldSchema> {
+  const readable = new Map<string, FieldSchema>();
+  for (const { name, fields } of scopes.all())
+    for (const [field, { schema }] of fields) {
+      const path = joinConfigPath(name, field);
+      if (owner || allowsSomewhere(grants, "read", path)) readable.set(path, schema);
+    }
+  return readable;
+}
+
+/** Those of the fields in a result. */
+export function schemasOf(
+  result: { readonly [scope: string]: { readonly [field: string]: unknown } },
+  readable: ReadonlyMap<string, FieldSchema>,
+): { readonly [field: string]: FieldSchema } {
+  const paths = Object.entries(result).flatMap(([scope, fields]) =>
+    Object.keys(fields).map(field => joinConfigPath(scope, field)),
+  );
+  return Object.fromEntries(
+    paths.flatMap(path => {
+      const schema = readable.get(path);
+      return schema === undefined ? [] : [[path, schema] as const];
+    }),
+  );
 }

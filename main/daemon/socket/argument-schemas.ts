@@ -104,6 +104,27 @@ const valueEdit = {
   else: { required: ["value"] },
 } as const;
 
+const typedChange = {
+  description: "a change as a person types it",
+  type: "object",
+  properties: {
+    place: {
+      description: "a field, or a place inside its value, such as svc.envvars.PORT",
+      type: "string",
+      minLength: 1,
+    },
+    op: valueEdit.properties.op,
+    text: { type: "string" },
+    json: optionalBoolean,
+  },
+  required: ["place", "op"],
+  additionalProperties: false,
+  if: valueEdit.if,
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+  then: { properties: { text: false } },
+  else: { required: ["text"] },
+} as const;
+
 const draftName = {
   type: "object",
   properties: {
@@ -134,7 +155,14 @@ export const draftSchema = {
 export const argumentSchemas = {
   "config/list": {
     type: "object",
-    properties: { ...oneRepository, scope: optionalString, field: optionalString, stored: optionalBoolean, revision },
+    properties: {
+      ...oneRepository,
+      scope: optionalString,
+      field: optionalString,
+      stored: optionalBoolean,
+      revision,
+      schemas: optionalBoolean,
+    },
   },
   "config/set": {
     type: "object",
@@ -142,6 +170,8 @@ export const argumentSchemas = {
       repo: repositories,
       unset: optionalFields,
       edits: { type: ["array", "null"], items: valueEdit },
+      typed: { type: ["array", "null"], items: typedChange },
+      schemas: optionalBoolean,
       ...changeOptions,
     },
   },

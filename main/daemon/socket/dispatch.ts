@@ -43,6 +43,8 @@ export interface Outcome<Result> {
   readonly next?: string;
   /** The repository of a request by path. */
   readonly repo?: string;
+  readonly schemas?: NonNullable<Reply["schemas"]>;
+  readonly typed?: NonNullable<Reply["typed"]>;
   /** Equal results are the same immutable object, so that its JSON text can be cached. */
   readonly isShared?: boolean;
 }

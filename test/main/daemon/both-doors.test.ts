@@ -30,6 +30,14 @@ const trials: readonly (readonly [what: string, args: (name: OperationName) => o
     "a repository that does not exist",
     name => ("repo" in operations[name] ? { ...operations[name], repo: "nowhere" } : undefined),
   ],
+  ["schemas asked for", name => (name === "config/list" ? { repo: "other", schemas: true } : undefined)],
+  [
+    "typed changes",
+    name =>
+      name === "config/set"
+        ? { repo: "other", schemas: true, typed: [{ place: "svc.envvars.PORT", op: "set", text: "80" }] }
+        : undefined,
+  ],
   ["right arguments", name => operations[name]],
 ];
 

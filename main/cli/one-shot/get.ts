@@ -1,0 +1,35 @@
+import { configEntries } from "../../../shared/config.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import { readAt, readPlace } from "../change/value-place.ts";
+import type { GetOptions } from "../commands/get.ts";
+import { pathsIn, refuseMasked } from "../output/masking.ts";
+import { printValues } from "../output/values.ts";
+import { askDaemon, fieldsOf } from "./ask-daemon.ts";
+
+/** `repoconf get`. */
+export async function get(names: readonly string[], options: GetOptions): Promise<boolean> {
+  const [only = "", ...more] = names;
+  const isField = more.length === 0 && /^[^."[]+\.[^."[]+$/.test(only);
+  const reply = await askDaemon(
+    "config/list",
+    { ...(isField && { field: only }), schemas: true },
+    options.repo,
+    options,
+  );
+  if (reply === undefined || reply.errors.length > 0) return false;
+  const { result: config, revision = 0 } = reply;
+  const fields = fieldsOf(reply);
+  let values: readonly (readonly [name: string, value: JsonValue])[];
+  try {
+    const places = isField ? [] : names.map(name => readPlace(name, fields));
+    if (!options.reveal) refuseMasked(isField ? pathsIn(config) : places.map(({ field }) => field), fields);
+    values = isField
+      ? Array.from(configEntries(config), ({ value }) => [only, value])
+      : places.map((place, index) => [names[index] ?? "", readAt(config, place, names[index] ?? "", fields)]);
+  } catch {
+    // Nothing was printed: the long way knows better what to say, as it knows the health of the repository.
+    return false;
+  }
+  printValues({ values, revision }, options);
+  return true;
+}

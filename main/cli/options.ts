@@ -1,0 +1,82 @@
+/*
+ * The options of commands that have a short way (one-shot/), as both ways read them: commander for help, mistakes and everything that is
+ * rare, and one-shot/plain-arguments.ts. So this file imports nothing.
+ */
+
+export interface OptionRow {
+  /** As commander writes them, such as `--repo <repository>`. */
+  readonly flags: string;
+  readonly description: string;
+  /** What its value is, if not just any text. `one`: a text that may not be given twice; `several`: texts in an array. */
+  readonly takes?: "one" | "several" | "revision" | "limit";
+}
+
+export const homeRow: OptionRow = {
+  flags: "--home <dir>",
+  description: "the home folder (default: REPOCONF_HOME, else the system's data folder)",
+};
+
+/** The options of commands that connect to a daemon but never start one. */
+export const connectionRows: readonly OptionRow[] = [
+  homeRow,
+  {
+    flags: "--key-file <file>",
+    description: "read the API key from this file (default: REPOCONF_API_KEY, else the owner's key)",
+  },
+];
+
+export const sessionRows: readonly OptionRow[] = [
+  ...connectionRows,
+  { flags: "--no-start", description: "fail if no daemon is running, instead of starting one" },
+];
+
+export const jsonRow: OptionRow = { flags: "--json", description: "print JSON, for programs" };
+
+export const repositoryRow: OptionRow = {
+  flags: "--repo <repository>",
+  description: "id or name of the repository (default: the repository that contains the current folder)",
+  takes: "one",
+};
+
+/** The options of commands that can change several repositories at once. */
+const repositoriesRows: readonly OptionRow[] = [
+  {
+    flags: "--repo <repository>",
+    description:
+      "id or name of the repository; may be repeated (default: the repository that contains the current folder)",
+    takes: "several",
+  },
+  {
+    flags: "--where <query>",
+    description:
+      "every repository that a search for this finds, such as 'field:svc.proxy_https=off'; 'repo:*' finds all",
+  },
+  { flags: "--yes", description: "do not ask for confirmation before changing several repositories" },
+];
+
+/** The options of all commands that write values. */
+export const writeRows: readonly OptionRow[] = [
+  {
+    flags: "--if-revision <n>",
+    description: "change nothing and exit with code 3 unless the repository is at this revision",
+    takes: "revision",
+  },
+  { flags: "--atomic", description: "apply all of the changes or none" },
+  { flags: "--dry-run", description: "show what would change, without changing anything" },
+  { flags: "--reason <text>", description: "why, recorded in the history and shown to watchers" },
+];
+
+export const getRows: readonly OptionRow[] = [
+  ...sessionRows,
+  repositoryRow,
+  jsonRow,
+  { flags: "--reveal", description: "print masked values in clear text; otherwise they are refused with exit code 3" },
+  {
+    flags: "--with-revision",
+    description:
+      'print the revision first: before the value and a space, or on its own line before several values; with --json {"revision": ..., "value": ...}, or "values"',
+  },
+];
+
+/** Of `set` and `unset`. */
+export const changeValuesRows: readonly OptionRow[] = [...sessionRows, jsonRow, ...repositoriesRows, ...writeRows];

@@ -1,0 +1,111 @@
+import { RequestError } from "../../../shared/client/request-error.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import type { ChangedRepository, Reply } from "../../../shared/protocol.ts";
+import type { ToldChange } from "../../../shared/typed-changes.ts";
+import { describeAbsent, describeEdit } from "../change/value-place.ts";
+import type { WriteOptions } from "../command-options.ts";
+import { type Fields, type ReadFields, showValue, withSuggestion } from "../connect/fields.ts";
+import { warnOfPlainSecrets } from "../environment/secret-references.ts";
+import { CommandError, exitCodeOf } from "./exit-codes.ts";
+import { printableResult } from "./masking.ts";
+import { describeError } from "./messages.ts";
+import { print, printJson, printNote, visible } from "./terminal.ts";
+
+/** The options as arguments of the operations. */
+export function changeArguments({ ifRevision, atomic, dryRun, reason }: WriteOptions) {
+  return {
+    // The file must have the value when the command ends.
+    flush: true,
+    ...(ifRevision !== undefined && { revision: ifRevision }),
+    ...(atomic && { atomic }),
+    ...(dryRun && { dryRun }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+interface ChangesToTell {
+  readonly changes: readonly ToldChange[];
+  readonly fields: Fields;
+  readonly dryRun: boolean;
+  /** What is before each line about a repository, if there are several. */
+  readonly headOf?: (changed: ChangedRepository) => string;
+}
+
+export function printChanges(
+  result: readonly ChangedRepository[],
+  { changes, fields, dryRun, headOf = () => "" }: ChangesToTell,
+): void {
+  for (const changed of result) {
+    for (const line of describeChanges(changed, changes, fields))
+      print(`${headOf(changed)}${dryRun ? `Would be: ${line}` : capitalized(line)}`);
+    warnOfMirrorProblem(changed);
+  }
+}
+
+/** One line for each field, or for each edit inside its value. */
+function describeChanges({ config }: ChangedRepository, changes: readonly ToldChange[], fields: Fields): string[] {
+  return Object.entries(config).flatMap(([scope, described]) =>
+    Object.entries(described).flatMap(([field, { value }]) => {
+      const path = joinConfigPath(scope, field);
+      const schema = fields.get(path);
+      const own = changes.filter(change => change.field === path);
+      const inside = own.filter(change => change.path !== undefined);
+      if (inside.length > 0)
+        return inside.map(edit => (edit.absent ? describeAbsent : describeEdit)(edit, schema, false));
+      const shown = showValue(value, schema, false);
+      if (own.some(({ absent }) => absent)) return [`nothing to unset: ${path} has its default, ${shown}`];
+      return [`${own.some(({ op }) => op === "unset") ? "unset; now" : "set"} ${path} = ${shown}`];
+    }),
+  );
+}
+
+/** Warns of secrets among the values that were set. */
+export function warnOfSecrets(
+  result: readonly ChangedRepository[],
+  changes: readonly ToldChange[],
+  fields: Fields,
+): void {
+  const given = changes.map(({ field, value = null }) => [field, value as JsonValue] as const);
+  const isSet = (path: string) => result.some(({ config }) => describedAt(config, path));
+  warnOfPlainSecrets(
+    given.filter(([path]) => isSet(path)),
+    fields,
+  );
+}
+
+function describedAt(config: ChangedRepository["config"], path: string): boolean {
+  const { scope = "", field = "" } = splitConfigPath(path) ?? {};
+  return config[scope]?.[field] !== undefined;
+}
+
+/** Prints the result of a change as JSON. `more` is added to the repository's object. */
+export async function printChangeJson(
+  { result: [changed], errors }: Reply<readonly ChangedRepository[]>,
+  readFields: ReadFields,
+  more = {},
+): Promise<void> {
+  const shown = changed && { ...printableResult(changed, await readFields()), ...more };
+  printJson({ ...shown, ...(errors.length > 0 && { errors }) });
+}
+
+/** Warns that the file does not contain the change yet. */
+export function warnOfMirrorProblem({ mirrorProblem }: ChangedRepository): void {
+  if (mirrorProblem !== undefined)
+    printNote(`The change is active, but it is not in the file yet: ${mirrorProblem}. Repoconf keeps retrying.`);
+}
+
+/** Throws all errors of the reply, with suggestions for unknown fields. */
+export async function throwRefusal(reply: Reply, readFields: ReadFields): Promise<void> {
+  if (reply.errors.length === 0) return;
+  const errors = await Promise.all(
+    reply.errors.map(entry => withSuggestion(readFields, new RequestError(entry, reply))),
+  );
+  const [first, second] = errors;
+  if (second === undefined) throw first;
+  throw new CommandError(errors.map(describeError).map(visible).join("\n"), exitCodeOf(first));
+}
+
+function capitalized(line: string): string {
+  return line.charAt(0).toUpperCase() + line.slice(1);
+}

@@ -1,0 +1,172 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { readFile, writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { addRepositories, addScope, addShop, makeServedHome, makeShop } from "../helpers/command-home.ts";
+import { loadedBy, reportLoaded, sourcesIn } from "../helpers/report-loaded.ts";
+
+/** The paths of the HTTP requests that daemons of this process get while `work` runs. */
+async function requestsDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const paths: string[] = [];
+  const note = (message: unknown) => {
+    const { request } = message as { readonly request: IncomingMessage };
+    // A handshake of Socket.IO has a query with random parts.
+    paths.push(request.url?.split("?")[0] ?? "");
+  };
+  subscribe("http.server.request.start", note);
+  try {
+    await work();
+  } finally {
+    unsubscribe("http.server.request.start", note);
+  }
+  return paths;
+}
+
+/** Commands that take the short way, with the operation that they ask for. */
+const short: readonly (readonly [operation: string, ...args: string[]])[] = [
+  ["config/list", "get", "svc.timeout"],
+  ["config/list", "get", "svc.timeout", "--repo", "shop", "--json"],
+  ["config/list", "get", "svc.timeout", "svc.services.web.image", "--with-revision"],
+  ["config/set", "set", "svc.timeout=31"],
+  ["config/set", "set", "svc.envvars.PORT=8080", "svc.proxy_aliases+=a.test", "--reason", "a test", "--json"],
+  ["config/set", "set", "--repo", "shop", "--dry-run", "svc.timeout=32"],
+  ["config/set", "unset", "svc.timeout", "svc.envvars.PORT", "--atomic"],
+];
+
+describe.runIf(process.platform !== "win32")("a command that is one request over the Unix socket", () => {
+  const services = `svc.services={"web":{"ready":"","image":"node:25"}}`;
+
+  test("sends exactly this one, and makes no connection of Socket.IO", async () => {
+    await using home = await makeShop([services]);
+    for (const [operation, ...args] of short)
+      expect(await requestsDuring(() => home.succeed(args)), args.join(" ")).toEqual([`/svc/${operation}`]);
+  });
+
+  test("loads one file, with no library but the one that finds similar names, and few parts of Node", async () => {
+    await using home = await makeShop([services]);
+    for (const [, ...args] of short) {
+      const { code, errorOutput } = await home.run(args, { nodeArguments: reportLoaded });
+      expect(code).toBe(0);
+      const { parts, files } = loadedBy(errorOutput);
+      expect(parts).toEqual([]);
+      expect(files.filter(name => !name.startsWith("rolldown-runtime"))).toEqual(["repoconf.js", "one-shot.js"]);
+    }
+    const sources = [...sourcesIn(["repoconf.js", "one-shot.js"])];
+    expect(sources.filter(name => !/^(main|shared)\//.test(name))).toEqual(["fastest-levenshtein"]);
+    expect(sources.filter(name => /^(main\/(daemon|store|scopes)|shared\/client\/client)/.test(name))).toEqual([]);
+  });
+
+  test.each<[why: string, ...args: string[]]>([
+    ["a question for help", "get", "--help"],
+    ["an option that is not known", "get", "svc.timeout", "--colour"],
+    ["an option that is given twice", "get", "svc.timeout", "--repo", "shop", "--repo", "shop"],
+    ["an option without its value", "set", "svc.timeout=1", "--reason"],
+    ["an empty option", "get", "svc.timeout", "--repo", ""],
+    ["a revision that is none", "set", "svc.timeout=1", "--if-revision", "x"],
+    ["no argument", "get"],
+    ["no assignment", "set", "svc.timeout"],
+    ["several repositories", "set", "svc.timeout=1", "--where", "", "--yes"],
+  ])("takes the long way with %s, without a request on the short one", async (_why, ...args) => {
+    await using home = await makeShop();
+    expect((await requestsDuring(() => home.run(args))).filter(path => path.startsWith("/svc/"))).toEqual([]);
+  });
+
+  test("takes the long way with a daemon that is older, which is said once", async () => {
+    await using home = await makeShop();
+    const file = join(home.homeFolder, "daemon.json");
+    await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), version: "0.0.1" }));
+    let first = "";
+    const requests = await requestsDuring(async () => {
+      first = (await home.run(["get", "svc.timeout"])).errorOutput;
+      expect(await home.succeed(["get", "svc.timeout"])).toBe("900\n");
+    });
+    expect(first).toContain("repoconf restart");
+    expect(requests.filter(path => path.startsWith("/svc/"))).toEqual([]);
+  });
+
+  test("reports a set of which the outcome is not known, and does not send it again", async () => {
+    await using home = await makeShop();
+    let count = 0;
+    const cut = (message: unknown) => {
+      const { request } = message as { readonly request: IncomingMessage };
+      if (!request.url?.startsWith("/svc/")) return;
+      count += 1;
+      request.socket.destroy();
+    };
+    subscribe("http.server.request.start", cut);
+    try {
+      await home.refuse(1, ["set", "svc.proxy_aliases+=a.test"], "not known whether the operation took effect");
+    } finally {
+      unsubscribe("http.server.request.start", cut);
+    }
+    expect(count).toBe(1);
+  });
+});
+
+/** What a person may type, right and wrong. */
+const typed: readonly (readonly string[])[] = [
+  ["get", "svc.timeout"],
+  ["get", "svc.timeout", "svc.domain", "--json", "--with-revision"],
+  ["get", "svc.timeout", "--with-revision"],
+  ["get", "svc.timeot"],
+  ["get", "svc"],
+  ["get", "svc.services.web.image"],
+  ["get", "svc.services.web"],
+  ["get", "svc.services.db"],
+  ["get", "svc.envvars"],
+  ["get", "svc.envvars.PORT"],
+  ["get", "svc.envvars.PORT", "--reveal"],
+  ["get", "svc.envvars", "--reveal", "--json"],
+  ["get", "svc.timeout", "--repo", "other"],
+  ["get", "svc.timeout", "--repo", "Other"],
+  ["get", "svc.timeout", "--repo", "nowhere"],
+  ["set", "svc.timeout=30"],
+  ["set", "svc.timeout=30", "--json"],
+  ["set", "svc.timeout=many"],
+  ["set", "svc.timeout=1", "svc.refresh_day=9", "svc.domian=x"],
+  ["set", "svc.timeout=1", "svc.refresh_day=9", "--atomic"],
+  ["set", "svc.timeout=1", "svc.timeout=2"],
+  ["set", "svc.timeot=1"],
+  ["set", "svc.nothing.inside=1"],
+  ["set", "svc.services.web.image=node:26", "svc.proxy_aliases+=a.test", "svc.proxy_aliases-=b.test"],
+  ["set", "svc.services={"],
+  ["set", "svc.services:={"],
+  ["set", "svc.envvars.TOKEN=secret", "--json"],
+  ["set", "svc.envvars-=TOKEN"],
+  ["set", "app.note=null"],
+  ["set", "app.note:=null"],
+  ["set", "app.token=plain"],
+  ["set", "svc.domain=@@at"],
+  ["set", "svc.timeout=1", "--if-revision", "2"],
+  ["set", "svc.timeout=77", "--dry-run"],
+  ["set", "svc.timeout=77", "--repo", "shop", "--repo", "other", "--yes"],
+  ["unset", "svc.timeout", "svc.refresh_day"],
+  ["unset", "svc.envvars.PORT", "svc.services.db"],
+  ["unset", "svc.timeot"],
+  ["unset", "svc.timeout", "--json"],
+  ["get", "svc.timeout", "--no-start"],
+];
+
+test("every command answers alike over the Unix socket and over the port", async () => {
+  const outcomes = await Promise.all(
+    [false, true].map(async isOnPort => {
+      await using home = await addShop(await makeServedHome(isOnPort));
+      await addRepositories(home, "other");
+      await home.succeed(["repo", "update", "other", "--name", "Other"]).catch(() => "");
+      await addScope(home, "app", {
+        note: { type: ["string", "null"], default: "" },
+        token: { type: "string", default: "", "x-secret": true },
+      });
+      await home.succeed(["set", `svc.services={"web":{"ready":"","image":"node:25"}}`, "svc.envvars.PORT=80"]);
+      const told = [];
+      const alike = (text: string) => text.replaceAll(home.workFolder, "WORK").replace(/[0-9a-f]{24}/g, "BATCH");
+      for (const args of typed) {
+        const { code, output, errorOutput } = await home.run(args);
+        told.push({ args, code, output: alike(output), errorOutput: alike(errorOutput) });
+      }
+      return told;
+    }),
+  );
+  expect(outcomes[0]).toEqual(outcomes[1]);
+});
