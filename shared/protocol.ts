@@ -49,6 +49,8 @@ export interface OperationArgumentsByName {
     readonly revision?: number | null;
     /** Whether the reply has the schemas of the fields in the result. */
     readonly schemas?: boolean | null;
+    /** Whether the reply names the fields whose values wait for trust. */
+    readonly waits?: boolean | null;
   };
   /** The fields are additional members, `<scope>.<field>`. */
   "config/set": ChangeArguments & {
@@ -492,6 +494,8 @@ export interface Reply<Result = unknown> {
   readonly repo?: string;
   /** If they were asked for: those of the fields in the result that the key may read, by `<scope>.<field>`. */
   readonly schemas?: { readonly [field: string]: FieldSchema };
+  /** If they were asked for: the fields whose values in the current file wait for trust. */
+  readonly waits?: readonly string[];
   /** What typed changes were read as. */
   readonly typed?: readonly ToldChange[];
 }

@@ -29,8 +29,9 @@ const parsers = {
 
 /** Adds options of the table in options.ts. */
 export function addOptions(command: Command, rows: readonly OptionRow[]): Command {
-  for (const { flags, description, takes } of rows) {
+  for (const { flags, description, takes, choices } of rows) {
     const option = new Option(flags, description);
+    if (choices !== undefined) option.choices(choices).default(choices[0]);
     command.addOption(takes === undefined ? option : option.argParser(parsers[takes]));
   }
   return command;

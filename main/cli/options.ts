@@ -9,6 +9,8 @@ export interface OptionRow {
   readonly description: string;
   /** What its value is, if not just any text. `one`: a text that may not be given twice; `several`: texts in an array. */
   readonly takes?: "one" | "several" | "revision" | "limit";
+  /** The only values; the first one is the default. */
+  readonly choices?: readonly string[];
 }
 
 export const homeRow: OptionRow = {
@@ -80,3 +82,22 @@ export const getRows: readonly OptionRow[] = [
 
 /** Of `set` and `unset`. */
 export const changeValuesRows: readonly OptionRow[] = [...sessionRows, jsonRow, ...repositoriesRows, ...writeRows];
+
+export const environmentFormats = ["sh", "dotenv", "fish", "pwsh", "json"] as const;
+export type EnvironmentFormat = (typeof environmentFormats)[number];
+
+export const envRows: readonly OptionRow[] = [
+  ...sessionRows,
+  repositoryRow,
+  { flags: "--format <format>", description: "the output format", choices: environmentFormats },
+  { flags: "--reveal", description: "print it even if the output is a terminal" },
+];
+
+/** Of `run`, without `--watch`. */
+export const runRows: readonly OptionRow[] = [...sessionRows, repositoryRow];
+
+export const describeRows: readonly OptionRow[] = [...sessionRows, jsonRow];
+
+export const hookRows: readonly OptionRow[] = [
+  { flags: "--start", description: "on entering a folder, start a daemon in the background if none is running" },
+];

@@ -1,7 +1,8 @@
 import { type Place, TextLines } from "./json-text-places.ts";
 import { UnreadableFileError } from "./unreadable-file-error.ts";
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Made when it is needed: most commands read no such text, and to load it takes time. */
+let utf8: InstanceType<typeof TextDecoder> | undefined;
 
 /**
  * The text of bytes from outside, with its byte order mark. Throws UnreadableFileError, whose message says what else they are, instead
@@ -11,6 +12,7 @@ export function utf8Text(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
     throw new UnreadableFileError("it is not UTF-8 text but UTF-16; save it as UTF-8");
+  utf8 ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
     return utf8.decode(bytes);
   } catch {

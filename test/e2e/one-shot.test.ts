@@ -32,6 +32,10 @@ const short: readonly (readonly [operation: string, ...args: string[]])[] = [
   ["config/set", "set", "svc.envvars.PORT=8080", "svc.proxy_aliases+=a.test", "--reason", "a test", "--json"],
   ["config/set", "set", "--repo", "shop", "--dry-run", "svc.timeout=32"],
   ["config/set", "unset", "svc.timeout", "svc.envvars.PORT", "--atomic"],
+  ["config/list", "env", "--format", "json"],
+  ["config/list", "run", "--repo", "shop", "true", "--json"],
+  ["scope/list", "describe", "svc.timeout"],
+  ["scope/list", "complete", "--", "get", "svc.t"],
 ];
 
 describe.runIf(process.platform !== "win32")("a command that is one request over the Unix socket", () => {
@@ -66,6 +70,9 @@ describe.runIf(process.platform !== "win32")("a command that is one request over
     ["a revision that is none", "set", "svc.timeout=1", "--if-revision", "x"],
     ["no argument", "get"],
     ["no assignment", "set", "svc.timeout"],
+    ["a format that is not known", "env", "--format", "xml"],
+    ["a watch", "run", "--watch"],
+    ["the completion of an option", "complete", "--", "get", "--"],
     ["several repositories", "set", "svc.timeout=1", "--where", "", "--yes"],
   ])("takes the long way with %s, without a request on the short one", async (_why, ...args) => {
     await using home = await makeShop();
@@ -146,6 +153,33 @@ const typed: readonly (readonly string[])[] = [
   ["unset", "svc.timeot"],
   ["unset", "svc.timeout", "--json"],
   ["get", "svc.timeout", "--no-start"],
+  ["describe"],
+  ["describe", "svc.services", "--json"],
+  ["describe", "svc.envvars"],
+  ["describe", "app"],
+  ["describe", "svc.timeot"],
+  ["hook", "zsh", "--start"],
+  ["hook", "tcsh"],
+  ["env"],
+  ["env", "--format", "pwsh", "--repo", "other"],
+  ["set", "svc.envvars.BROKEN=it\\'s $HOME\r"],
+  ["env", "--format", "dotenv"],
+  ["env", "--format", "json"],
+  ["set", "app.variable=also", "svc.envvars.APP=one"],
+  ["env"],
+  ["set", "app.variable:=null"],
+  ["run", "sh", "-c", "echo $APP $1; exit 7", "name", "--json"],
+  ["run", "--", "sh", "-c", "kill -TERM $$"],
+  ["run", "--repo", "shop", "--", "no-such-command"],
+  ["run", "--", "/dev/null"],
+  ["complete", "--", "get", "svc.t"],
+  ["complete", "--", "set", "svc.timeout=1", "svc.proxy"],
+  ["complete", "--", "set", "svc.proxy_https="],
+  ["complete", "--", "unset", "svc.envvars."],
+  ["complete", "--", "unset", ""],
+  ["complete", "--", "history", ""],
+  ["complete", "--", "history", "svc.timeout", "svc."],
+  ["complete", "--", "explain", "app"],
 ];
 
 test("every command answers alike over the Unix socket and over the port", async () => {
@@ -157,6 +191,7 @@ test("every command answers alike over the Unix socket and over the port", async
       await addScope(home, "app", {
         note: { type: ["string", "null"], default: "" },
         token: { type: "string", default: "", "x-secret": true },
+        variable: { type: ["string", "null"], default: null, "x-env": "APP" },
       });
       await home.succeed(["set", `svc.services={"web":{"ready":"","image":"node:25"}}`, "svc.envvars.PORT=80"]);
       const told = [];

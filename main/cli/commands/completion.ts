@@ -4,6 +4,7 @@ import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { Config } from "../../../shared/config.ts";
 import { startFolderOption } from "../command-options.ts";
 import { scripts } from "../completion-scripts.ts";
+import { completionTimeout } from "../one-shot/complete.ts";
 import { exitCodes } from "../output/exit-codes.ts";
 import { flushOutput, print, visible } from "../output/terminal.ts";
 
@@ -17,9 +18,6 @@ const installation = `print a script that completes commands, options, fields an
     repoconf completion fish > ~/.config/fish/completions/repoconf.fish
 
 Names of fields and repositories come from a running daemon; completion never starts one.`;
-
-/** Milliseconds that a completion may take in total. */
-const daemonTimeout = 800;
 
 /** `repoconf completion SHELL`, and the hidden `repoconf complete -- WORDS...` that its scripts call. */
 export function addCompletionCommand(program: Command): void {
@@ -40,7 +38,7 @@ export function addCompletionCommand(program: Command): void {
 async function complete(program: Command, words: readonly string[]): Promise<never> {
   const candidates = await Promise.race([
     findCandidates(program, words).catch(() => []),
-    delay<string[]>(daemonTimeout, []),
+    delay<string[]>(completionTimeout, []),
   ]);
   // A candidate with control characters would be escaped when printed, and then not work as an argument.
   print(...candidates.filter(candidate => visible(candidate) === candidate));
@@ -186,5 +184,5 @@ async function repositoryNames(values: ReadonlyMap<string, string>) {
 async function connectToRunning(values: ReadonlyMap<string, string>) {
   const { connect } = await import("../../client/client.ts");
   const [home, keyFile] = [values.get("--home"), values.get("--key-file")];
-  return connect({ timeout: daemonTimeout, ...(home && { home }), ...(keyFile && { keyFile }) });
+  return connect({ timeout: completionTimeout, ...(home && { home }), ...(keyFile && { keyFile }) });
 }

@@ -1,42 +1,52 @@
 import type { Command } from "commander";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
-import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
+import { addOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
+import { type Fields, listFields, unknownField } from "../connect/fields.ts";
+import { describeRows } from "../options.ts";
+import { print, printJson, printTable, style } from "../output/terminal.ts";
+
+export interface DescribeOptions extends SessionOptions, OutputOptions {}
 
 /** `repoconf describe [FIELD]`: lists the fields and the values that they accept. */
 export function addDescribeCommand(program: Command): void {
-  addJsonOption(addSessionOptions(program.command("describe")))
+  addOptions(program.command("describe"), describeRows)
     .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
     .description("show what a field is for, which values it takes, and its default")
     .action(describe);
 }
 
-async function describe(wanted: string | undefined, options: SessionOptions & OutputOptions): Promise<void> {
+async function describe(wanted: string | undefined, options: DescribeOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
-  const { listFields, unknownField } = await import("../connect/fields.ts");
-  const { print, printJson, printTable, style } = await import("../output/terminal.ts");
-  await withSession(options, async ({ client }) => {
-    const fields = await listFields(client);
-    const one = wanted === undefined ? undefined : fields.get(wanted);
-    if (wanted !== undefined && one !== undefined) {
-      if (options.json) return printJson(one);
-      print(`${style("bold", wanted)}${one.title === undefined ? "" : `  ${one.title}`}`);
-      if (one.description !== undefined) print(`  ${one.description}`);
-      print(`  takes    ${describeType(one)}`);
-      const shape = describeShape(one);
-      if (shape !== undefined) print(`  shape    ${shape}`);
-      print(`  default  ${JSON.stringify(one.default)}`);
-      if (one["deprecated"] === true) print("  deprecated: do not use this field any more");
-      return;
-    }
-    const part = [...fields].filter(([path]) => wanted === undefined || path.startsWith(`${wanted}.`));
-    if (wanted !== undefined && part.length === 0) throw unknownField(wanted, fields);
-    if (options.json) return printJson(Object.fromEntries(part));
+  await withSession(options, async ({ client }) => printFields(await listFields(client), wanted, options));
+}
+
+/** Throws CommandError. */
+export function printFields(fields: Fields, wanted: string | undefined, { json }: OutputOptions): void {
+  const one = wanted === undefined ? undefined : fields.get(wanted);
+  if (wanted !== undefined && one !== undefined) {
+    if (json) printJson(one);
+    else printField(wanted, one);
+    return;
+  }
+  const part = [...fields].filter(([path]) => wanted === undefined || path.startsWith(`${wanted}.`));
+  if (wanted !== undefined && part.length === 0) throw unknownField(wanted, fields);
+  if (json) printJson(Object.fromEntries(part));
+  else
     printTable(
       ["FIELD", "TAKES", "DEFAULT", "DESCRIPTION"],
       part.map(([path, schema]) => [path, describeType(schema), JSON.stringify(schema.default), schema.title ?? ""]),
     );
-  });
+}
+
+function printField(path: string, field: FieldSchema): void {
+  print(`${style("bold", path)}${field.title === undefined ? "" : `  ${field.title}`}`);
+  if (field.description !== undefined) print(`  ${field.description}`);
+  print(`  takes    ${describeType(field)}`);
+  const shape = describeShape(field);
+  if (shape !== undefined) print(`  shape    ${shape}`);
+  print(`  default  ${JSON.stringify(field.default)}`);
+  if (field["deprecated"] === true) print("  deprecated: do not use this field any more");
 }
 
 /** Describes in words which values a schema accepts. */

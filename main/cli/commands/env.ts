@@ -1,26 +1,19 @@
-import { type Command, Option } from "commander";
-import {
-  addRepositoryOption,
-  addSessionOptions,
-  type RepositoryOptions,
-  type SessionOptions,
-} from "../command-options.ts";
-import { type EnvironmentFormat, environmentFormats } from "../environment/formats.ts";
+import type { Command } from "commander";
+import { addOptions, type RepositoryOptions, type SessionOptions } from "../command-options.ts";
+import { type EnvironmentFormat, envRows } from "../options.ts";
 
-interface EnvOptions extends SessionOptions, RepositoryOptions {
+export interface EnvOptions extends SessionOptions, RepositoryOptions {
   readonly format: EnvironmentFormat;
   readonly reveal?: boolean;
 }
 
 /** `repoconf env`: prints the environment that `run` passes to a command, for shells. */
 export function addEnvCommand(program: Command): void {
-  addRepositoryOption(addSessionOptions(program.command("env")))
+  addOptions(program.command("env"), envRows)
     .summary("print the environment of a repository, for a shell to read")
     .description(
       'print the environment of a repository, for a shell to read\n\n  eval "$(repoconf env)"                             sh, bash, zsh\n  repoconf env --format fish | source                fish\n  repoconf env --format pwsh | Out-String | Invoke-Expression\n\nThe variables come from svc.envvars and from every field whose schema has x-env. Masked values and secrets are printed in clear text, because programs need them; on a terminal, the command requires --reveal.',
     )
-    .addOption(new Option("--format <format>", "the output format").choices(environmentFormats).default("sh"))
-    .option("--reveal", "print it even if the output is a terminal")
     .action(env);
 }
 

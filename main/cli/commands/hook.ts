@@ -1,24 +1,30 @@
 import { Argument, type Command } from "commander";
+import { addOptions } from "../command-options.ts";
 import { type HookShell, hookScript, hookShells } from "../environment/hook-scripts.ts";
+import { hookRows } from "../options.ts";
+import { print } from "../output/terminal.ts";
+
+export interface HookOptions {
+  readonly start?: boolean;
+}
 
 /** `repoconf hook SHELL`: prints the script that a shell evaluates at its start. */
 export function addHookCommand(program: Command): void {
-  program
-    .command("hook")
+  addOptions(program.command("hook"), hookRows)
     .addArgument(shellArgument())
     .summary("print a script that loads the environment on entering a repository's folder")
     .description(
       'print a script that loads the environment on entering a repository\'s folder, and unloads it on leaving\n\n  eval "$(repoconf hook bash)"   at the end of ~/.bashrc\n  eval "$(repoconf hook zsh)"    at the end of ~/.zshrc\n\nIt loads the same environment that repoconf env prints. A prompt starts a program only after the folder or the repository\'s file has changed, and never starts a daemon without --start.',
     )
-    .option("--start", "on entering a folder, start a daemon in the background if none is running")
-    .action(async (shell: HookShell, { start }: { readonly start?: boolean }) => {
-      const { print } = await import("../output/terminal.ts");
-      print(
-        ...hookScript(shell, start === true, [process.execPath, ...process.argv.slice(1, 2)])
-          .trimEnd()
-          .split("\n"),
-      );
-    });
+    .action(printHook);
+}
+
+export function printHook(shell: HookShell, { start }: HookOptions): void {
+  print(
+    ...hookScript(shell, start === true, [process.execPath, ...process.argv.slice(1, 2)])
+      .trimEnd()
+      .split("\n"),
+  );
 }
 
 /** The hidden `repoconf hook-load SHELL` that the scripts call. */

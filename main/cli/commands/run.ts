@@ -2,26 +2,22 @@ import type { Command } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import type { Home } from "../../home/home.ts";
-import {
-  addRepositoryOption,
-  addSessionOptions,
-  type RepositoryOptions,
-  type SessionOptions,
-} from "../command-options.ts";
+import { addOptions, type RepositoryOptions, type SessionOptions } from "../command-options.ts";
 import { readVariables, type Variables } from "../environment/environment.ts";
 import { resolveVariables } from "../environment/secrets.ts";
+import { runRows } from "../options.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import { flushOutput, printFailure, printNote } from "../output/terminal.ts";
-import { ChildCommand, codeOfSignal, forwardSignals } from "../system/child-command.ts";
+import { ChildCommand, codeOfSignal, forwardSignals, runOnce } from "../system/child-command.ts";
 
-interface RunOptions extends SessionOptions, RepositoryOptions {
+export interface RunOptions extends SessionOptions, RepositoryOptions {
   readonly watch?: boolean;
 }
 
 /** `repoconf run -- COMMAND`: runs a command with the environment of a repository. */
 export function addRunCommand(program: Command): void {
-  addRepositoryOption(addSessionOptions(program.command("run")))
+  addOptions(program.command("run"), runRows)
     .argument("<command...>", "the command and its arguments, preferably after --")
     .summary("run a command with the environment of a repository")
     .description(
@@ -51,14 +47,6 @@ async function run(command: readonly string[], options: RunOptions): Promise<voi
   }
   await flushOutput();
   process.exit(code);
-}
-
-async function runOnce(command: readonly string[], environment: { readonly [name: string]: string }): Promise<number> {
-  const child = new ChildCommand(command, environment);
-  using _signals = forwardSignals((signal, isForCommand) => {
-    if (isForCommand) child.kill(signal);
-  });
-  return await child.ended;
 }
 
 interface Watched {

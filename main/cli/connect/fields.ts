@@ -4,7 +4,7 @@ import { RequestError } from "../../../shared/client/request-error.ts";
 import type { Config } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { OperationArguments } from "../../../shared/protocol.ts";
+import type { OperationArguments, OperationResults } from "../../../shared/protocol.ts";
 import { masksAnything, withMasks } from "../../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { maskValue } from "../../../shared/scopes/value-text.ts";
@@ -17,11 +17,15 @@ export type Fields = ReadonlyMap<string, FieldSchema>;
 export type ReadFields = () => Promise<Fields>;
 
 export async function listFields(client: RepoconfClient): Promise<Fields> {
+  return fieldsIn(await client.run("scope/list", {}));
+}
+
+/** The fields in a reply to `scope/list`. */
+export function fieldsIn(scopes: OperationResults["scope/list"]): Fields {
   const fields = new Map<string, FieldSchema>();
-  for (const { scope, schema } of await client.run("scope/list", {})) {
+  for (const { scope, schema } of scopes)
     for (const [field, fieldSchema] of Object.entries(withMasks(schema).properties))
       fields.set(joinConfigPath(scope, field), fieldSchema);
-  }
   return fields;
 }
 

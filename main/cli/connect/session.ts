@@ -11,7 +11,7 @@ import { type Home, homeAt, homeFolder } from "../../home/home.ts";
 import { isOlder } from "../../version.ts";
 import type { SessionOptions } from "../command-options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { printNote, showProgress } from "../output/terminal.ts";
+import { printNote, showProgress, waitingShownAfter } from "../output/terminal.ts";
 
 /** A command's connection to the daemon. */
 export interface Session extends Disposable {
@@ -58,8 +58,6 @@ function showIndexing(progress: Partial<IndexingProgress> | undefined): void {
   else if (total >= indexingShownFrom) showProgress(`The daemon has read ${done} of ${total} files`);
 }
 
-/** Milliseconds after which the command shows what it is waiting for. */
-const waitingShownAfter = 1_000;
 /** Milliseconds during which connecting is retried: others may be starting the daemon too, or it may be fixing its home. */
 const retryTimeout = 10_000;
 

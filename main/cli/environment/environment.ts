@@ -43,17 +43,26 @@ export async function readVariables(client: RepoconfClient, { id }: Pick<Reposit
     readConfig(client, { repo: id }),
     untrustedFields(client, id),
   ]);
-  const untrusted = environmentFields(fields).filter(path => untrustedPaths.has(path));
-  if (untrusted.length > 0) {
-    const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
-    const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${id}`;
-    throw new UntrustedEnvironmentError(message, exitCodes.refused);
-  }
-  return variablesOf(config, fields);
+  return variablesOf({ repo: id, config, fields, waiting: untrustedPaths });
 }
 
-/** Throws CommandError if two variables have the same name, or a value cannot be in a variable. */
-function variablesOf(config: Config, fields: Fields): Variables {
+/** What a repository's environment is read from. */
+export interface EnvironmentSource {
+  readonly repo: string;
+  readonly config: Config;
+  readonly fields: Fields;
+  /** The fields whose values wait for trust. */
+  readonly waiting: ReadonlySet<string>;
+}
+
+/** Throws as `readVariables`. */
+export function variablesOf({ repo, config, fields, waiting }: EnvironmentSource): Variables {
+  const untrusted = environmentFields(fields).filter(path => waiting.has(path));
+  if (untrusted.length > 0) {
+    const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
+    const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${repo}`;
+    throw new UntrustedEnvironmentError(message, exitCodes.refused);
+  }
   const variables = new Map<string, Variable>();
   for (const { scope, field, value } of configEntries(config)) {
     const path = joinConfigPath(scope, field);

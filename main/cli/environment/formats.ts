@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../.
 import { accepts, rawValue, readValue } from "../../../shared/typed-value.ts";
 import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
 import { type Fields, unknownField } from "../connect/fields.ts";
+import type { EnvironmentFormat } from "../options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { shellQuoted } from "../output/messages.ts";
 
@@ -123,8 +124,6 @@ function quote(text: string): string | undefined {
 }
 
 /** The output formats of `repoconf env`. */
-export const environmentFormats = ["dotenv", "sh", "fish", "pwsh", "json"] as const;
-export type EnvironmentFormat = (typeof environmentFormats)[number];
 
 /** An environment as text; ends with a newline unless it is empty. Throws CommandError for values that the format cannot express. */
 export function environmentText(variables: { readonly [name: string]: string }, format: EnvironmentFormat): string {

@@ -197,7 +197,7 @@ const scripts = { bash, zsh };
 
 export type HookShell = keyof typeof scripts;
 
-export const hookShells: readonly string[] = Object.keys(scripts);
+export const hookShells = Object.keys(scripts) as readonly HookShell[];
 
 /** The script for a shell. `starts`: it starts a daemon if none is running. `self`: the command to use if `repoconf` is not on the PATH. */
 export function hookScript(shell: HookShell, starts: boolean, self: readonly string[]): string {

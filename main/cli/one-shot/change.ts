@@ -1,7 +1,7 @@
 import { readAssignment, type TypedChange } from "../../../shared/typed-changes.ts";
 import type { ChangeValuesOptions } from "../change/change-values.ts";
 import { changeArguments, printChangeJson, printChanges, throwRefusal, warnOfSecrets } from "../output/changes.ts";
-import { askDaemon, fieldsOf } from "./ask-daemon.ts";
+import { askAbout, fieldsOf } from "./ask-daemon.ts";
 
 /** `repoconf set`. */
 export async function set(typed: readonly string[], options: ChangeValuesOptions): Promise<boolean> {
@@ -24,14 +24,14 @@ async function change(typed: readonly TypedChange[], options: ChangeValuesOption
   if (others.length > 0 || options.where !== undefined) return false;
   const { ifRevision: revision } = options;
   const args = { ...changeArguments(options), ...(revision !== undefined && { revision }), typed, schemas: true };
-  const reply = await askDaemon("config/set", args, repo, options);
+  const reply = await askAbout("config/set", args, { ...options, repo });
   if (reply === undefined) return false;
   const fields = fieldsOf(reply);
   if (options.json) await printChangeJson(reply, async () => fields);
   else printChanges(reply.result, { changes: reply.typed ?? [], fields, dryRun: options.dryRun === true });
   warnOfSecrets(reply.result, reply.typed ?? [], fields);
   await throwRefusal(reply, async () => {
-    const all = await askDaemon("config/list", { schemas: true }, repo, options);
+    const all = await askAbout("config/list", { schemas: true }, { ...options, repo });
     return fieldsOf(all ?? reply);
   });
   return true;

@@ -4,18 +4,13 @@ import { readAt, readPlace } from "../change/value-place.ts";
 import type { GetOptions } from "../commands/get.ts";
 import { pathsIn, refuseMasked } from "../output/masking.ts";
 import { printValues } from "../output/values.ts";
-import { askDaemon, fieldsOf } from "./ask-daemon.ts";
+import { askAbout, fieldsOf } from "./ask-daemon.ts";
 
 /** `repoconf get`. */
 export async function get(names: readonly string[], options: GetOptions): Promise<boolean> {
   const [only = "", ...more] = names;
   const isField = more.length === 0 && /^[^."[]+\.[^."[]+$/.test(only);
-  const reply = await askDaemon(
-    "config/list",
-    { ...(isField && { field: only }), schemas: true },
-    options.repo,
-    options,
-  );
+  const reply = await askAbout("config/list", { ...(isField && { field: only }), schemas: true }, options);
   if (reply === undefined || reply.errors.length > 0) return false;
   const { result: config, revision = 0 } = reply;
   const fields = fieldsOf(reply);

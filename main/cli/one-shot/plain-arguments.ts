@@ -27,8 +27,9 @@ export function readPlainly(
       allowPositionals: true,
     });
     const options: { [name: string]: unknown } = { start: true };
+    for (const [name, { choices }] of known) if (choices !== undefined) options[name] = choices[0];
     for (const [name, given = []] of Object.entries(values)) {
-      const value = valueFrom(given, known.get(name)?.takes);
+      const value = valueFrom(given, known.get(name));
       if (value === undefined) return undefined;
       if (name.startsWith("no-")) options[name.slice(3)] = false;
       else options[name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())] = value;
@@ -39,12 +40,13 @@ export function readPlainly(
   }
 }
 
-/** The value of an option that was given like this; undefined if it is one to look at again. */
-function valueFrom(given: readonly (string | boolean)[], takes: OptionRow["takes"]): unknown {
+/** The value of an option that was given like this; undefined if the long way should read it. */
+function valueFrom(given: readonly (string | boolean)[], row: OptionRow | undefined): unknown {
+  const { takes, choices } = row ?? {};
   const [value, ...more] = given;
   if (given.some(one => typeof one === "string" && one.trim() === "")) return undefined;
   if (takes === "several") return given;
-  if (more.length > 0) return undefined;
+  if (more.length > 0 || (choices !== undefined && !choices.includes(String(value)))) return undefined;
   if (takes !== "revision" && takes !== "limit") return value;
   return /^[1-9]\d{0,8}$/.test(String(value)) ? Number(value) : undefined;
 }

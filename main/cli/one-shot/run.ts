@@ -1,16 +1,25 @@
-import { changeValuesRows, getRows, type OptionRow } from "../options.ts";
+import { type HookOptions, printHook } from "../commands/hook.ts";
+import { hookShells } from "../environment/hook-scripts.ts";
+import { changeValuesRows, describeRows, envRows, getRows, hookRows, type OptionRow, runRows } from "../options.ts";
 import { endProcess, watchOutput } from "../output/end-process.ts";
 import { exitCodeOf } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import { printFailure } from "../output/terminal.ts";
 import { set, unset } from "./change.ts";
+import { complete } from "./complete.ts";
+import { describe } from "./describe.ts";
+import { env, run } from "./environment.ts";
 import { get } from "./get.ts";
 import { readPlainly } from "./plain-arguments.ts";
+
+export type OneShotName = "get" | "set" | "unset" | "env" | "run" | "describe" | "hook" | "complete";
 
 interface OneShotCommand {
   readonly rows: readonly OptionRow[];
   /** The least and the most operands. */
   readonly operands: readonly [least: number, most: number];
+  /** Whether options after the first operand belong to it. */
+  readonly endsAtOperand?: boolean;
   /** False if nothing was done or printed, and the long way has more to say or to do. */
   run(operands: readonly string[], options: object): Promise<boolean>;
 }
@@ -19,33 +28,44 @@ interface OneShotCommand {
 const command = <Options>(
   rows: readonly OptionRow[],
   operands: OneShotCommand["operands"],
-  run: (operands: readonly string[], options: Options) => Promise<boolean>,
-): OneShotCommand => ({ rows, operands, run: (given, options) => run(given, options as Options) });
+  call: (operands: readonly string[], options: Options) => Promise<boolean>,
+): OneShotCommand => ({ rows, operands, run: (given, options) => call(given, options as Options) });
+
+/** `repoconf hook`, which asks no daemon. */
+async function hook([shell]: readonly string[], options: HookOptions): Promise<boolean> {
+  const known = hookShells.find(one => one === shell);
+  if (known !== undefined) printHook(known, options);
+  return known !== undefined;
+}
 
 const any = Number.POSITIVE_INFINITY;
 
-const commands = {
+const commands: { readonly [Name in OneShotName]: OneShotCommand } = {
   get: command(getRows, [1, any], get),
   set: command(changeValuesRows, [1, any], set),
   unset: command(changeValuesRows, [1, any], unset),
+  env: command(envRows, [0, 0], env),
+  describe: command(describeRows, [0, 1], describe),
+  hook: command(hookRows, [1, 1], hook),
+  complete: command([], [1, any], complete),
+  // What is not plain after the command's name belongs to the command.
+  run: { ...command(runRows, [1, any], run), endsAtOperand: true },
 };
-
-export type OneShotName = keyof typeof commands;
 
 /**
  * Runs a command as one request over the Unix socket, and exits. Returns if it takes the long way (program.ts), which shares nothing with
  * this one but the definitions of options and what both print with.
  */
 export async function runOneShot(name: OneShotName, args: readonly string[]): Promise<void> {
-  const { rows, operands, run } = commands[name];
-  // The long way looks at arguments in other encodings, and closes a debugger.
+  const { rows, operands, endsAtOperand, ...one } = commands[name];
+  // The long way refuses arguments in other encodings, and closes a debugger.
   if (process.env["NODE_OPTIONS"] || args.some(one => one.includes("\uFFFD"))) return;
-  const read = readPlainly(args, rows);
+  const read = readPlainly(args, rows, endsAtOperand);
   const count = read?.operands.length ?? -1;
   if (read === undefined || count < operands[0] || count > operands[1]) return;
   watchOutput();
   try {
-    if (!(await run(read.operands, read.options))) return;
+    if (!(await one.run(read.operands, read.options))) return;
   } catch (error) {
     printFailure(describeError(error));
     process.exitCode = exitCodeOf(error);

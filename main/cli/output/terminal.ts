@@ -72,6 +72,9 @@ export function printFailure(message: string): void {
 /** Whether the terminal shows a line of `showProgress`. */
 let isProgressShown = false;
 
+/** Milliseconds after which a command shows what it is waiting for. */
+export const waitingShownAfter = 1_000;
+
 /** Shows progress in one line that is overwritten each time; "" removes it. */
 export function showProgress(text: string): void {
   if ((text === "" && !isProgressShown) || !process.stderr.isTTY) return;

@@ -61,6 +61,18 @@ export function forwardSignals(onSignal: (signal: NodeJS.Signals, isForCommand: 
   };
 }
 
+/** Runs the command, and passes on signals. Resolves with its exit code. */
+export async function runOnce(
+  command: readonly string[],
+  environment: { readonly [name: string]: string },
+): Promise<number> {
+  const child = new ChildCommand(command, environment);
+  using _signals = forwardSignals((signal, isForCommand) => {
+    if (isForCommand) child.kill(signal);
+  });
+  return await child.ended;
+}
+
 export function codeOfSignal(signal: NodeJS.Signals | null): number {
   return 128 + (signal === null ? 0 : constants.signals[signal]);
 }

@@ -139,6 +139,16 @@ export class ConfigService {
     };
   }
 
+  /** The fields whose values wait for trust: in the current file for the owner, who may see it, else as of the repository's health. */
+  async waiting(caller: Caller, repo: string): Promise<readonly string[]> {
+    if (!caller.owner) {
+      const health = (await this.entry(caller, repo))?.health ?? [];
+      return health.flatMap(({ code, field }) => (code === 1114 && field !== undefined ? [field] : []));
+    }
+    const waiting = await this.#store.repositories.require(repo).waiting();
+    return waiting.map(({ scope, field }) => joinConfigPath(scope, field));
+  }
+
   /**
    * The repositories in which the caller may read something, sorted by id: those after `after`, or only `repo`. A limited key's
    * counts need the values, so repositories are read one by one, as the caller of this function asks for them.

@@ -65,12 +65,17 @@ export function configOperations(
   }
 
   return {
-    "config/list": async ({ repo, scope, field, stored, revision, schemas }, { caller }) => {
+    "config/list": async ({ repo, scope, field, stored, revision, schemas, waits }, { caller }) => {
       if (!repo) throw noRepository();
       const request = { repo, scope: scope ?? undefined, field: field ?? undefined, stored: stored ?? undefined };
+      // First, because a value that is read before its schema may be a text that the schema then makes a variable.
+      const readable = schemas ? readableFields(scopes, caller) : undefined;
       const list = await service.list(caller, { ...request, revision: revision ?? undefined });
-      const answer = { result: list.config, revision: list.revision, isShared: list.isShared };
-      return schemas ? { ...answer, schemas: schemasOf(list.config, readableFields(scopes, caller)) } : answer;
+      return {
+        ...{ result: list.config, revision: list.revision, isShared: list.isShared },
+        ...(readable !== undefined && { schemas: schemasOf(list.config, readable) }),
+        ...(waits && { waits: await service.waiting(caller, repo) }),
+      };
     },
 
     "config/set": async (args, context) => {

@@ -162,6 +162,7 @@ export const argumentSchemas = {
       stored: optionalBoolean,
       revision,
       schemas: optionalBoolean,
+      waits: optionalBoolean,
     },
   },
   "config/set": {

@@ -44,6 +44,7 @@ export interface Outcome<Result> {
   /** The repository of a request by path. */
   readonly repo?: string;
   readonly schemas?: NonNullable<Reply["schemas"]>;
+  readonly waits?: readonly string[];
   readonly typed?: NonNullable<Reply["typed"]>;
   /** Equal results are the same immutable object, so that its JSON text can be cached. */
   readonly isShared?: boolean;

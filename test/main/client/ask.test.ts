@@ -47,6 +47,16 @@ async function startImpostor(answer: (socket: Socket) => void = () => {}) {
 type Impostor = Awaited<ReturnType<typeof startImpostor>>;
 
 describe.runIf(process.platform !== "win32")("one request over the daemon's own socket", () => {
+  test("is not sent to a daemon that is older than the caller wants", async () => {
+    await using impostor = await startImpostor();
+    const asked = ask(impostor.home, "repo/list", {}, { atLeast: "0.0.2" });
+    await expect(asked).rejects.toMatchObject({ code: 1200, message: expect.stringContaining("repoconf restart") });
+    expect(impostor.connections).toBe(0);
+    const same = ask(impostor.home, "repo/list", {}, { atLeast: "0.0.1", timeout: 10 });
+    await expect(same).rejects.toMatchObject({ code: 1201 });
+    expect(impostor.connections).toBe(1);
+  });
+
   test("is answered with the reply, whatever its errors are", async () => {
     await using t = await startTestDaemon({ repositories: ["shop"] });
     const home = homeAt(t.homeFolder);

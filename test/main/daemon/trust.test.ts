@@ -61,6 +61,23 @@ describe("a command value from a work tree's file", () => {
     }
   });
 
+  test("is named by a list with waits: true, as soon as it is in the file, for keys that may read the field", async () => {
+    await using tree = await startTree({ timeout: 30 });
+    const list = async (client = tree.t.owner) =>
+      (await client.call("config/list", { repo: "site", field: "svc.timeout", waits: true })).waits;
+    const keyOf = async (...fields: string[]) => {
+      const grants = [{ repos: ["site"], fields, right: "read" as const }];
+      return tree.t.connect((await tree.t.owner.call("key/create", { name: "tool", grants })).result.key);
+    };
+    expect(await list()).toEqual([]);
+    // Nobody waits here until the daemon has noticed it.
+    await writeFile(join(tree.folder, ".repoconf.json"), textOf({ timeout: 40, services: evil }));
+    expect(await list()).toEqual(["svc.services"]);
+    expect(await list(await keyOf("svc.timeout", "svc.services"))).toEqual(["svc.services"]);
+    expect(await list(await keyOf("svc.timeout"))).toEqual([]);
+    expect(await tree.t.owner.call("config/list", { repo: "site" })).not.toHaveProperty("waits");
+  });
+
   test("waits from the start, with the default served; once accepted it is active like a change by hand", async () => {
     await using tree = await startTree({ services: evil, envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] });
     expect(await tree.served()).toEqual({});
