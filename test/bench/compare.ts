@@ -1,5 +1,5 @@
 import { type Call, type Contender, figureOf, interleave, rateOf, ratiosOf } from "./figures.ts";
-import { cpuTime, type Machine, type Started } from "./machine.ts";
+import { cpuTime, type Environment, type Machine, type Started } from "./machine.ts";
 import type { Row } from "./section.ts";
 
 export interface Compared {
@@ -46,14 +46,28 @@ export function commandTimeOf(
   command: string,
   args: readonly string[],
   folder?: string,
+  environment?: Environment,
 ): Contender {
   const times = machine.short ? 3 : 10;
   const run = async () => {
     let sum = 0;
-    for (let left = times; left > 0; left -= 1) sum += await machine.time(command, args, folder);
+    for (let left = times; left > 0; left -= 1) sum += await machine.time(command, args, folder, environment);
     return sum / times;
   };
   return { name, run };
+}
+
+/** Measures the processor time of a command in milliseconds, which noise of the machine changes less than its duration. */
+export function processorTimeOf(
+  machine: Machine,
+  name: string,
+  command: string,
+  args: readonly string[],
+  folder?: string,
+  environment?: Environment,
+): Contender {
+  const times = machine.short ? 3 : 20;
+  return { name, run: () => machine.processorTime(times, command, args, folder, environment) };
 }
 
 /** Measures the server's CPU time per call in milliseconds, with 64 calls running at once. */

@@ -1,14 +1,17 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { promisify } from "node:util";
 import { bundle } from "../helpers/bundled.ts";
 import { openSocket } from "../helpers/open-socket.ts";
 import { cleanEnvironment, repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 /** Clients and servers run on different cores, so that they do not slow each other down. */
 type Side = "client" | "server";
+
+export type Environment = { readonly [name: string]: string };
 
 /** The folder, the CPU cores and the processes of a benchmark run. */
 export type Machine = Awaited<ReturnType<typeof prepareMachine>>;
@@ -95,10 +98,13 @@ export async function prepareMachine(short: boolean, progress: (text: string) =>
     newFolder: (name: string) => mkdtemp(join(folder, `${name}-`)),
     start,
     /** Runs a command and returns its duration in milliseconds. Throws if its exit code is not 0. */
-    time: (command: string, args: readonly string[], inFolder = folder) =>
+    time: (command: string, args: readonly string[], inFolder = folder, environment: Environment = {}) =>
       new Promise<number>((resolve, reject) => {
         const begin = performance.now();
-        const child = spawn(...pinned(command, args, "client"), { cwd: inFolder, env: cleanEnvironment() });
+        const child = spawn(...pinned(command, args, "client"), {
+          cwd: inFolder,
+          env: { ...cleanEnvironment(), ...environment },
+        });
         let errors = "";
         child.stderr.on("data", chunk => {
           errors += chunk;
@@ -110,6 +116,23 @@ export async function prepareMachine(short: boolean, progress: (text: string) =>
           else reject(new Error(`${command} ${args.join(" ")} exited with code ${code}: ${errors}`));
         });
       }),
+    /** Runs a command this many times with its output thrown away, and returns the processor time of one run in milliseconds. */
+    processorTime: async (
+      times: number,
+      command: string,
+      args: readonly string[],
+      inFolder = folder,
+      environment: Environment = {},
+    ) => {
+      const loop = `TIMEFORMAT="%3U %3S"; time for ((left = ${times}; left > 0; left--)); do "$@" >/dev/null || exit; done`;
+      const [program, all] = pinned("bash", ["-c", loop, "bash", command, ...args], "client");
+      const { stderr } = await promisify(execFile)(program, all, {
+        cwd: inFolder,
+        env: { ...cleanEnvironment(), ...environment },
+      });
+      const [user = 0, system = 0] = stderr.trim().split(" ").map(Number);
+      return ((user + system) * 1_000) / times;
+    },
     daemon: async (home: string) => {
       const args = [repoconfCommand, "daemon", "--home", home, "--port", "0"];
       const started = await start(process.execPath, args, /URL\s+http\S+[\s\S]*\n\n/);
