@@ -11,7 +11,7 @@ export default {
   build: {
     ...command.build,
     rolldownOptions: {
-      // Nothing in it happens when a file is loaded, so what is not used is left out, whoever imports it.
+      // Nothing in it happens when a file is loaded, so what is not used is left out, even if a file imports it.
       treeshake: { moduleSideEffects: false },
       input: { "one-shot": "main/cli/one-shot/run.ts" },
       output: { ...command.build?.rolldownOptions?.output, codeSplitting: false },

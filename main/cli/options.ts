@@ -83,7 +83,7 @@ export const getRows: readonly OptionRow[] = [
 /** Of `set` and `unset`. */
 export const changeValuesRows: readonly OptionRow[] = [...sessionRows, jsonRow, ...repositoriesRows, ...writeRows];
 
-export const environmentFormats = ["sh", "dotenv", "fish", "pwsh", "json"] as const;
+const environmentFormats = ["sh", "dotenv", "fish", "pwsh", "json"] as const;
 export type EnvironmentFormat = (typeof environmentFormats)[number];
 
 export const envRows: readonly OptionRow[] = [

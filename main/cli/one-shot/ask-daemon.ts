@@ -36,7 +36,8 @@ function currentFolder(): string | undefined {
 
 /**
  * Asks the running daemon. Undefined if nothing was done and the long way has more to say or to do: no daemon runs or it is older, it has no
- * Unix socket, or it does not accept the key or the arguments. Throws RepoconfError 1201 if it is not known what was done.
+ * Unix socket, or it does not accept the key or the arguments. Throws RepoconfError 1201 if it is not known what was
+ * changed.
  */
 export async function askDaemon<Name extends OperationName>(
   name: Name,
@@ -50,7 +51,8 @@ export async function askDaemon<Name extends OperationName>(
     const isEmpty = Object.keys(reply.result ?? {}).length === 0;
     return isEmpty && reply.errors.some(saysNothingWasDone) ? undefined : reply;
   } catch (error) {
-    if (error instanceof RepoconfError && error.code === 1201) throw error;
+    // What was only read may be read again.
+    if (name === "config/set" && error instanceof RepoconfError && error.code === 1201) throw error;
     return undefined;
   } finally {
     clearTimeout(waiting);

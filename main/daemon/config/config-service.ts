@@ -19,7 +19,7 @@ import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts"
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
 import { actorName, viewChange, viewRecord } from "./change-views.ts";
-import { ConfigViews, narrow, readableConfig, readableHealth } from "./config-views.ts";
+import { ConfigViews, isThere, narrow, type RequestedPath, readableConfig, readableHealth } from "./config-views.ts";
 
 export interface ListRequest {
   readonly repo: string;
@@ -276,24 +276,12 @@ function brokenFile({ id, broken }: RepositoryState): RepoconfError {
   return new RepoconfError(1106, message, { repo: id });
 }
 
-interface RequestedPath {
-  readonly scope?: string;
-  readonly field?: string;
-  /** A `field` without a dot. */
-  readonly text?: string;
-}
-
 /** Undefined: everything is requested. "" counts as omitted. */
 function requestedPath({ scope, field }: ListRequest): RequestedPath | undefined {
   if (!scope && !field) return undefined;
   if (scope) return field ? { scope, field } : { scope };
   const split = splitConfigPath(field ?? "");
   return split ?? { text: field ?? "" };
-}
-
-function isThere(config: Config, { scope, field, text }: RequestedPath): boolean {
-  if (text !== undefined || scope === undefined || !Object.hasOwn(config, scope)) return false;
-  return field === undefined || configValue(config, scope, field) !== undefined;
 }
 
 /** The error of a broken file (1106) as the caller may see it; any other error unchanged. */

@@ -96,3 +96,15 @@ export function readableHealth(
     return allows(grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
   });
 }
+
+export interface RequestedPath {
+  readonly scope?: string;
+  readonly field?: string;
+  /** A `field` without a dot. */
+  readonly text?: string;
+}
+
+export function isThere(config: Config, { scope, field, text }: RequestedPath): boolean {
+  if (text !== undefined || scope === undefined || !Object.hasOwn(config, scope)) return false;
+  return field === undefined || configValue(config, scope, field) !== undefined;
+}

@@ -89,6 +89,8 @@ export function configOperations(
         if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and unset in the same request.`);
         values.set(name, undefined);
       }
+      const typedCount = args.typed?.length ?? 0;
+      if (typedCount > limits.fieldsPerSet) throw limitExceeded("fields in a set", typedCount, limits.fieldsPerSet);
       const readable = args.typed || args.schemas ? readableFields(scopes, context.caller) : new Map();
       const typed = readTypedChanges(args.typed ?? [], readable);
       for (const name of [...Object.keys(typed.values), ...typed.unset]) {

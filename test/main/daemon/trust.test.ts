@@ -67,7 +67,9 @@ describe("a command value from a work tree's file", () => {
       (await client.call("config/list", { repo: "site", field: "svc.timeout", waits: true })).waits;
     const keyOf = async (...fields: string[]) => {
       const grants = [{ repos: ["site"], fields, right: "read" as const }];
-      return tree.t.connect((await tree.t.owner.call("key/create", { name: "tool", grants })).result.key);
+      return tree.t.connect(
+        (await tree.t.owner.call("key/create", { name: `tool ${fields.length}`, grants })).result.key,
+      );
     };
     expect(await list()).toEqual([]);
     // Nobody waits here until the daemon has noticed it.

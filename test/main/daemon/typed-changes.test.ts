@@ -109,6 +109,8 @@ describe("typed changes are read by the schemas", () => {
     ],
     [1011, [{ place: "svc.nothing.inside", op: "set", text: "1" }]],
     [1007, [{ place: "svc.nothing", op: "set", text: "1" }]],
+    [1107, Array.from({ length: 257 }, (_, at) => ({ place: `svc.envvars.N${at}`, op: "set" as const, text: "" }))],
+    [1107, Array.from({ length: 33 }, (_, at) => ({ place: `svc.envvars.N${at}`, op: "set" as const, text: "" }))],
     [1008, []],
   ])("%d refuses %j, and nothing is set", async (code, typed, more) => {
     const before = await list({ stored: true });
