@@ -1,6 +1,7 @@
 import { fieldPatternForm } from "../../../shared/grants.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { OperationArguments, OperationName } from "../../../shared/protocol.ts";
+import { optionalBoolean, typedChange, valueEdit } from "./change-schemas.ts";
 
 /*
  * The JSON Schemas that the arguments of each operation are checked against (1101). The types are in shared/protocol.ts;
@@ -19,7 +20,6 @@ interface ArgumentSchema<Arguments> {
 }
 
 const optionalString = { type: ["string", "null"] } as const;
-const optionalBoolean = { type: ["boolean", "null"] } as const;
 const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", items: { type: "string" } }] } as const;
 const optionalFields = { type: ["array", "null"], items: { type: "string" } } as const;
 const revision = { type: ["integer", "null"], minimum: 0 } as const;
@@ -82,48 +82,6 @@ const grant = {
 
 /** The schema of a key's grants. */
 export const grantsSchema = { type: "array", items: grant, maxItems: 1000 } as const;
-
-const valueEdit = {
-  description: "a change of a place inside a field's value",
-  type: "object",
-  properties: {
-    field: { description: "a field such as svc.services", type: "string" },
-    path: {
-      description: "a JSON pointer into the value, such as /web/image; if omitted, the value itself",
-      type: ["string", "null"],
-      pattern: "^(/([^~]|~[01])*)?$",
-    },
-    op: { enum: ["set", "unset", "add", "remove"] },
-    value: {},
-  },
-  required: ["field", "op"],
-  additionalProperties: false,
-  if: { properties: { op: { const: "unset" } } },
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-  then: { properties: { value: false } },
-  else: { required: ["value"] },
-} as const;
-
-const typedChange = {
-  description: "a change as a person types it",
-  type: "object",
-  properties: {
-    place: {
-      description: "a field, or a place inside its value, such as svc.envvars.PORT",
-      type: "string",
-      minLength: 1,
-    },
-    op: valueEdit.properties.op,
-    text: { type: "string" },
-    json: optionalBoolean,
-  },
-  required: ["place", "op"],
-  additionalProperties: false,
-  if: valueEdit.if,
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-  then: { properties: { text: false } },
-  else: { required: ["text"] },
-} as const;
 
 const draftName = {
   type: "object",
