@@ -1,7 +1,8 @@
 import { RepoconfError } from "../../shared/errors.ts";
 import { describeCause } from "../files/describe-cause.ts";
-import { readHomeFile, type readHomeFileNow } from "../files/foreign-file.ts";
+import { readHomeFile } from "../files/foreign-file.ts";
 import { readNamedText } from "../files/named-text.ts";
+import type { ReadHomeFile } from "../home/endpoint-file.ts";
 import type { Home } from "../home/home.ts";
 
 export interface LocateOptions {
@@ -16,7 +17,7 @@ export interface LocateOptions {
 export async function findKey(
   home: Home,
   { apiKey, keyFile }: LocateOptions,
-  read: typeof readHomeFile | typeof readHomeFileNow = readHomeFile,
+  read: ReadHomeFile = readHomeFile,
 ): Promise<string> {
   if (apiKey) return apiKey;
   const fromEnvironment = process.env["REPOCONF_API_KEY"];

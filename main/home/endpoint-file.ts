@@ -1,6 +1,13 @@
 import { isJsonObject } from "../../shared/json.ts";
-import { readHomeFile, type readHomeFileNow } from "../files/foreign-file.ts";
+import { readHomeFile } from "../files/foreign-file.ts";
 import type { Home } from "./home.ts";
+
+interface Bytes {
+  readonly bytes: { toString(): string };
+}
+
+/** Reads a file of the home, at once or soon; null if it is missing. Named without Node's types, which the typed client's users may lack. */
+export type ReadHomeFile = (path: string) => Bytes | null | Promise<Bytes | null>;
 
 /** `daemon.json`: how local tools find the running daemon. It exists while the daemon runs; only a crash leaves it behind. */
 export interface Endpoint {
@@ -18,10 +25,7 @@ export interface Endpoint {
 }
 
 /** Reads the endpoint; undefined if the file is missing or invalid. */
-export async function readEndpoint(
-  home: Home,
-  read: typeof readHomeFile | typeof readHomeFileNow = readHomeFile,
-): Promise<Endpoint | undefined> {
+export async function readEndpoint(home: Home, read: ReadHomeFile = readHomeFile): Promise<Endpoint | undefined> {
   try {
     const value: unknown = JSON.parse((await read(home.endpointFile))?.bytes.toString() ?? "");
     return isEndpoint(value) ? value : undefined;

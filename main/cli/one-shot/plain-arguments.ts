@@ -26,8 +26,11 @@ export function readPlainly(
       options: Object.fromEntries([...known].map(([name, row]) => [name, { type: type(row), multiple: true }])),
       allowPositionals: true,
     });
-    const options: { [name: string]: unknown } = { start: true };
-    for (const [name, { choices }] of known) if (choices !== undefined) options[name] = choices[0];
+    const options: { [name: string]: unknown } = {};
+    for (const [name, { choices }] of known) {
+      if (name.startsWith("no-")) options[name.slice(3)] = true;
+      if (choices !== undefined) options[name] = choices[0];
+    }
     for (const [name, given = []] of Object.entries(values)) {
       const value = valueFrom(given, known.get(name));
       if (value === undefined) return undefined;
