@@ -29,7 +29,7 @@ export class Journals {
   }
 
   /** Keeps the segments of a journal that is not used any more, for the next one of that repository. */
-  keep(id: string, { segments }: Journal): void {
+  keep(id: string, { segments }: Pick<Journal, "segments">): void {
     this.#segments.set(id, segments);
   }
 }

@@ -199,6 +199,8 @@ export class SharedStore {
     const putAside = async () => {
       await repository.mirror.files.values.dropReplaced();
       if (repository.loaded) await repository.mirror.recordText();
+      // With the segments that it has begun since it was dropped: a next repository with this id may continue the history.
+      this.#parts.journals.keep(id, repository.journal);
       await moveAside(this.#context, id, repository.files.home.path).catch(error => {
         throw storageFailure(id, error);
       });

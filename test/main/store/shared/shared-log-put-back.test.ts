@@ -7,6 +7,7 @@ import {
   hasRepositories,
   historyOf,
   makePair,
+  makeSharedWorld,
   sees,
   set,
   shorten,
@@ -114,6 +115,24 @@ describeWithNats("the file of a removed repository that a person puts back", () 
     await areOne(laptop, desk);
     const revisions = (await historyOf(desk)).map(({ revision }) => revision);
     expect(revisions).toEqual([7, 6, 5, 4, 3, 2, 1]);
+  });
+
+  test("has a whole history on a machine that joins later, also after a restart of that", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    await laptop.addRepository("shop");
+    await set(laptop, "shop", 41);
+    await set(laptop, "shop", 42);
+    const { result } = await laptop.owner.call("repo/remove", { repo: "shop" });
+    await copyFile(result.movedTo ?? "", laptop.repositoryFile("shop"));
+    await until(async () => (await historyOf(laptop)).length === 4, "the repository to be back");
+    await using joining = await world.start("tablet");
+    for (let starts = 0; starts < 2; starts++) {
+      await sees(joining, "shop", 42);
+      expect(await historyOf(joining)).toEqual(await historyOf(laptop));
+      expect((await joining.owner.call("daemon/status")).result.findings).toEqual([]);
+      await joining.restart();
+    }
   });
 
   test("on two machines while the log is away is one repository when it is back", async () => {
