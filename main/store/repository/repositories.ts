@@ -12,6 +12,8 @@ export interface OpenRepository {
   readonly summary: RepositorySummary;
   readonly indexEntry: IndexedRepository;
   readonly loaded: boolean;
+  /** Whether the log has it, as far as is known. */
+  readonly hasBegun: boolean;
   readonly isUpToDate: boolean;
   /** Whether it can be evicted. */
   readonly isAtRest: boolean;
@@ -180,10 +182,14 @@ export class Repositories<Repository extends OpenRepository> {
     return this.opened(id)?.summary ?? known;
   }
 
-  /** Its entry for the index; undefined if nothing is known yet. */
+  /**
+   * Its entry for the index; undefined if nothing is known yet, or if a shared log does not have it yet: a start that finds its file without
+   * an entry knows that the log has no such repository, even if there is a history of a removed one.
+   */
   indexed(id: string): IndexedRepository | undefined {
     const repository = this.opened(id);
-    return repository?.loaded ? repository.indexEntry : this.#known.get(id);
+    if (!repository?.loaded) return this.#known.get(id);
+    return repository.hasBegun || this.#context.log.shared === undefined ? repository.indexEntry : undefined;
   }
 
   /** Adds those of the files with these ids, and those of the index, except `removed` ones without a file. Returns what the index has. */

@@ -21,8 +21,6 @@ import type { DocumentCommit, RepositoryState } from "../types.ts";
 export interface SharedRepository extends OpenRepository, RecordedRepository, HeldRepository {
   readonly state: RepositoryState;
   readonly isRead: boolean;
-  /** Whether the log has it, as far as is known. */
-  readonly hasBegun: boolean;
   readonly lineage: string;
   readonly files: RepositoryFiles;
   readonly mirror: Mirror;

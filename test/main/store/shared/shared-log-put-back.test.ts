@@ -135,6 +135,18 @@ describeWithNats("the file of a removed repository that a person puts back", () 
     }
   });
 
+  test("while the log is away and its daemon restarts is shared when it is back", async () => {
+    await using world = await makeRemoved();
+    const { laptop, desk, server, onLaptop } = world;
+    await server.kill();
+    await tellsAway(laptop, true);
+    await putBack(laptop, onLaptop);
+    await hasRepositories(laptop, 2);
+    for (let restarts = 0; restarts < 2; restarts++) await laptop.restart();
+    await server.start();
+    await areOne(laptop, desk);
+  });
+
   test("on two machines while the log is away is one repository when it is back", async () => {
     await using world = await makeRemoved();
     const { laptop, desk, server, onLaptop, onDesk } = world;
