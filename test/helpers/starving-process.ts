@@ -2,6 +2,7 @@
  * The worst behaviour of one limited key, in a separate process: the daemon's address, the key and the attack come in a message.
  * Runs until its requests are used up or a message tells it to end; then reports the results.
  */
+import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "socket.io-client";
 import type { Reply } from "../../shared/protocol.ts";
@@ -155,6 +156,16 @@ async function keepPosting({ path, key, requests, sockets, repositories, large }
         setTimeout(resolve, 200 + 20 * (asked % sockets));
       });
     });
+    socket.destroy();
+  }
+  // However slow the machine is, one waits for its answer; while the earlier ones are not over, that is a refusal.
+  while (!isOver && answered === 0) {
+    const socket = connect(path);
+    socket.on("error", () => {});
+    socket.write(read);
+    const [part] = await Promise.race([once(socket, "data"), once(socket, "close")]).catch(() => []);
+    if (String(part).startsWith("HTTP/1.1 200")) answered += 1;
+    else await new Promise(resolve => setTimeout(resolve, 20));
     socket.destroy();
   }
 }
