@@ -39,35 +39,24 @@ export function timeOf(machine: Machine, name: string, call: Call): Contender {
   return { name, run: async () => 1_000 / (await rateOf(call, 1, machine.slice)) };
 }
 
+/** A command, its arguments, and where it runs. */
+type CommandLine = readonly [command: string, args: readonly string[], folder?: string, environment?: Environment];
+
 /** Measures the average time of a command in milliseconds. */
-export function commandTimeOf(
-  machine: Machine,
-  name: string,
-  command: string,
-  args: readonly string[],
-  folder?: string,
-  environment?: Environment,
-): Contender {
+export function commandTimeOf(machine: Machine, name: string, ...command: CommandLine): Contender {
   const times = machine.short ? 3 : 10;
   const run = async () => {
     let sum = 0;
-    for (let left = times; left > 0; left -= 1) sum += await machine.time(command, args, folder, environment);
+    for (let left = times; left > 0; left -= 1) sum += await machine.time(...command);
     return sum / times;
   };
   return { name, run };
 }
 
 /** Measures the processor time of a command in milliseconds, which noise of the machine changes less than its duration. */
-export function processorTimeOf(
-  machine: Machine,
-  name: string,
-  command: string,
-  args: readonly string[],
-  folder?: string,
-  environment?: Environment,
-): Contender {
+export function processorTimeOf(machine: Machine, name: string, ...command: CommandLine): Contender {
   const times = machine.short ? 3 : 20;
-  return { name, run: () => machine.processorTime(times, command, args, folder, environment) };
+  return { name, run: () => machine.processorTime(times, ...command) };
 }
 
 /** Measures the server's CPU time per call in milliseconds, with 64 calls running at once. */

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import { compared } from "../helpers/counted-comparisons.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { everything, names, operations } from "../helpers/every-operation.ts";
 import { headOf, openRaw, post, requestOf, socketOf } from "../helpers/one-shot.ts";
@@ -12,17 +13,9 @@ import { TestClock } from "../helpers/test-clock.ts";
 // A mock: the guard with a switch for these tests.
 vi.mock("../../main/daemon/http/guard.ts", () => import("../helpers/switched-guard.ts"));
 // A mock that only counts how often a key is compared.
-const compared = vi.hoisted(() => ({ times: 0 }));
-vi.mock("node:crypto", async importOriginal => {
-  const crypto = await importOriginal<typeof import("node:crypto")>();
-  return {
-    ...crypto,
-    timingSafeEqual: (one: NodeJS.ArrayBufferView, other: NodeJS.ArrayBufferView) => {
-      compared.times++;
-      return crypto.timingSafeEqual(one, other);
-    },
-  };
-});
+vi.mock("node:crypto", async importOriginal =>
+  (await import("../helpers/counted-comparisons.ts")).countingComparisons(await importOriginal()),
+);
 beforeEach(() => {
   guard.on = true;
 });

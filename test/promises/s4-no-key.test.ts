@@ -1,6 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { argumentSchemas } from "../../main/daemon/socket/argument-schemas.ts";
 import type { OperationName } from "../../shared/protocol.ts";
+import { compared } from "../helpers/counted-comparisons.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { everything, files, names, operations } from "../helpers/every-operation.ts";
 import { homeFiles } from "../helpers/home-files.ts";
@@ -12,17 +13,9 @@ import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
 // A mock that only counts: the constant-time comparison is the real one.
-const compared = vi.hoisted(() => ({ times: 0 }));
-vi.mock("node:crypto", async importOriginal => {
-  const crypto = await importOriginal<typeof import("node:crypto")>();
-  return {
-    ...crypto,
-    timingSafeEqual: (one: NodeJS.ArrayBufferView, other: NodeJS.ArrayBufferView) => {
-      compared.times++;
-      return crypto.timingSafeEqual(one, other);
-    },
-  };
-});
+vi.mock("node:crypto", async importOriginal =>
+  (await import("../helpers/counted-comparisons.ts")).countingComparisons(await importOriginal()),
+);
 beforeEach(() => {
   compared.times = 0;
 });
