@@ -34,8 +34,9 @@ test("/metrics counts refusals by cause, errors by code, sets, hand edits and fa
   await t.owner.call("config/set", { repo, "svc.nope": 5 });
   await t.writeRepository(repo, `{ "name": "shop", "config": { "svc": { "timeout": 7 } } }`);
   await until(() => t.owner.events.some(([, , payload]) => JSON.stringify(payload).includes(`"file"`)), "the edit");
-  fileSystem.before = () => {
-    throw systemError("ENOSPC");
+  // A full disk can still be read: the edit may be about to be read once more.
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "write" && path.includes("/log/")) throw systemError("ENOSPC");
   };
   expect((await t.owner.call("config/set", { repo, "svc.timeout": 5 })).errors).toMatchObject([{ code: 1108 }]);
   fileSystem.before = () => {};
