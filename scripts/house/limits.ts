@@ -20,9 +20,9 @@ export interface Limits {
  */
 export const limits: Limits = {
   // 47,000 was the goal for what there was before hostile files, places inside values and shared logs were tested in full.
-  testLines: 50_900,
+  testLines: 58_000,
   promisesLines: 160,
-  mutants: 248,
+  mutants: 275,
   filesSideBySide: 12,
   storeFloors: 9,
   setUpMembers: 8,
@@ -41,7 +41,7 @@ export const limits: Limits = {
     "main/store/shared/stream/stream-log.ts": { lines: 475, reason: "one class: the port of the log, over a stream" },
     "main/store/store.ts": { lines: 250, reason: "only puts parts together, which have their own files" },
     "main/store/values/interpret.ts": { lines: 325, reason: "one pass over the values of a file, and what it finds" },
-    "shared/protocol.ts": { lines: 605, reason: "the protocol's types, in one file to read" },
+    "shared/protocol.ts": { lines: 690, reason: "the protocol's types, in one file to read" },
   },
 };
 
