@@ -16,7 +16,7 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
       "Another program keeps changing the repository's file, so it could not be written. Stop that program, or retry.";
     return new RepoconfError(1108, message, { repo, details: { cause: "foreign edits" } });
   }
-  if (error instanceof AppendError && error.cause instanceof RepoconfError) return error.cause;
+  if (error instanceof AppendError && error.cause instanceof RepoconfError) return error.cause.inRepository(repo);
   if (error instanceof AppendError && error.isOutcomeUnknown) {
     const cause = causeOf(error.cause);
     const message = `It is not known whether the change was kept (${cause}): the log cannot be written. Fix the cause, then read the value again.`;
@@ -37,5 +37,6 @@ export function unreadableJournal(repo: string, error: unknown): RepoconfError {
 
 /** Why a call failed: the system's error code if there is one. */
 export function causeOf(error: unknown): string {
+  if (error instanceof RepoconfError && typeof error.details?.["cause"] === "string") return error.details["cause"];
   return systemErrorCode(error) ?? (error instanceof Error ? error.message : String(error));
 }

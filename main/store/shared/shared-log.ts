@@ -8,7 +8,7 @@ import type { SettingsValues } from "../../home/settings.ts";
 import type { LogOptions, OpenedLog } from "../log/commit-log.ts";
 import { parseStreamAddress } from "./stream/stream-address.ts";
 import { positionFileName } from "./stream/stream-position.ts";
-import { unreachable } from "./stream/stream-problems.ts";
+import { adviceOn, unreachable } from "./stream/stream-problems.ts";
 
 /**
  * Returns the function that opens the shared log, if the home is to use one: at the requested address, else at the one in the
@@ -40,7 +40,9 @@ export async function sharedLog(
       return await StreamLog.open({ ...options, address, machine, temporaryFolder: home.temporary });
     } catch (error) {
       const why = describeCause(error);
-      throw new HomeError(`The shared log ${text} cannot be used: ${why}`, { cause: error });
+      const advice = adviceOn(why);
+      const message = `The shared log ${text} cannot be used: ${why}${advice === undefined ? "" : `. ${advice}`}`;
+      throw new HomeError(message, { cause: error });
     }
   };
 }

@@ -80,8 +80,8 @@ export class StreamLog implements CommitLog {
   #divergence: string | undefined;
   /** What a person should know of the stream although it can be appended to, as of the last check. */
   #warnings: readonly string[] = [];
-  /** Why the server refused the last append; undefined if it was stored. */
-  #refusal: string | undefined;
+  /** The error with which the server refused the last append; undefined if it was stored. */
+  #refusal: unknown;
   #connectionLoop: Promise<void> | undefined;
   /** Lets `subscribe` return: the log is caught up, or has diverged. */
   readonly #settled = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ export class StreamLog implements CommitLog {
   }
 
   get warnings(): readonly string[] {
-    const refusal = this.#refusal && refused(this.#options.address, this.#refusal);
+    const refusal = this.#refusal === undefined ? undefined : refused(this.#options.address, this.#refusal);
     const ofStream = this.#isCaughtUp ? [...this.#warnings, refusal] : [];
     return [...ofStream, this.#skipped].filter(warning => warning !== undefined);
   }

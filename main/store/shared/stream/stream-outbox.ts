@@ -3,6 +3,7 @@ import { RepoconfError } from "../../../../shared/errors.ts";
 import type { Clock } from "../../../time/clock.ts";
 import { AppendError, type AppendRequest, ConflictError, type LogEntry } from "../../log/commit-log.ts";
 import type { LogNumber } from "../../types.ts";
+import { FullLogError } from "./full-log-error.ts";
 import { type Content, formatContent } from "./stream-content.ts";
 import type { StreamPosition } from "./stream-position.ts";
 import type { Published, StreamSession } from "./stream-session.ts";
@@ -26,8 +27,8 @@ export interface StreamOutboxOptions {
   hasReceived(): boolean;
   /** Called when there may be something to send. */
   wake(): void;
-  /** Called when a message was stored, or with the reason why the server refused it. */
-  onOutcome(refusal: string | undefined): void;
+  /** Called when a message was stored, or with the error with which the server refused it. */
+  onOutcome(refusal: unknown): void;
 }
 
 interface PendingAppend extends AppendRequest, PromiseWithResolvers<void> {
@@ -195,9 +196,10 @@ export class StreamOutbox {
       published = await session.publish(inFlight.id, inFlight.data, position.sequence);
       if (published === "stored") onOutcome(undefined);
     } catch (error) {
-      onOutcome(error instanceof Error ? error.message : String(error));
+      onOutcome(error);
+      const isOutcomeUnknown = error instanceof FullLogError && error.isOutcomeUnknown;
       if (this.#inFlight === inFlight)
-        for (const pending of this.#clearInFlight()) reject(pending, new AppendError(error, false));
+        for (const pending of this.#clearInFlight()) reject(pending, new AppendError(error, isOutcomeUnknown));
       return undefined;
     }
     // Its callers timed out. If it is in the stream, it is received like the messages of others.
@@ -268,7 +270,10 @@ function reject(pending: PendingAppend, error: Error): void {
   pending.reject(error);
 }
 
-function failed(isOutcomeUnknown: boolean, why = "cannot reach the server of the shared log"): AppendError {
+function failed(
+  isOutcomeUnknown: boolean,
+  why = "cannot reach the server of the shared log; repoconf status says more",
+): AppendError {
   return new AppendError(new Error(why), isOutcomeUnknown);
 }
 

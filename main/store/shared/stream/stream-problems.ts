@@ -1,6 +1,10 @@
+import { describeCause } from "../../../files/describe-cause.ts";
+import { FullLogError } from "./full-log-error.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import type { StreamStatus } from "./stream-session.ts";
 
+const makeRoom =
+  "Free space on the server's disk, or raise the limit that it has reached: of the server (max_file_store under jetstream in its configuration), of the account, or of the stream (nats stream edit). The next change shows whether that helped.";
 /** The part of its limit from which on a stream counts as nearly full. */
 const nearlyFull = 0.9;
 
@@ -9,8 +13,35 @@ const nearlyFull = 0.9;
  */
 
 export function unreachable({ name, servers }: StreamAddress, cause: string): string {
-  return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): the last known values are served, and changes are refused. Repoconf keeps retrying.`;
+  const advice = adviceOn(cause);
+  return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): the last known values are served, and changes are refused. Repoconf keeps retrying.${advice === undefined ? "" : ` ${advice}`}`;
 }
+
+/** What to do about the cause of a failed connection; undefined if its text says that already. */
+export function adviceOn(cause: string): string | undefined {
+  return advices.find(([pattern]) => pattern.test(cause))?.[1];
+}
+
+/** By what the system, the server or its library says. */
+const advices: readonly (readonly [RegExp, string])[] = [
+  [
+    /stream not found/i,
+    'Check the name at the end of its address ("log" in settings.json). If the stream was deleted, put the home of one machine into a new one: stop its daemon, delete log/stream.json in its home, remove "log" from settings.json, and run: repoconf log copy --to ADDRESS, with another name.',
+  ],
+  [
+    /timeout|timed out/i,
+    "Check that the server runs and that the network leads to it. If its disk was full, it answers again only after there is room and it was restarted.",
+  ],
+  [/ECONNREFUSED|connection refused/i, "Start the server, or correct its address."],
+  [/ENOTFOUND|EAI_AGAIN/, "Check the server's name in the address, and the network."],
+  [/jetstream.*not.*enabled|no responders/i, "Start the server with JetStream (nats-server --jetstream)."],
+  [
+    /authori[sz]ation|authentication|permissions/i,
+    'Check "credentials" under "log" in settings.json, and what the server allows them.',
+  ],
+  [/certificate|self.signed|TLS/i, 'Check "ca", "certificate" and "key" under "log" in settings.json.'],
+  [/resources|maximum/i, makeRoom],
+];
 
 export function beingRead({ name }: StreamAddress, missed: number): string {
   return `The shared log ${name} is being read: ${missed} messages are missing here. Until then, earlier values are served, and changes wait.`;
@@ -20,7 +51,11 @@ export function diverged(why: string): string {
   return `${why} The last known values are served, and changes are refused. To put this machine back on the log, and keep aside what only it has, run: repoconf log rejoin`;
 }
 
-export function refused({ name }: StreamAddress, why: string): string {
+/** `error`: with which the server refused a change. */
+export function refused({ name }: StreamAddress, error: unknown): string {
+  if (error instanceof FullLogError)
+    return `The shared log ${name} is full: the server had no room for the last change (${error.said}). Changes are refused until there is room, and edits of files wait there. ${makeRoom}`;
+  const why = describeCause(error);
   return `The server of the shared log ${name} refused the last change (${why}). Edits of files wait there. Fix the cause; the next change shows whether that helped.`;
 }
 

@@ -12,6 +12,7 @@ import {
 import { type ConnectionOptions, credsAuthenticator, errors, type NatsConnection } from "@nats-io/transport-node";
 import { readHomeFile } from "../../../files/foreign-file.ts";
 import { connectBounded, UnboundedServerError } from "./bounded-transport.ts";
+import { FullLogError } from "./full-log-error.ts";
 import type { StreamAddress } from "./stream-address.ts";
 
 /** A message of the stream. */
@@ -41,6 +42,7 @@ export interface StreamStatus {
    * and may believe that it is the leader.
    */
   readonly isLed: boolean;
+  readonly isCluster: boolean;
 }
 
 /** The outcome of publishing: the message is stored; another one is at its position; or the outcome is not known yet. */
@@ -152,7 +154,10 @@ export class StreamSession {
     for await (const { type } of messages.status()) if (type === "heartbeats_missed") await this.close();
   }
 
-  /** Appends a message right after the one at `after`. Throws if the server refuses it for good; then it is not in the stream. */
+  /**
+   * Appends a message right after the one at `after`. Throws if the server refuses it for good; then it is not in the stream. Throws
+   * FullLogError if there is no room for it.
+   */
   async publish(id: string, data: Uint8Array, after: number): Promise<Published> {
     const publishing = this.#client
       .publish(subjectOf(this.#name), data, { msgID: id, expect: { lastSequence: after }, timeout: requestTimeout })
@@ -165,8 +170,12 @@ export class StreamSession {
         return "unknown";
       }
       if (error.code === JetStreamApiCodes.StreamWrongLastSequence) return "conflict";
-      // 503 means no leader, or an election, which end. Only a store without room refuses for good.
-      if (error.status === 503 && error.code !== storeFailedCode) return "unknown";
+      if (fullCodes.has(error.code)) {
+        const isOutcomeUnknown = error.code === serverFullCode && this.status.isCluster;
+        throw new FullLogError(this.#name, error.message, isOutcomeUnknown);
+      }
+      // No leader, or an election, which end.
+      if (error.status === 503) return "unknown";
       throw error;
     }
   }
@@ -194,8 +203,13 @@ async function boundError(connection: NatsConnection): Promise<Error | undefined
   return error instanceof UnboundedServerError ? error : undefined;
 }
 
-/** JSStreamStoreFailed, for example "maximum bytes exceeded". */
-const storeFailedCode = 10_077;
+/**
+ * JSInsufficientResources: no room in the server's store. In a cluster, the leader may answer so after others have stored the message: it
+ * checks its own store once more when it applies what all have agreed on.
+ */
+const serverFullCode = 10_023;
+/** Besides that: limits of the account (storage, memory), of the server (memory, storage), and of the stream, as "maximum bytes exceeded". */
+const fullCodes: ReadonlySet<number> = new Set([serverFullCode, 10_002, 10_028, 10_047, 10_077]);
 const idHeader = "Nats-Msg-Id";
 
 /** On how many servers each message should be: in a cluster, any one of them may fail. */
@@ -216,6 +230,7 @@ function statusOf({ config, created, state, cluster }: StreamInfo): StreamStatus
     advisedReplicas: replicasIn(cluster?.name),
     missing: silent.map(({ name }) => name),
     isLed: 2 * silent.length < 1 + followers.length,
+    isCluster: cluster?.name !== undefined,
   };
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { watchFileSystem } from "../../../helpers/file-system.ts";
-import { describeWithNats } from "../../../helpers/nats-server.ts";
+import { askServers, configured, describeWithNats } from "../../../helpers/nats-server.ts";
 import { makePair, makeSharedWorld, tellsAway } from "../../../helpers/shared-world.ts";
 
 /** Waits until the last event about problems has one with this text, or none. */
@@ -48,6 +48,39 @@ describeWithNats("a daemon tells its watchers, its status and /readyz", () => {
     await world.server.start();
     await tells(laptop, "is stored on 1 of the 3 servers");
   });
+
+  const small = configured(() => "jetstream { max_file_store: 300000 }");
+  const limitStream = async (port: number) => {
+    await askServers([`127.0.0.1:${port}`], ({ streams }) => streams.update("team", { max_bytes: 300_000 }));
+  };
+  for (const [what, serverArguments, limit] of [
+    ["its server is full", small, undefined],
+    ["its stream is full", undefined, limitStream],
+  ] as const)
+    test(`that ${what}: a set is refused at once with what to do, until there is room`, async () => {
+      await using world = await makeSharedWorld({}, serverArguments);
+      await using laptop = await world.start("laptop");
+      await laptop.addRepository("shop");
+      await limit?.(world.server.port);
+      await laptop.owner.call("config/watch");
+      const fill = async (value: string) => {
+        const envvars = [{ name: "LONG", value }];
+        return (await laptop.owner.call("config/set", { repo: "shop", "svc.envvars": envvars })).errors[0];
+      };
+      let refused = await fill("");
+      for (let count = 1; refused === undefined && count < 100; count++)
+        refused = await fill("x".repeat(20_000 + count));
+      expect(refused).toMatchObject({
+        code: 1108,
+        repo: "shop",
+        details: expect.not.objectContaining({ outcome: "unknown" }),
+      });
+      expect(refused?.message).toMatch(/^The shared log team is full: .*Nothing was changed.*repoconf status$/);
+      await tells(laptop, "The shared log team is full");
+      const { problems } = (await laptop.owner.call("daemon/status")).result;
+      expect(problems?.join()).not.toContain("cannot be reached");
+      expect(problems?.at(-1)).toContain("max_file_store");
+    });
 
   test("that a scope is invalid, that another machine was first with one, and that neither is so any more", async () => {
     await using world = await makePair();
