@@ -151,7 +151,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
     onProblem,
   });
   resources.defer(() => server.close());
-  const endpoint = newEndpoint(server, version, startedAt);
+  const endpoint = newEndpoint(server, version, startedAt, home);
 
   // From a connection to a message, and from a message to its reply.
   const runState = new RunState(held);

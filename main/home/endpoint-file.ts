@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { isJsonObject } from "../../shared/json.ts";
 import { readHomeFile } from "../files/foreign-file.ts";
 import type { Home } from "./home.ts";
@@ -17,6 +18,8 @@ export interface Endpoint {
   /** RFC 3339, UTC. */
   readonly startedAt: string;
   readonly url: string;
+  /** Which folder the home is, by `folderNumber`: in a copy of the home, the file leads to the daemon of the original. */
+  readonly home?: string;
   /** The path of the Unix socket, which no other process can bind; absent on systems without Unix sockets. */
   readonly socket?: string;
   readonly instanceId: string;
@@ -24,8 +27,19 @@ export interface Endpoint {
   readonly instanceSecret: string;
 }
 
-/** Reads the endpoint; undefined if the file is missing or invalid. */
+/** Reads the endpoint; undefined if the file is missing, invalid, or that of another home. */
 export async function readEndpoint(home: Home, read: ReadHomeFile = readHomeFile): Promise<Endpoint | undefined> {
+  const found = await readAnyEndpoint(home, read);
+  return found === undefined || isForeign(home, found) ? undefined : found;
+}
+
+/** Whether the file is there and leads to the daemon of another home, of which this one is a copy. */
+export async function hasCopiedEndpoint(home: Home): Promise<boolean> {
+  const found = await readAnyEndpoint(home, readHomeFile);
+  return found !== undefined && isForeign(home, found);
+}
+
+async function readAnyEndpoint(home: Home, read: ReadHomeFile): Promise<Endpoint | undefined> {
   try {
     const value: unknown = JSON.parse((await read(home.endpointFile))?.bytes.toString() ?? "");
     return isEndpoint(value) ? value : undefined;
@@ -35,12 +49,26 @@ export async function readEndpoint(home: Home, read: ReadHomeFile = readHomeFile
   }
 }
 
+function isForeign({ folder }: Home, { home }: Endpoint): boolean {
+  return home !== undefined && home !== folderNumber(folder);
+}
+
+/** Distinguishes a folder from every other one, also if it is renamed: its disk and its number there. Undefined if it cannot be read. */
+export function folderNumber(folder: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(folder, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
 function isEndpoint(value: unknown): value is Endpoint {
   return (
     isJsonObject(value) &&
     typeof value["protocol"] === "number" &&
     typeof value["pid"] === "number" &&
-    (value["socket"] === undefined || typeof value["socket"] === "string") &&
+    ["socket", "home"].every(member => value[member] === undefined || typeof value[member] === "string") &&
     ["version", "startedAt", "url", "instanceId", "instanceSecret"].every(member => typeof value[member] === "string")
   );
 }

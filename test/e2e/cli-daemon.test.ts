@@ -47,6 +47,21 @@ describe.concurrent("the daemon behind the command line", () => {
     },
   );
 
+  test("a copy of a home whose daemon runs leaves that daemon alone: stop says so at once, and commands use the copy", async context => {
+    context.skip(process.platform === "win32", "no cp");
+    await using home = await makeShop(["svc.timeout=5"]);
+    await using copy = await makeCommandHome();
+    await runProcess("cp", ["-a", home.homeFolder, copy.homeFolder]);
+    const original = await home.endpoint();
+    expect(await copy.endpoint()).toEqual(original);
+    await copy.refuse(4, ["stop"], "came with a copy of another home");
+    expect(await copy.run(["doctor"])).toMatchObject({ output: expect.stringContaining("a copy of another home") });
+    await copy.succeed(["set", "svc.timeout=7", "--repo", "shop"]);
+    expect(await copy.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("7\n");
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("5\n");
+    expect(await home.endpoint()).toEqual(original);
+  });
+
   test("status, endpoint and settings describe the daemon; restart replaces it, stop ends it, but not with an invalid key", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["restart"]);

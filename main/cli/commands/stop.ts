@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { protocolVersion } from "../../../shared/protocol.ts";
 import { connect } from "../../client/client.ts";
-import { type Endpoint, readEndpoint } from "../../home/endpoint-file.ts";
+import { type Endpoint, hasCopiedEndpoint, readEndpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { addConnectionOptions } from "../command-options.ts";
 import { startDaemonInBackground } from "../connect/background.ts";
@@ -28,8 +28,7 @@ export function addStopCommand(program: Command): void {
     .action(async (options: StopOptions) => {
       const home = homeOf(options);
       const stopped = await stopDaemon(home, options);
-      if (stopped === undefined)
-        throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);
+      if (stopped === undefined) throw new CommandError(await noneRunning(home), exitCodes.noDaemon);
       if (!(await waitForEnd(stopped.pid))) throw new CommandError(stillThere(stopped.pid));
       print("The daemon stopped.");
     });
@@ -67,6 +66,13 @@ export async function stopDaemon(home: Home, options: StopOptions): Promise<Endp
   }
   const message = `The daemon (pid ${endpoint.pid}) has not stopped within ${stopTimeout / 1000} seconds: the disk may be slow. It exits once it has finished writing; any command starts a new one.`;
   throw new CommandError(message);
+}
+
+async function noneRunning(home: Home): Promise<string> {
+  const copied = (await hasCopiedEndpoint(home))
+    ? " Its daemon.json came with a copy of another home, whose daemon was left alone."
+    : "";
+  return `No daemon is running on the home ${home.folder}.${copied}`;
 }
 
 /** Whether the process ends within the time. It frees the home first, and may then be kept by a call to the system that hangs. */

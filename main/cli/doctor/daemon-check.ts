@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { RepositoryEntry, Finding as ToldFinding } from "../../../shared/protocol.ts";
 import { describeCause } from "../../files/describe-cause.ts";
-import type { Endpoint } from "../../home/endpoint-file.ts";
+import { type Endpoint, hasCopiedEndpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import type { RepositoryMetadata } from "../../store/mirror/repository-files.ts";
 import { isKeptVariable } from "../connect/background.ts";
@@ -137,10 +137,11 @@ async function describeAbsence(home: Home): Promise<Finding> {
   if ((await stat(home.endpointFile).catch(() => undefined)) === undefined) {
     return good("daemon", "not running; the next command that needs it starts it");
   }
+  const message = (await hasCopiedEndpoint(home))
+    ? "not running; its daemon.json came with a copy of another home"
+    : "not running; the last one was killed before it could clean up";
   const action = "None needed: this is harmless, and the daemon cleans up at its next start.";
-  return note("daemon", "not running; the last one was killed before it could clean up", action, {
-    file: home.endpointFile,
-  });
+  return note("daemon", message, action, { file: home.endpointFile });
 }
 
 /** Checks whether the daemon has, or would get, its preferred port. `preferred` is the port in the settings, if any. */

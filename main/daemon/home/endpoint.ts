@@ -4,7 +4,7 @@ import { protocolVersion } from "../../../shared/protocol.ts";
 import { UnreadableFileError } from "../../files/durable-text-file.ts";
 import { type FileSystem, ignoreMissing, systemErrorCode } from "../../files/file-system.ts";
 import { readUntil } from "../../files/read-until.ts";
-import type { Endpoint } from "../../home/endpoint-file.ts";
+import { type Endpoint, folderNumber } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import type { Clock } from "../../time/clock.ts";
@@ -14,7 +14,9 @@ export function newEndpoint(
   { url, socket }: { readonly url: string; readonly socket?: string | undefined },
   version: string,
   startedAt: Date,
+  { folder }: Home,
 ): Endpoint {
+  const number = folderNumber(folder);
   return {
     protocol: protocolVersion,
     version,
@@ -22,6 +24,7 @@ export function newEndpoint(
     startedAt: startedAt.toISOString(),
     url,
     ...(socket !== undefined && { socket }),
+    ...(number !== undefined && { home: number }),
     instanceId: randomBytes(12).toString("hex"),
     instanceSecret: randomBytes(32).toString("hex"),
   };

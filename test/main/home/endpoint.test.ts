@@ -37,6 +37,7 @@ test("daemon.json says where the daemon is and which instance it is, and nothing
     pid: process.pid,
     startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     url: first.url,
+    home: expect.stringMatching(/^\d+:\d+$/),
     instanceId: expect.stringMatching(/^\S{16,}$/),
     instanceSecret: expect.stringMatching(/^\S{43,}$/),
     ...(process.platform !== "win32" && { socket: expect.stringContaining(join(home.path, "socket")) }),
