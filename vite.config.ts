@@ -5,7 +5,7 @@ export default defineConfig({
   plugins: [oneShotFile(), plainBuiltins(false), withoutGlobalWebSocket()],
   build: {
     ssr: true,
-    target: "node24",
+    target: "node22",
     minify: false,
     rolldownOptions: {
       input: { repoconf: "main/cli/repoconf.ts", client: "main/client/client.ts" },

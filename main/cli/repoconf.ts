@@ -2,8 +2,8 @@
 // The command's entry point. It imports nothing that fails on an older Node, so that it can print this message.
 import type { OneShotName } from "./one-shot/run.ts";
 
-const neededMajor = 24;
-const major = Number(process.versions.node.split(".", 1)[0]);
+const [neededMajor, neededMinor] = [22, 13];
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 /** The commands that mostly are one request to a running daemon. The build makes a file of its own for them (vite.one-shot.config.ts). */
 const oneShot: { readonly [Name in OneShotName]: true } = {
   get: true,
@@ -16,10 +16,12 @@ const oneShot: { readonly [Name in OneShotName]: true } = {
   complete: true,
 };
 
-if (major < neededMajor) {
-  process.stderr.write(`repoconf needs Node ${neededMajor} or newer, but this is Node ${process.versions.node}.\n`);
+if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
+  const needed = `${neededMajor}.${neededMinor}`;
+  process.stderr.write(`repoconf needs Node ${needed} or newer, but this is Node ${process.versions.node}.\n`);
   process.exitCode = 1;
 } else {
+  if (major < 24) hideSqliteWarning();
   const [name = "", ...args] = process.argv.slice(2);
   if (isOneShot(name)) await (await import("./one-shot/run.ts")).runOneShot(name, args);
   await (await import("./program.ts")).runProgram(process.argv);
@@ -27,4 +29,12 @@ if (major < neededMajor) {
 
 function isOneShot(name: string): name is OneShotName {
   return Object.hasOwn(oneShot, name);
+}
+
+/** Node 22 warns that node:sqlite is experimental whenever it is loaded. It holds the home's lock (main/home/lock.ts). */
+function hideSqliteWarning(): void {
+  const { emitWarning } = process;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    if (!String(warning).startsWith("SQLite ")) Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
 }

@@ -26,6 +26,7 @@ import { Problems } from "./observe/problems.ts";
 import { Refusals } from "./observe/refusals.ts";
 import { createOperations } from "./operations/operations.ts";
 import { linkOf } from "./operations/session.ts";
+import { Resources } from "./resources.ts";
 import { RunState } from "./run-state.ts";
 import { Admission } from "./socket/admission.ts";
 import { Connections } from "./socket/connections.ts";
@@ -90,7 +91,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   const startedAt = new Date(clock.now());
   const onProblem = (message: string, context: object = {}) => logger.warn(context, message);
   // Released in reverse order: at the end, or immediately if the start fails halfway.
-  await using resources = new AsyncDisposableStack();
+  await using resources = new Resources();
 
   // The home, which no other daemon can use from here on.
   const held = await HeldHome.open(homeAt(options.home), onProblem, message => {
@@ -235,7 +236,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
     createLink: lifetime => linkOf(sessions.createCode(lifetime), server.screenOrigin),
     countClients: keyId => connections.countOf(keyId),
     close: () => {
-      closing ??= finish().finally(() => running.disposeAsync());
+      closing ??= finish().finally(() => running[Symbol.asyncDispose]());
       return closing;
     },
   };

@@ -71,7 +71,7 @@ describe("repoconf daemon, as a user runs it", () => {
 
   test("an older Node gets an error of one line", async () => {
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.20.2"})`;
-    const errorOutput = "repoconf needs Node 24 or newer, but this is Node 20.20.2.\n";
+    const errorOutput = "repoconf needs Node 22.13 or newer, but this is Node 20.20.2.\n";
     const nodeArguments = ["--import", pretend];
     expect(await runRepoconf(["daemon"], { nodeArguments })).toEqual({ code: 1, output: "", errorOutput });
   });

@@ -9,6 +9,7 @@ import { DaemonEngine } from "../socket/engine.ts";
 import type { Channel } from "../socket/fairness/key-budget.ts";
 import { createGuard, type Guard, guardLocally, hasOwnOrigin, isOneShot, type Refusal } from "./guard.ts";
 import { type HeldServer, type LocalServer, listenLocally, listenOnFreePort, listenOnLoopback } from "./listen.ts";
+import { answeredOldClient } from "./old-client.ts";
 import type { OneShotRequests } from "./one-shot.ts";
 
 /*
@@ -197,7 +198,7 @@ export class DaemonServer {
           onRefusal(jsonp, request);
           return refuse(response, jsonp);
         }
-        this.engine.handleRequest(engineRequest(request), response);
+        if (!answeredOldClient(request, response)) this.engine.handleRequest(engineRequest(request), response);
       } else {
         onRequest(request, response);
       }
