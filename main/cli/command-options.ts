@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { describeCause } from "../files/describe-cause.ts";
-import { connectionRows, homeRow, jsonRow, type OptionRow, repositoryRow, sessionRows, writeRows } from "./options.ts";
+import { changeRows, connectionRows, homeRow, jsonRow, type OptionRow, repositoryRow, sessionRows } from "./options.ts";
 import { CommandError, exitCodes } from "./output/exit-codes.ts";
 
 /** Options of every command that connects to a daemon. */
@@ -76,7 +76,7 @@ export interface RepositoriesOptions {
 
 /** Adds the options of commands that change one repository. */
 export function addChangeOptions(command: Command): Command {
-  return addOptions(command, [...sessionRows, repositoryRow, jsonRow, ...writeRows]);
+  return addOptions(command, changeRows);
 }
 
 /** Options that most commands accept; they may also precede the command name. */

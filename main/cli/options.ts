@@ -40,6 +40,8 @@ export const repositoryRow: OptionRow = {
   takes: "one",
 };
 
+const revealRow: OptionRow = { flags: "--reveal", description: "show masked values" };
+
 /** The options of commands that can change several repositories at once. */
 const repositoriesRows: readonly OptionRow[] = [
   {
@@ -57,7 +59,7 @@ const repositoriesRows: readonly OptionRow[] = [
 ];
 
 /** The options of all commands that write values. */
-export const writeRows: readonly OptionRow[] = [
+const writeRows: readonly OptionRow[] = [
   {
     flags: "--if-revision <n>",
     description: "change nothing and exit with code 3 unless the repository is at this revision",
@@ -79,6 +81,37 @@ export const getRows: readonly OptionRow[] = [
       'print the revision first: before the value and a space, or on its own line before several values; with --json {"revision": ..., "value": ...}, or "values"',
   },
 ];
+
+export const listRows: readonly OptionRow[] = [
+  ...sessionRows,
+  repositoryRow,
+  jsonRow,
+  { flags: "--revision <n>", description: "show the values at this revision (default: the newest)", takes: "revision" },
+  { flags: "--stored", description: "only stored values, without defaults" },
+  revealRow,
+  { flags: "--with-revision", description: 'print JSON with the revision: {"revision": ..., "config": ...}' },
+];
+
+export const explainRows: readonly OptionRow[] = [...sessionRows, repositoryRow, jsonRow, revealRow];
+
+/** How many revisions `history` shows. */
+export const defaultHistoryLimit = 20;
+
+export const historyRows: readonly OptionRow[] = [
+  ...sessionRows,
+  repositoryRow,
+  jsonRow,
+  {
+    flags: "--limit <n>",
+    description: `how many revisions to show (default: ${defaultHistoryLimit})`,
+    takes: "limit",
+  },
+  { flags: "--after <revision>", description: "only revisions older than this one", takes: "revision" },
+  revealRow,
+];
+
+/** Of commands that change one repository. */
+export const changeRows: readonly OptionRow[] = [...sessionRows, repositoryRow, jsonRow, ...writeRows];
 
 /** Of `set` and `unset`. */
 export const changeValuesRows: readonly OptionRow[] = [...sessionRows, jsonRow, ...repositoriesRows, ...writeRows];

@@ -12,6 +12,10 @@ const oneShot: { readonly [Name in OneShotName]: true } = {
   env: true,
   run: true,
   describe: true,
+  list: true,
+  explain: true,
+  history: true,
+  undo: true,
   hook: true,
   complete: true,
 };

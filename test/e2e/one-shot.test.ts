@@ -23,8 +23,8 @@ async function requestsDuring(work: () => Promise<unknown>): Promise<string[]> {
   return paths;
 }
 
-/** Commands that take the short way, with the operation that they ask for. */
-const short: readonly (readonly [operation: string, ...args: string[]])[] = [
+/** Commands that take the short way, with the operations that they ask for. */
+const short: readonly (readonly [operations: string, ...args: string[]])[] = [
   ["config/list", "get", "svc.timeout"],
   ["config/list", "get", "svc.timeout", "--repo", "shop", "--json"],
   ["config/list", "get", "svc.timeout", "svc.services.web.image", "--with-revision"],
@@ -35,16 +35,27 @@ const short: readonly (readonly [operation: string, ...args: string[]])[] = [
   ["config/list", "env", "--format", "json"],
   ["config/list", "run", "--repo", "shop", "true", "--json"],
   ["scope/list", "describe", "svc.timeout"],
+  ["repo/find config/list scope/list config/list", "list", "svc"],
+  ["repo/list config/list scope/list", "list", "--repo", "shop", "--with-revision"],
+  ["repo/find scope/list config/explain", "explain", "svc.timeout"],
+  ["repo/find scope/list config/explain history/list", "explain", "svc.services.web.image", "--json"],
+  ["repo/find scope/list history/list", "history", "--limit", "2"],
+  ["repo/find history/list history/restore scope/list config/list", "undo"],
+  ["repo/find history/list history/restore scope/list", "undo", "--dry-run", "--json"],
   ["scope/list", "complete", "--", "get", "svc.t"],
 ];
 
 describe.runIf(process.platform !== "win32")("a command that is one request over the Unix socket", () => {
   const services = `svc.services={"web":{"ready":"","image":"node:25"}}`;
 
-  test("sends exactly this one, and makes no connection of Socket.IO", async () => {
+  test("sends exactly this one, or few, and makes no connection of Socket.IO", async () => {
     await using home = await makeShop([services]);
-    for (const [operation, ...args] of short)
-      expect(await requestsDuring(() => home.succeed(args)), args.join(" ")).toEqual([`/svc/${operation}`]);
+    for (const [operations, ...args] of short) {
+      const expected = operations.split(" ").map(operation => `/svc/${operation}`);
+      // Some are sent together.
+      const requests = (await requestsDuring(() => home.succeed(args))).sort();
+      expect(requests, args.join(" ")).toEqual(expected.sort());
+    }
   });
 
   test("loads one file, with no library but the one that finds similar names, and few parts of Node", async () => {
@@ -73,6 +84,8 @@ describe.runIf(process.platform !== "win32")("a command that is one request over
     ["a format that is not known", "env", "--format", "xml"],
     ["a watch", "run", "--watch"],
     ["the completion of an option", "complete", "--", "get", "--"],
+    ["a subcommand", "history", "forget"],
+    ["an undo of several changes", "undo", "--to", "1", "--yes"],
     ["several repositories", "set", "svc.timeout=1", "--where", "", "--yes"],
   ])("takes the long way with %s, without a request on the short one", async (_why, ...args) => {
     await using home = await makeShop();
@@ -108,6 +121,39 @@ describe.runIf(process.platform !== "win32")("a command that is one request over
       unsubscribe("http.server.request.start", cut);
     }
     expect(count).toBe(1);
+  });
+
+  test.each([
+    ["not known whether the operation took effect", "/svc/history/restore"],
+    ["The change was made, but the daemon does not answer", "/svc/scope/list"],
+  ])("reports an undo of which it is %s, and does not make it again", async (said, path) => {
+    await using home = await makeShop(["svc.timeout=31"], ["svc.timeout=32"]);
+    const cut = (message: unknown) => {
+      const { request } = message as { readonly request: IncomingMessage };
+      if (request.url === path) request.socket.destroy();
+    };
+    subscribe("http.server.request.start", cut);
+    try {
+      const { errorOutput } = await home.run(["undo"]);
+      expect(errorOutput).toContain(said);
+    } finally {
+      unsubscribe("http.server.request.start", cut);
+    }
+    const sources = (await home.json(["history"])).map(({ source }: { source: string }) => source);
+    expect(sources.filter((source: string) => source === "restore").length).toBeLessThan(2);
+    expect(await home.succeed(["get", "svc.timeout"])).toMatch(/^3[12]\n$/);
+  });
+
+  test("takes the long way to undo a change of several repositories", async () => {
+    await using home = await makeShop();
+    await addRepositories(home, "other");
+    await home.succeed(["set", "svc.timeout=33", "--repo", "shop", "--repo", "other", "--yes"]);
+    let output = "";
+    const undo = async () => {
+      output = await home.succeed(["undo"]);
+    };
+    expect(await requestsDuring(undo)).not.toContain("/svc/history/restore");
+    expect(output).toContain("a change of 2 repositories");
   });
 });
 
@@ -158,6 +204,33 @@ const typed: readonly (readonly string[])[] = [
   ["describe", "svc.envvars"],
   ["describe", "app"],
   ["describe", "svc.timeot"],
+  ["list"],
+  ["list", "svc", "--json"],
+  ["list", "svc.envvars", "--reveal"],
+  ["list", "--stored"],
+  ["list", "--with-revision", "--stored"],
+  ["list", "--revision", "2"],
+  ["list", "--revision", "999"],
+  ["list", "app", "--repo", "other"],
+  ["list", "svc.timeot"],
+  ["list", "--repo", "Other"],
+  ["explain", "svc.envvars"],
+  ["explain", "svc.envvars.PORT", "--reveal"],
+  ["explain", "svc.services.web.image", "--json"],
+  ["explain", "svc.services.db"],
+  ["explain", "svc.timeot"],
+  ["explain", "svc.domain", "--repo", "other"],
+  ["history"],
+  ["history", "--limit", "2", "--json"],
+  ["history", "--after", "3", "--reveal"],
+  ["history", "svc.services.web.image"],
+  ["history", "svc.timeot"],
+  ["history", "app.note", "--repo", "other"],
+  ["undo", "--dry-run"],
+  ["undo", "--if-revision", "1"],
+  ["undo", "--reason", "a test"],
+  ["undo", "--json", "--atomic"],
+  ["undo", "--repo", "other"],
   ["hook", "zsh", "--start"],
   ["hook", "tcsh"],
   ["env"],
@@ -195,7 +268,12 @@ test("every command answers alike over the Unix socket and over the port", async
       });
       await home.succeed(["set", `svc.services={"web":{"ready":"","image":"node:25"}}`, "svc.envvars.PORT=80"]);
       const told = [];
-      const alike = (text: string) => text.replaceAll(home.workFolder, "WORK").replace(/[0-9a-f]{24}/g, "BATCH");
+      const alike = (text: string) =>
+        text
+          .replaceAll(home.homeFolder, "HOME")
+          .replaceAll(home.workFolder, "WORK")
+          .replace(/[0-9a-f]{24}/g, "BATCH")
+          .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME");
       for (const args of typed) {
         const { code, output, errorOutput } = await home.run(args);
         told.push({ args, code, output: alike(output), errorOutput: alike(errorOutput) });

@@ -1,9 +1,9 @@
-import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { ChangedRepository, Reply } from "../../../shared/protocol.ts";
 import type { OutputOptions, RepositoryOptions, SessionOptions, WriteOptions } from "../command-options.ts";
 import { listFields, showValue } from "../connect/fields.ts";
+import type { Requests } from "../connect/requests.ts";
 import { printChangeJson, throwRefusal, warnOfMirrorProblem } from "../output/changes.ts";
 import { print } from "../output/terminal.ts";
 
@@ -14,7 +14,7 @@ export interface ChangeCommandOptions extends SessionOptions, OutputOptions, Rep
  * anything changed, and `errors` if anything was refused.
  */
 export async function reportRestored(
-  client: RepoconfClient,
+  client: Requests,
   reply: Reply<readonly ChangedRepository[]>,
   options: ChangeCommandOptions,
   from: number,
@@ -26,7 +26,7 @@ export async function reportRestored(
 }
 
 async function printRestored(
-  client: RepoconfClient,
+  client: Requests,
   changed: ChangedRepository,
   { dryRun }: ChangeCommandOptions,
   from: number,

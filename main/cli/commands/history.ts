@@ -1,22 +1,27 @@
-import { type Command, Option } from "commander";
-import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
+import type { Command } from "commander";
+import { RequestError } from "../../../shared/client/request-error.ts";
 import type { ErrorEntry } from "../../../shared/errors.ts";
-import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
+import type { HistoryEntry, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import type { ValuePlace } from "../../../shared/typed-place.ts";
+import { describeChange } from "../change/describe-change.ts";
+import { findPlace, narrowChange, withPlace } from "../change/value-place.ts";
 import {
   addJsonOption,
+  addOptions,
   addRepositoryOption,
   addSessionOptions,
   type OutputOptions,
-  parseLimit,
-  parseRevision,
   type RepositoryOptions,
   type SessionOptions,
 } from "../command-options.ts";
-import type { Fields } from "../connect/fields.ts";
+import { type Fields, listFields, unknownField, withSuggestion } from "../connect/fields.ts";
+import type { Requests } from "../connect/requests.ts";
+import { defaultHistoryLimit, historyRows } from "../options.ts";
 import { CommandError } from "../output/exit-codes.ts";
+import { printableChange } from "../output/masking.ts";
+import { confirmOrThrow, isTerminal, print, printJson, printNote, style } from "../output/terminal.ts";
 
-interface HistoryOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+export interface HistoryOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly limit?: number;
   readonly after?: number;
   readonly reveal?: boolean;
@@ -26,19 +31,15 @@ interface ForgetOptions extends SessionOptions, OutputOptions, RepositoryOptions
   readonly yes?: boolean;
 }
 
-const defaultLimit = 20;
 /** The maximum number of entries in one reply. */
 const maximumPageSize = 1_000;
 
 /** `repoconf history [FIELD]` and `repoconf history forget FIELD`. */
 export function addHistoryCommand(program: Command): void {
-  const history = addJsonOption(addRepositoryOption(addSessionOptions(program.command("history"))))
+  const history = addOptions(program.command("history"), historyRows)
     .usage("[options] [field]")
     .argument("[field]", "only changes of this field, such as svc.timeout, or of a place inside its value")
     .description("show what changed, when, by whom and why, newest first")
-    .addOption(new Option("--limit <n>", `how many revisions to show (default: ${defaultLimit})`).argParser(parseLimit))
-    .addOption(new Option("--after <revision>", "only revisions older than this one").argParser(parseRevision))
-    .option("--reveal", "show masked values")
     .action(showHistory);
   addJsonOption(addRepositoryOption(addSessionOptions(history.command("forget"))))
     .argument("<field>", "such as svc.envvars")
@@ -52,40 +53,41 @@ export function addHistoryCommand(program: Command): void {
 }
 
 async function showHistory(typed: string | undefined, options: HistoryOptions): Promise<void> {
-  const { withSession } = await import("../connect/session.ts");
-  const { chooseRepository } = await import("../connect/repositories.ts");
-  const { listFields, withSuggestion } = await import("../connect/fields.ts");
-  const { describeChange } = await import("../change/describe-change.ts");
-  const { findPlace, withPlace } = await import("../change/value-place.ts");
-  const { printableChange } = await import("../output/masking.ts");
-  const { isTerminal, print, printJson, printNote, style } = await import("../output/terminal.ts");
-  await withSession(options, async ({ client }) => {
-    const { id, name } = await chooseRepository(client, options.repo);
-    const known = await listFields(client);
-    const place = typed === undefined ? undefined : findPlace(typed, known);
-    const fields = place === undefined ? known : withPlace(known, place);
-    const { entries, older, damage } = await readHistory(client, id, { place, fields }, options).catch(async error => {
-      throw await withSuggestion(async () => known, error);
-    });
-    if (options.json) {
-      printJson(options.reveal ? entries : entries.map(entry => printableChange(entry, fields)));
-    } else {
-      if (isTerminal()) print(style("dim", `${name} (${id})`));
-      for (const entry of entries) {
-        print(...describeChange(entry, { fields, reveal: options.reveal === true }));
-      }
-      if (entries.length === 0 && damage === undefined) printNote("The history has no entry for it.");
-    }
-    // Users who passed a limit expect more entries; on a terminal, the next command is useful anyway.
-    if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
-      const what = [...(typed === undefined ? [] : [typed]), ...(options.repo === undefined ? [] : ["--repo", id])];
-      printNote(`Older entries: ${["repoconf history", ...what, "--after", older].join(" ")}`);
-    }
-    if (damage !== undefined) {
-      const message = entries.length > 0 ? "The history is incomplete. " : "";
-      throw new CommandError(`${message}${damage.message} To find the damage: repoconf doctor`);
-    }
+  const { withRepository } = await import("../connect/repositories.ts");
+  await withRepository(options, (client, repository) => printHistory(client, repository, typed, options));
+}
+
+/** Throws RequestError, CommandError. */
+export async function printHistory(
+  client: Requests,
+  { id, name }: RepositoryEntry,
+  typed: string | undefined,
+  options: HistoryOptions,
+): Promise<void> {
+  const known = await listFields(client);
+  const place = typed === undefined ? undefined : findPlace(typed, known);
+  const fields = place === undefined ? known : withPlace(known, place);
+  const { entries, older, damage } = await readHistory(client, id, { place, fields }, options).catch(async error => {
+    throw await withSuggestion(async () => known, error);
   });
+  if (options.json) {
+    printJson(options.reveal ? entries : entries.map(entry => printableChange(entry, fields)));
+  } else {
+    if (isTerminal()) print(style("dim", `${name} (${id})`));
+    for (const entry of entries) {
+      print(...describeChange(entry, { fields, reveal: options.reveal === true }));
+    }
+    if (entries.length === 0 && damage === undefined) printNote("The history has no entry for it.");
+  }
+  // Users who passed a limit expect more entries; on a terminal, the next command is useful anyway.
+  if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
+    const what = [...(typed === undefined ? [] : [typed]), ...(options.repo === undefined ? [] : ["--repo", id])];
+    printNote(`Older entries: ${["repoconf history", ...what, "--after", older].join(" ")}`);
+  }
+  if (damage !== undefined) {
+    const message = entries.length > 0 ? "The history is incomplete. " : "";
+    throw new CommandError(`${message}${damage.message} To find the damage: repoconf doctor`);
+  }
 }
 
 interface ReadHistory {
@@ -98,12 +100,11 @@ interface ReadHistory {
 
 /** The newest entries; with a place inside a value, those that changed it, with what they changed there. Throws RequestError. */
 export async function readHistory(
-  client: RepoconfClient,
+  client: Requests,
   repo: string,
   { place, fields }: { readonly place: ValuePlace | undefined; readonly fields: Fields },
-  { limit = defaultLimit, after }: Pick<HistoryOptions, "limit" | "after">,
+  { limit = defaultHistoryLimit, after }: Pick<HistoryOptions, "limit" | "after">,
 ): Promise<ReadHistory> {
-  const { narrowChange } = await import("../change/value-place.ts");
   const isInside = place !== undefined && place.path !== "";
   const entries: HistoryEntry[] = [];
   let from = after === undefined ? undefined : String(after);
@@ -136,12 +137,8 @@ const unreached =
   "Not erased: copies in backups, in removed/ and before-... folders, in git's history of in-tree files, in editors' own backup files, and in programs that have already read the values.";
 
 async function forget(field: string, options: ForgetOptions): Promise<void> {
-  const { withSession } = await import("../connect/session.ts");
-  const { chooseRepository } = await import("../connect/repositories.ts");
-  const { listFields, unknownField } = await import("../connect/fields.ts");
-  const { confirmOrThrow, print, printJson, printNote } = await import("../output/terminal.ts");
-  await withSession(options, async ({ client }) => {
-    const { id, name } = await chooseRepository(client, options.repo);
+  const { withRepository } = await import("../connect/repositories.ts");
+  await withRepository(options, async (client, { id, name }) => {
     const fields = await listFields(client);
     if (!fields.has(field)) {
       // A field without a schema may have older values too, but a typo must be reported.

@@ -1,18 +1,16 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { type Config, configEntries, configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
-import {
-  addJsonOption,
-  addRepositoryOption,
-  addSessionOptions,
-  type OutputOptions,
-  parseRevision,
-  type RepositoryOptions,
-  type SessionOptions,
-} from "../command-options.ts";
+import { forgottenMark } from "../change/describe-change.ts";
+import { addOptions, type OutputOptions, type RepositoryOptions, type SessionOptions } from "../command-options.ts";
+import { listFields, readConfig, showValue } from "../connect/fields.ts";
+import type { Requests } from "../connect/requests.ts";
+import { listRows } from "../options.ts";
+import { printableConfig } from "../output/masking.ts";
+import { isTerminal, print, printJson, printTable, style } from "../output/terminal.ts";
 
-interface ListOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+export interface ListOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly revision?: number;
   readonly stored?: boolean;
   readonly reveal?: boolean;
@@ -21,60 +19,50 @@ interface ListOptions extends SessionOptions, OutputOptions, RepositoryOptions {
 
 /** `repoconf list [field|scope]`: shows effective values, and marks stored ones. */
 export function addListCommand(program: Command): void {
-  addJsonOption(addRepositoryOption(addSessionOptions(program.command("list"))))
+  addOptions(program.command("list"), listRows)
     .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
     .description("show the values of a repository")
-    .addOption(
-      new Option("--revision <n>", "show the values at this revision (default: the newest)").argParser(parseRevision),
-    )
-    .option("--stored", "only stored values, without defaults")
-    .option("--reveal", "show masked values")
-    .addOption(
-      new Option("--with-revision", 'print JSON with the revision: {"revision": ..., "config": ...}').implies({
-        json: true,
-      }),
-    )
     .action(list);
 }
 
 async function list(wanted: string | undefined, options: ListOptions): Promise<void> {
-  const { withSession } = await import("../connect/session.ts");
-  const { chooseRepository } = await import("../connect/repositories.ts");
-  const { listFields, showValue } = await import("../connect/fields.ts");
-  const { printableConfig } = await import("../output/masking.ts");
-  const { readConfig } = await import("../connect/fields.ts");
-  const { forgottenMark } = await import("../change/describe-change.ts");
-  const { isTerminal, print, printJson, printTable, style } = await import("../output/terminal.ts");
-  await withSession(options, async ({ client }) => {
-    const repository = await chooseRepository(client, options.repo);
-    const part = wanted === undefined ? {} : wanted.includes(".") ? { field: wanted } : { scope: wanted };
-    const { revision } = options;
-    const place = { repo: repository.id, ...(revision !== undefined && { revision }) };
-    const read = await readConfig(client, { ...place, ...part, ...(options.stored && { stored: true }) });
-    const { config } = read;
-    if (options.json) {
-      const shown = options.reveal ? config : printableConfig(config, await listFields(client));
-      return printJson(options.withRevision ? { revision: read.revision, config: shown } : shown);
-    }
-    const [fields, stored] = await Promise.all([
-      listFields(client),
-      client.run("config/list", { ...place, stored: true }),
-    ]);
-    const rows = [...configEntries(config)].map(({ scope, field, value }) => {
-      const path = joinConfigPath(scope, field);
-      const shown = showValue(value, fields.get(path), options.reveal === true);
-      const isStored = configValue(stored, scope, field) !== undefined;
-      // For an older revision, the text of the file is not known.
-      const lastGood = isStored && revision === undefined && isRefused(path, repository);
-      return [path, shown, lastGood ? "last valid" : isStored ? "stored" : "default"];
-    });
-    const missing = revision === undefined || options.stored ? [] : missingFields(fields.keys(), config, wanted);
-    for (const path of missing) rows.push([path, forgottenMark, ""]);
-    const which =
-      revision === undefined ? `revision ${read.revision}` : `revision ${revision} of ${repository.revision}`;
-    if (isTerminal()) print(style("dim", `${repository.name} (${repository.id}), ${which}`));
-    printTable(["FIELD", "VALUE", "FROM"], rows);
+  const { withRepository } = await import("../connect/repositories.ts");
+  await withRepository(options, (client, repository) => printList(client, repository, wanted, options));
+}
+
+/** Throws RequestError, CommandError. */
+export async function printList(
+  client: Requests,
+  repository: RepositoryEntry,
+  wanted: string | undefined,
+  options: ListOptions,
+): Promise<void> {
+  const part = wanted === undefined ? {} : wanted.includes(".") ? { field: wanted } : { scope: wanted };
+  const { revision } = options;
+  const place = { repo: repository.id, ...(revision !== undefined && { revision }) };
+  const read = await readConfig(client, { ...place, ...part, ...(options.stored && { stored: true }) });
+  const { config } = read;
+  if (options.json || options.withRevision) {
+    const shown = options.reveal ? config : printableConfig(config, await listFields(client));
+    return printJson(options.withRevision ? { revision: read.revision, config: shown } : shown);
+  }
+  const [fields, stored] = await Promise.all([
+    listFields(client),
+    client.run("config/list", { ...place, stored: true }),
+  ]);
+  const rows = [...configEntries(config)].map(({ scope, field, value }) => {
+    const path = joinConfigPath(scope, field);
+    const shown = showValue(value, fields.get(path), options.reveal === true);
+    const isStored = configValue(stored, scope, field) !== undefined;
+    // For an older revision, the text of the file is not known.
+    const lastGood = isStored && revision === undefined && isRefused(path, repository);
+    return [path, shown, lastGood ? "last valid" : isStored ? "stored" : "default"];
   });
+  const missing = revision === undefined || options.stored ? [] : missingFields(fields.keys(), config, wanted);
+  for (const path of missing) rows.push([path, forgottenMark, ""]);
+  const which = revision === undefined ? `revision ${read.revision}` : `revision ${revision} of ${repository.revision}`;
+  if (isTerminal()) print(style("dim", `${repository.name} (${repository.id}), ${which}`));
+  printTable(["FIELD", "VALUE", "FROM"], rows);
 }
 
 /** Whether the field's value in the file, or the whole file, is invalid. */

@@ -8,7 +8,7 @@ import { describeAuthor } from "../change/describe-change.ts";
 import type { UndoOptions } from "../change/undo-batch.ts";
 import { addChangeOptions, parseRevision } from "../command-options.ts";
 import { listFields } from "../connect/fields.ts";
-import { chooseRepository } from "../connect/repositories.ts";
+import type { Requests } from "../connect/requests.ts";
 import { changeArguments, printChangeJson, throwRefusal } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { print } from "../output/terminal.ts";
@@ -48,59 +48,71 @@ async function undo(options: UndoOptions): Promise<void> {
     const { undoWholeBatch } = await import("../change/undo-batch.ts");
     return withSession(options, ({ client }) => undoWholeBatch(client, batch === true ? undefined : batch, options));
   }
-  await withSession(options, async ({ client }) => {
-    const repository = await chooseRepository(client, options.repo);
+  const { withRepository } = await import("../connect/repositories.ts");
+  await withRepository(options, async (client, repository) => {
     const last = await findLastChange(client, repository);
-    const { revision } = last;
-    if (options.ifRevision !== undefined && options.ifRevision !== revision) {
-      const message = `The last change is revision ${revision}, not ${options.ifRevision}. Nothing was undone; see repoconf history.`;
-      throw new CommandError(message, exitCodes.refused);
-    }
-    const reply = await client.request("history/restore", {
-      reason: `undo of revision ${revision}`,
-      ...changeArguments(options),
-      repo: repository.id,
-      to: revision - 1,
-      fields: fieldsOf(last),
-      // Refuses if somebody has changed the repository since, because the user did not ask to undo that. Revisions that the key may
-      // not read changed other fields only and are kept.
-      revision: Math.max(revision, repository.revision),
-    });
-    if (reply.errors[0]?.code === 1104) {
-      const message =
-        "Nothing was undone: somebody changed the repository in the meantime. Check repoconf history and undo again.";
-      throw new CommandError(message, exitCodes.refused);
-    }
-    const [changed] = reply.result;
-    const batch = await batchOfSeveral(client, last);
-    if (options.json) {
-      await printChangeJson(reply, () => listFields(client), {
-        undone: revision,
-        ...(batch && { undoneBatch: batch.id }),
-      });
-      return throwRefusal(reply, () => listFields(client));
-    }
-    if (changed !== undefined) {
-      print(
-        `${options.dryRun ? "Would undo" : "Undid"} revision ${revision} of ${last.time}, ${describeAuthor(last)}.`,
-      );
-    }
-    await reportRestored(client, reply, options, revision - 1);
-    if (changed !== undefined && !options.dryRun) {
-      print(`This is revision ${changed.revision}; to redo: repoconf undo`);
-    }
-    if (batch !== undefined)
-      print(
-        `Revision ${revision} was part of a change of ${batch.count ?? "perhaps several"} repositories; to undo it in the others too: repoconf undo --batch ${batch.id}`,
-      );
+    await undoChange(client, repository, last, options, () => batchOfSeveral(client, last));
   });
 }
 
-/** The batch of a change and how many repositories it changed, if that can be read; undefined if it changed no other one. */
-async function batchOfSeveral(
-  client: RepoconfClient,
-  { batch, time }: HistoryEntry,
-): Promise<{ readonly id: string; readonly count: number | undefined } | undefined> {
+/** Undoes the last change. `readBatch` is called afterwards. Throws RequestError, CommandError. */
+export async function undoChange(
+  client: Requests,
+  repository: RepositoryEntry,
+  last: HistoryEntry,
+  options: UndoOptions,
+  readBatch: () => Promise<UndoneBatch | undefined>,
+): Promise<void> {
+  const { revision } = last;
+  if (options.ifRevision !== undefined && options.ifRevision !== revision) {
+    const message = `The last change is revision ${revision}, not ${options.ifRevision}. Nothing was undone; see repoconf history.`;
+    throw new CommandError(message, exitCodes.refused);
+  }
+  const reply = await client.request("history/restore", {
+    reason: `undo of revision ${revision}`,
+    ...changeArguments(options),
+    repo: repository.id,
+    to: revision - 1,
+    fields: fieldsOf(last),
+    // Refuses if somebody has changed the repository since, because the user did not ask to undo that. Revisions that the key may
+    // not read changed other fields only and are kept.
+    revision: Math.max(revision, repository.revision),
+  });
+  if (reply.errors[0]?.code === 1104) {
+    const message =
+      "Nothing was undone: somebody changed the repository in the meantime. Check repoconf history and undo again.";
+    throw new CommandError(message, exitCodes.refused);
+  }
+  const [changed] = reply.result;
+  const batch = await readBatch();
+  if (options.json) {
+    await printChangeJson(reply, () => listFields(client), {
+      undone: revision,
+      ...(batch && { undoneBatch: batch.id }),
+    });
+    return throwRefusal(reply, () => listFields(client));
+  }
+  if (changed !== undefined) {
+    print(`${options.dryRun ? "Would undo" : "Undid"} revision ${revision} of ${last.time}, ${describeAuthor(last)}.`);
+  }
+  await reportRestored(client, reply, options, revision - 1);
+  if (changed !== undefined && !options.dryRun) {
+    print(`This is revision ${changed.revision}; to redo: repoconf undo`);
+  }
+  if (batch !== undefined)
+    print(
+      `Revision ${revision} was part of a change of ${batch.count ?? "perhaps several"} repositories; to undo it in the others too: repoconf undo --batch ${batch.id}`,
+    );
+}
+
+interface UndoneBatch {
+  readonly id: string;
+  /** How many repositories it changed; undefined if that cannot be read. */
+  readonly count: number | undefined;
+}
+
+/** The batch of a change; undefined if it changed no other repository. */
+async function batchOfSeveral(client: RepoconfClient, { batch, time }: HistoryEntry): Promise<UndoneBatch | undefined> {
   if (batch === undefined) return undefined;
   const { entriesOfBatch } = await import("../../../shared/client/undo-batch.ts");
   // The undo is done: a history of another repository that is damaged must not make it look like a failure.
@@ -110,7 +122,7 @@ async function batchOfSeveral(
 }
 
 /** The newest revision, if it can be undone. Throws CommandError if not. */
-async function findLastChange(client: RepoconfClient, repository: RepositoryEntry): Promise<HistoryEntry> {
+export async function findLastChange(client: Requests, repository: RepositoryEntry): Promise<HistoryEntry> {
   const { id, name, inTree } = repository;
   const changes: HistoryEntry[] = [];
   const fromFile: HistoryEntry[] = [];

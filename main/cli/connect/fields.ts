@@ -1,5 +1,4 @@
 import { distance } from "fastest-levenshtein";
-import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { RequestError } from "../../../shared/client/request-error.ts";
 import type { Config } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
@@ -10,13 +9,14 @@ import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { maskValue } from "../../../shared/scopes/value-text.ts";
 import { rawValue } from "../../../shared/typed-value.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import type { Requests } from "./requests.ts";
 
 /** Every field that the key may read, by `<scope>.<field>`. */
 export type Fields = ReadonlyMap<string, FieldSchema>;
 
 export type ReadFields = () => Promise<Fields>;
 
-export async function listFields(client: RepoconfClient): Promise<Fields> {
+export async function listFields(client: Requests): Promise<Fields> {
   return fieldsIn(await client.run("scope/list", {}));
 }
 
@@ -110,7 +110,7 @@ export interface ReadConfig {
 }
 
 /** Reads values. Throws RequestError, or CommandError with a suggestion for an unknown field. */
-export async function readConfig(client: RepoconfClient, args: OperationArguments<"config/list">): Promise<ReadConfig> {
+export async function readConfig(client: Requests, args: OperationArguments<"config/list">): Promise<ReadConfig> {
   const reply = await client.request("config/list", args);
   const [first] = reply.errors;
   if (first !== undefined) throw await withSuggestion(() => listFields(client), new RequestError(first, reply));

@@ -2,8 +2,18 @@ import { isAbsolute, relative } from "node:path";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { findWorkTree } from "../../git/git.ts";
+import type { RepositoryOptions, SessionOptions } from "../command-options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { nearest } from "./fields.ts";
+
+/** Opens a session for `work` on the repository that the options choose. Throws CommandError if there is none. */
+export async function withRepository(
+  options: SessionOptions & RepositoryOptions,
+  work: (client: RepoconfClient, repository: RepositoryEntry) => Promise<void>,
+): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  await withSession(options, async ({ client }) => work(client, await chooseRepository(client, options.repo)));
+}
 
 /** The repository with this id or name; without one, the repository that contains the current folder. Throws CommandError. */
 export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {

@@ -17,19 +17,27 @@ type ByPath = "config/list" | "config/set";
 export async function askAbout<Name extends ByPath>(
   name: Name,
   args: OperationArguments<Name>,
-  { repo, ...options }: SessionOptions & { readonly repo?: string | undefined },
+  options: SessionOptions & { readonly repo?: string | undefined },
 ): Promise<Reply<OperationResults[Name]> | undefined> {
-  if (repo !== undefined) return askDaemon(name, { ...args, repo }, options);
-  // Of other keys, the daemon does not let git's folders on this disk decide what their folder is.
-  if (options.keyFile || process.env["REPOCONF_API_KEY"]) return undefined;
-  return askDaemon(name, { ...args, path: currentFolder() }, options);
+  const place = placeIn(options);
+  return place && askDaemon(name, { ...args, ...place }, options);
 }
 
-/** Undefined if there is none; the long way says so. */
-function currentFolder(): string | undefined {
+/** How to name the repository to the daemon: by id, or by the current folder. Undefined if the long way must find it. */
+export function placeIn({
+  repo,
+  keyFile,
+}: Pick<SessionOptions, "keyFile"> & { readonly repo?: string | undefined }):
+  | { readonly repo: string }
+  | { readonly path: string }
+  | undefined {
+  if (repo !== undefined) return { repo };
+  // Of other keys, the daemon does not let git's folders on this disk decide what their folder is.
+  if (keyFile || process.env["REPOCONF_API_KEY"]) return undefined;
   try {
-    return process.cwd();
+    return { path: process.cwd() };
   } catch {
+    // There is no current folder any more; the long way says so.
     return undefined;
   }
 }
@@ -52,12 +60,16 @@ export async function askDaemon<Name extends OperationName>(
     return isEmpty && reply.errors.some(saysNothingWasDone) ? undefined : reply;
   } catch (error) {
     // What was only read may be read again.
-    if (name === "config/set" && error instanceof RepoconfError && error.code === 1201) throw error;
+    if (isChange(name) && error instanceof RepoconfError && error.code === 1201) throw error;
     return undefined;
   } finally {
     clearTimeout(waiting);
     showProgress("");
   }
+}
+
+export function isChange(name: OperationName): boolean {
+  return name === "config/set" || name === "history/restore";
 }
 
 /** Whether an error is about the request, or about its only repository. */

@@ -1,6 +1,18 @@
 import { type HookOptions, printHook } from "../commands/hook.ts";
 import { hookShells } from "../environment/hook-scripts.ts";
-import { changeValuesRows, describeRows, envRows, getRows, hookRows, type OptionRow, runRows } from "../options.ts";
+import {
+  changeRows,
+  changeValuesRows,
+  describeRows,
+  envRows,
+  explainRows,
+  getRows,
+  historyRows,
+  hookRows,
+  listRows,
+  type OptionRow,
+  runRows,
+} from "../options.ts";
 import { endProcess, watchOutput } from "../output/end-process.ts";
 import { exitCodeOf } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
@@ -11,8 +23,21 @@ import { describe } from "./describe.ts";
 import { env, run } from "./environment.ts";
 import { get } from "./get.ts";
 import { readPlainly } from "./plain-arguments.ts";
+import { explain, history, list, undo } from "./repository.ts";
 
-export type OneShotName = "get" | "set" | "unset" | "env" | "run" | "describe" | "hook" | "complete";
+export type OneShotName =
+  | "get"
+  | "set"
+  | "unset"
+  | "env"
+  | "run"
+  | "describe"
+  | "list"
+  | "explain"
+  | "history"
+  | "undo"
+  | "hook"
+  | "complete";
 
 interface OneShotCommand {
   readonly rows: readonly OptionRow[];
@@ -46,6 +71,10 @@ const commands: { readonly [Name in OneShotName]: OneShotCommand } = {
   unset: command(changeValuesRows, [1, any], unset),
   env: command(envRows, [0, 0], env),
   describe: command(describeRows, [0, 1], describe),
+  list: command(listRows, [0, 1], list),
+  explain: command(explainRows, [1, 1], explain),
+  history: command(historyRows, [0, 1], history),
+  undo: command(changeRows, [0, 0], undo),
   hook: command(hookRows, [1, 1], hook),
   complete: command([], [1, any], complete),
   // What is not plain after the command's name belongs to the command.
