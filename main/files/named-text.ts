@@ -10,28 +10,30 @@ import { plainText } from "./utf8-text.ts";
 const ownDescriptor = /^\/(?:dev|proc\/self)\/(?:fd\/\d+|stdin)$/;
 const maximumBytes = limits.repositoryFileBytes;
 
+type Decode = (bytes: Uint8Array) => string;
+
 /**
- * The text of a file that a person named, perhaps in a work tree that others wrote. Links are followed. Throws UnreadableFileError, or the
- * system's error.
+ * The text of a file that a person named, perhaps in a work tree that others wrote. Links are followed. `decode` makes the text
+ * of the bytes. Throws UnreadableFileError, or the system's error.
  */
-export async function readNamedText(file: string): Promise<string> {
-  if (ownDescriptor.test(file)) return readStreamText(createReadStream(file));
+export async function readNamedText(file: string, decode: Decode = plainText): Promise<string> {
+  if (ownDescriptor.test(file)) return readStreamText(createReadStream(file), decode);
   const found = await readForeignFile(file, { maximumBytes, followsLinks: true });
   if (found === null) throw new MissingFileError();
-  return plainText(found.bytes);
+  return decode(found.bytes);
 }
 
 /** The text of standard input. Throws as `readNamedText`. */
-export async function readStandardInput(): Promise<string> {
+export async function readStandardInput(decode: Decode = plainText): Promise<string> {
   // Node reads nothing from a folder and reports no error.
   if (fstatSync(0).isDirectory()) throw new UnreadableFileError("it is a folder, not a file");
-  return readStreamText(process.stdin);
+  return readStreamText(process.stdin, decode);
 }
 
 /** The text of an open file, which may never end. */
-async function readStreamText(stream: Readable): Promise<string> {
+async function readStreamText(stream: Readable, decode: Decode): Promise<string> {
   let bytes = 0;
-  return plainText(
+  return decode(
     await buffer(
       stream.map((part: Buffer) => {
         bytes += part.length;

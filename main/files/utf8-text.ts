@@ -29,6 +29,19 @@ export function plainText(bytes: Uint8Array): string {
   throw new UnreadableFileError("it contains a NUL byte, as UTF-16 and binary files do; save it as UTF-8 text");
 }
 
+/** Like `plainText`, but reads UTF-16 too if its mark is at the beginning, and returns no mark. */
+export function markedText(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  const encoding = first === 0xff && second === 0xfe ? "utf-16le" : first === 0xfe && second === 0xff && "utf-16be";
+  if (encoding === false) return plainText(bytes).replace(/^\uFEFF/, "");
+  try {
+    return plainText(Buffer.from(new TextDecoder(encoding, { fatal: true }).decode(bytes)));
+  } catch (error) {
+    if (error instanceof UnreadableFileError) throw error;
+    throw new UnreadableFileError("it begins as UTF-16 text does, but is none; save it as UTF-8 text");
+  }
+}
+
 /** The first byte that cannot be in UTF-8, and its place. */
 function invalidByte(bytes: Uint8Array): Place & { readonly byte: number | undefined } {
   // Before the first invalid byte, the text reads as itself; there the decoder puts U+FFFD.

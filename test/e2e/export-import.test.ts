@@ -11,6 +11,7 @@ import {
   hasTerminal,
   makeShop,
 } from "../helpers/command-home.ts";
+import { loadedBy, reportLoaded, sourcesIn } from "../helpers/report-loaded.ts";
 
 const fieldCount = Object.keys(svcSchema.properties).length;
 
@@ -54,7 +55,8 @@ describe.concurrent("repoconf export", () => {
       },
     };
     await writeFile(join(home.workFolder, "values.json"), JSON.stringify(values));
-    await home.succeed(["import", "values.json", "--repo", "shop", "--yes"]);
+    const { code, errorOutput } = await home.run(["import", "values.json", "--repo", "shop", "--yes"]);
+    expect([code, errorOutput]).toEqual([0, expect.stringContaining("svc.services is run as a command.")]);
     const lines = await home.succeed(["export", "--repo", "shop", "--format", "env"]);
     expect(parseEnv(lines)).toMatchObject({
       SVC_TIMEOUT: "30",
@@ -65,7 +67,11 @@ describe.concurrent("repoconf export", () => {
     await home.succeed(["export", "--repo", "shop", "--output", ".env"]);
     expect(await readFile(join(home.workFolder, ".env"), "utf8")).toBe(lines);
     await addRepositories(home, "blog");
-    await home.succeed(["import", ".env", "--repo", "blog", "--yes"]);
+    expect(await home.run(["import", ".env", "--repo", "blog", "--yes"])).toMatchObject({ code: 0 });
+    expect(await listStored(home, "blog")).toEqual(values);
+    await writeFile(join(home.workFolder, "old.env"), lines.replace(/^#.*\n/, ""));
+    await home.succeed(["set", "--repo", "blog", "svc.timeout=1"]);
+    await home.succeed(["import", "old.env", "--format", "env", "--repo", "blog", "--yes"]);
     expect(await listStored(home, "blog")).toEqual(values);
   });
 
@@ -126,7 +132,7 @@ describe.concurrent("repoconf import", () => {
     await home.refuse(1, ["import", "-", "--repo", "shop"], "JSON: standard input, line 2, column 21", {
       input: `{\n "svc": { "timeout" 30 } }`,
     });
-    for (const line of [`SVC_DOMAIN="un`, `SVC_DOMAIN='two\nlines' x`, "SVC_DOMAIN", `SVC_DOMAIN="say \\"hi\\""`])
+    for (const line of [`SVC_DOMAIN="un`, `SVC_DOMAIN='two\nlines' x`, "SVC_DOMAIN"])
       await home.refuse(3, args, "Line 5 is", { input: `# one\n\nSVC_DOMAIN='two\r\nlines' # "\r\n${line}\n` });
     await home.refuse(2, ["import", "missing.json", "--repo", "shop"], "missing.json");
     await home.succeed([...args, "--ignore-unknown"], { input });
@@ -151,5 +157,163 @@ describe.concurrent("repoconf import", () => {
     expect(await asking.answer("y")).toBe(3);
     expect(asking.shown()).toContain("changed the repository in the meantime");
     expect(await listStored(home, "shop")).toEqual({ svc: { domain: "a.test" } });
+  });
+});
+
+describe.concurrent("repoconf import of what exists", () => {
+  const env = [
+    "# the shop",
+    "export PORT=3000",
+    'DATABASE_URL="postgres://shop:s3cret@db/shop"',
+    "API_TOKEN='t0ken'",
+    "MODE=debug",
+    "HOST=\u0024{NAME}",
+    "MODE=release # the last one",
+    "STAMP=$(date)",
+    "KEY=cmd://pass/key",
+    "",
+  ].join("\n");
+
+  async function makePortShop(): Promise<CommandHome> {
+    const home = await makeShop();
+    await addScope(home, "app", {
+      port: { type: "integer", default: 80, "x-env": "PORT" },
+      token: { type: "string", default: "", "x-env": "API_TOKEN", "x-secret": true, "x-masked": true },
+    });
+    await home.succeed(["set", "--repo", "shop", "svc.envvars.MODE=old", "svc.envvars.KEPT=1"]);
+    await writeFile(join(home.workFolder, ".env"), env);
+    return home;
+  }
+
+  test("a variable becomes the field whose x-env it is, others join svc.envvars; one undo takes all of it back", async () => {
+    await using home = await makePortShop();
+    const before = await listStored(home, "shop");
+    const preview = await home.run(["import", ".env", "--repo", "shop", "--dry-run"]);
+    expect(preview.output.split("\n").slice(0, 4)).toEqual([
+      "app.port: 80 (default) -> 3000",
+      "app.token: •••••• (default) -> ••••••",
+      "svc.envvars.DATABASE_URL: (none) -> ••••••",
+      "svc.envvars.MODE: •••••• -> •••••• (the masked value differs)",
+    ]);
+    expect(`${preview.output}${preview.errorOutput}`).not.toMatch(/s3cret|t0ken/);
+    for (const part of [
+      "MODE is set in line 5 and in line 7",
+      "Line 6: HOST refers to another variable",
+      "app.token holds a secret, which would be in clear text",
+      "DATABASE_URL looks like a secret",
+      "STAMP has a command in its text",
+      "KEY is a reference: programs get what the command pass of settings.json prints",
+    ])
+      expect(preview.errorOutput).toContain(part);
+    expect(await listStored(home, "shop")).toEqual(before);
+
+    const { output } = await home.run(["import", ".env", "--repo", "shop", "--yes"]);
+    expect(output).toContain("Imported 3 fields into shop");
+    expect(await listStored(home, "shop")).toEqual({
+      app: { port: 3000, token: "t0ken" },
+      svc: {
+        envvars: [
+          { name: "MODE", value: "release" },
+          { name: "KEPT", value: "1" },
+          { name: "DATABASE_URL", value: "postgres://shop:s3cret@db/shop" },
+          { name: "HOST", value: "\u0024{NAME}" },
+          { name: "STAMP", value: "$(date)" },
+          { name: "KEY", value: "cmd://pass/key" },
+        ],
+      },
+    });
+    await home.succeed(["undo", "--repo", "shop"]);
+    expect(await listStored(home, "shop")).toEqual({ app: {}, ...(before as object) });
+  });
+
+  test("what repoconf env prints is imported as the same environment, from every format", async () => {
+    await using home = await makePortShop();
+    await home.succeed([
+      "set",
+      "--repo",
+      "shop",
+      `svc.envvars=[{"name":"A","value":"two\\n'lines'"},{"name":"B","value":"\\\\"}]`,
+    ]);
+    await addRepositories(home, "blog");
+    for (const format of ["sh", "fish", "pwsh", "json"]) {
+      const printed = await home.succeed(["env", "--repo", "shop", "--format", format]);
+      const given = ["import", "-", "--format", format, "--repo", "blog", "--yes"];
+      expect(await home.run(given, { input: printed })).toMatchObject({ code: 0 });
+      expect(await home.succeed(["env", "--repo", "blog", "--format", format])).toBe(printed);
+      await home.succeed(["undo", "--repo", "blog"]);
+    }
+  });
+
+  test("a line that is not understood is named, and nothing is imported; UTF-16 is read by its mark", async () => {
+    await using home = await makePortShop();
+    const args = ["import", "new.env", "--repo", "shop", "--yes"];
+    for (const [line, said] of [
+      ['B="open', "Line 2 is not in the form"],
+      ["my.name=x", "Line 2: my.name is no name of a variable"],
+      ["PORT=many", "app.port must be an integer"],
+    ] as const) {
+      await writeFile(join(home.workFolder, "new.env"), `A=1\n${line}\n`);
+      await home.refuse(3, args, said);
+    }
+    expect(await home.json(["list", "--repo", "shop", "--stored", "--reveal"])).not.toHaveProperty("app");
+    await writeFile(join(home.workFolder, "new.env"), Buffer.from("\uFEFFMODE=é\r\n", "utf16le"));
+    await home.succeed(args);
+    expect(await home.succeed(["get", "--repo", "shop", "svc.envvars.MODE", "--reveal"])).toBe("é\n");
+  });
+
+  test("a mapping says which places of a YAML, TOML or JSON file are which fields; our own files need none", async () => {
+    await using home = await makePortShop();
+    const mapping = {
+      "/server/port": "app.port",
+      "/server/hosts/0": "svc.envvars.HOST",
+      "/limits/seconds": "svc.timeout",
+      "/server/public": "svc.default_port",
+      "/nothing": "svc.domain",
+    };
+    const files = {
+      "map.json": JSON.stringify(mapping),
+      "a.yaml": 'server: &s\n  port: "3000"\n  hosts: [web, db]\n  public: 8443\nlimits: {seconds: 30}\ncolor: red\n',
+      "a.toml": '[server]\nport = 3000\nhosts = ["web"]\npublic = "8443"\n[limits]\nseconds = 30\n',
+      ".repoconf.json": '{ "config": { "svc": { "timeout": 31 } } }',
+      "plain.yaml": "svc:\n  timeout: 32\n",
+      "large.yaml": "svc:\n  timeout: 12345678901234567890\n",
+      "tagged.yaml": "svc:\n  domain: !secret x\n",
+      "broken.toml": "[svc]\ntimeout = = 1\n",
+      "dates.toml": "[svc]\ntimeout = inf\n",
+    };
+    for (const [name, content] of Object.entries(files)) await writeFile(join(home.workFolder, name), content);
+    const importing = (file: string, ...more: string[]) => ["import", file, "--repo", "shop", "--yes", ...more];
+    for (const file of ["a.yaml", "a.toml"]) {
+      const { code, errorOutput } = await home.run(importing(file, "--map", "map.json"));
+      expect([code, errorOutput]).toEqual([0, expect.stringContaining("/nothing of the mapping is not in the file")]);
+      if (file === "a.yaml") expect(errorOutput).toContain("the mapping does not name it: /color.");
+      const stored = { app: { port: 3000 }, svc: { timeout: 30, default_port: "8443" } };
+      expect(await listStored(home, "shop")).toMatchObject(stored);
+      expect(await home.succeed(["get", "--repo", "shop", "svc.envvars.HOST", "--reveal"])).toMatch(/web/);
+      await home.succeed(["undo", "--repo", "shop"]);
+    }
+    await home.succeed(importing(".repoconf.json"));
+    expect(await home.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("31\n");
+    await home.succeed(importing("plain.yaml"));
+    expect(await home.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("32\n");
+    await home.refuse(1, importing("large.yaml"), "/svc/timeout");
+    await home.refuse(1, importing("dates.toml"), "/svc/timeout");
+    await home.refuse(1, importing("tagged.yaml"), "YAML: tagged.yaml, line 2, column 11");
+    await home.refuse(1, importing("broken.toml"), "TOML: broken.toml, line 2");
+    await home.refuse(2, importing(".env", "--map", "map.json"), "--map is for JSON, YAML and TOML");
+    await home.refuse(2, importing("a.yaml", "--service", "web"), "--service is for compose files");
+  });
+
+  test("the libraries for YAML and TOML are loaded only for such files", async () => {
+    await using home = await makePortShop();
+    await writeFile(join(home.workFolder, "a.yaml"), "svc: {timeout: 30}\n");
+    const loaded = async (file: string) => {
+      const { code, errorOutput } = await home.run(["import", file, "--repo", "shop", "--dry-run"], {
+        nodeArguments: reportLoaded,
+      });
+      expect(code).toBe(0);
+      return [...sourcesIn(loadedBy(errorOutput).files)].filter(name => /^(yaml|smol-toml)$/.test(name));
+    };
+    expect([await loaded(".env"), await loaded("a.yaml")]).toEqual([[], ["yaml"]]);
   });
 });

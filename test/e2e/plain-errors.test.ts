@@ -35,8 +35,7 @@ describe("UTF-16 is refused at every door, and nothing is stored", () => {
       a file | 2 | rc set svc.domain=@utf16.json
       standard input | 2 | rc set svc.domain=- < utf16.json
       a file that the shell opened | 2 | rc set svc.domain=@<(cat utf16.json)
-      an import | 2 | rc import --yes utf16.json
-      an import of standard input | 2 | rc import --yes - < utf16.json
+      a mapping | 2 | rc import --yes deep.json --map utf16.json
       an editor's value | 3 | EDITOR='cp utf16.json' rc edit svc.domain
       an editor's file | 3 | EDITOR='cp utf16.json' rc edit
       a key | 5 | rc get --key-file utf16.json svc.timeout

@@ -10,11 +10,9 @@ import {
   type SessionOptions,
 } from "../command-options.ts";
 
-export type ValuesFormat = "json" | "env";
-
 interface ExportOptions extends SessionOptions, RepositoryOptions {
   readonly allFields?: boolean;
-  readonly format?: ValuesFormat;
+  readonly format?: "json" | "env";
   readonly output?: string;
   readonly force?: boolean;
   readonly reveal?: boolean;
@@ -22,10 +20,16 @@ interface ExportOptions extends SessionOptions, RepositoryOptions {
 
 /** `repoconf export`: writes the values of a repository in a format that `import` reads. */
 export function addExportCommand(program: Command): void {
-  addFormatOption(addRepositoryOption(addSessionOptions(program.command("export"))))
+  addRepositoryOption(addSessionOptions(program.command("export")))
     .summary("write the stored values of a repository as JSON or as environment variables")
     .description(
       "write the stored values of a repository as JSON or as environment variables\n\nMasked values cannot be imported again, so the command refuses with exit code 3 if there are any, unless you pass --reveal.",
+    )
+    .addOption(
+      new Option("--format <format>", "json or env (default: from the output file's name, else json)").choices([
+        "json",
+        "env",
+      ]),
     )
     .option("--all-fields", "include fields that have their default value")
     .option("--output <file>", "write to this file, readable only by you, instead of standard output")
@@ -34,15 +38,8 @@ export function addExportCommand(program: Command): void {
     .action(exportValues);
 }
 
-/** Adds the option that `export` and `import` share. */
-export function addFormatOption(command: Command): Command {
-  return command.addOption(
-    new Option("--format <format>", "json or env (default: from the file's name, else json)").choices(["json", "env"]),
-  );
-}
-
-/** The format for a file name: `.env`, `.env.local` and `shop.env` are env files. */
-export function formatOfFile(file: string): ValuesFormat {
+/** `.env`, `.env.local` and `shop.env` are env files. */
+function formatOfOutput(file: string): "json" | "env" {
   return /^\.env(\..+)?$|\.env$/i.test(basename(file)) && !/\.json$/i.test(file) ? "env" : "json";
 }
 
@@ -53,7 +50,7 @@ async function exportValues(options: ExportOptions): Promise<void> {
   const { pathsIn, refuseMasked } = await import("../output/masking.ts");
   const { isTerminal, printNote, printValue } = await import("../output/terminal.ts");
   const { output, allFields = false, force = false } = options;
-  const format = options.format ?? (output === undefined ? "json" : formatOfFile(output));
+  const format = options.format ?? (output === undefined ? "json" : formatOfOutput(output));
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, options.repo);
     const config = await client.run("config/list", { repo: id, ...(!allFields && { stored: true }) });

@@ -1,10 +1,12 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
-import { configValue } from "../../../shared/config.ts";
+import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
+import { applyValueEdits, valueAt } from "../../../shared/value-edit.ts";
+import { showDifference } from "../change/describe-change.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -15,16 +17,17 @@ import {
 } from "../command-options.ts";
 import { type Fields, listFields, showValue } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
-import type { ReadValues } from "../environment/formats.ts";
-import { warnOfPlainSecrets } from "../environment/secret-references.ts";
+import { type ImportFormat, importFormats } from "../import/file-formats.ts";
+import { type ReadValues, variablesField } from "../import/read-values.ts";
 import { CommandError, exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
-import { confirmOrThrow, print, printJson, visible } from "../output/terminal.ts";
+import { confirmOrThrow, print, printJson, printNote, visible } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
-import { addFormatOption, formatOfFile, type ValuesFormat } from "./export.ts";
 
 interface ImportOptions extends SessionOptions, OutputOptions, RepositoryOptions {
-  readonly format?: ValuesFormat;
+  readonly format?: ImportFormat;
+  readonly map?: string;
+  readonly service?: string;
   readonly dryRun?: boolean;
   readonly ignoreUnknown?: boolean;
   readonly yes?: boolean;
@@ -39,12 +42,27 @@ interface Change {
 
 /** `repoconf import FILE`: sets the values from a file, all in one revision or none. */
 export function addImportCommand(program: Command): void {
-  addFormatOption(addJsonOption(addRepositoryOption(addSessionOptions(program.command("import")))))
-    .argument("<file>", "a file written by repoconf export, or one like it; - reads standard input")
+  addJsonOption(addRepositoryOption(addSessionOptions(program.command("import"))))
+    .argument("<file>", "such as .env, compose.yaml, or what repoconf export writes; - reads standard input")
     .summary("set the values from a file, after showing what would change")
     .description(
-      "set the values from a file, after showing what would change\n\nA line of an env file that is neither a comment nor NAME=value, whose quotes are not closed, or that goes on behind them, refuses all of it.",
+      `set the values from a file, after showing what would change
+
+A variable of an env file (as dotenv reads it), of the [env] of a mise.toml, of the environment in a compose file, or of a plain export line in an .envrc becomes the field whose x-env it is; any other goes into svc.envvars, whose other variables stay. JSON, YAML and TOML have values by scope and field, or a --map says where they are. Everything is one revision, which one undo takes back.
+
+A line that is not understood is named, and nothing is imported. What would surprise is told before you confirm: secrets in clear text, references that nothing replaces, and what is left out.`,
     )
+    .addOption(
+      new Option(
+        "--format <format>",
+        "env names fields, as export writes them; dotenv, sh, fish and pwsh name variables, as env prints them (default: from the file's name and, for env files, the first line that export writes; else json)",
+      ).choices(importFormats),
+    )
+    .option(
+      "--map <file>",
+      "for JSON, YAML and TOML: JSON with places in the file, such as /server/port, and their fields",
+    )
+    .option("--service <name>", "for compose files: the service, if several have an environment")
     .option("--dry-run", "only show what would change")
     .option("--ignore-unknown", "skip values without a field")
     .option("--yes", "do not ask for confirmation")
@@ -53,22 +71,22 @@ export function addImportCommand(program: Command): void {
 
 async function importValues(file: string, options: ImportOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
-  const content = (await readNamedFile(file)).replace(/^\uFEFF/, "");
+  const { markedText } = await import("../../files/utf8-text.ts");
+  const content = await readNamedFile(file, markedText);
+  const mapping =
+    options.map === undefined ? undefined : { name: options.map, content: await readNamedFile(options.map) };
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
-    const format = options.format ?? formatOfFile(file);
-    const { readEnvironment, readJson } = await import("../environment/formats.ts");
+    const { formatOfFile, readImportedFile } = await import("../import/file-formats.ts");
+    const { importNotes } = await import("../import/assign-variables.ts");
     const name = file === "-" ? "standard input" : file;
-    const wanted = (format === "env" ? readEnvironment : readJson)(
-      content,
-      fields,
-      options.ignoreUnknown === true,
-      name,
-    );
+    const { format = formatOfFile(file, content), service, ignoreUnknown = false } = options;
+    const wanted = await readImportedFile({ name, content, format, mapping, service, ignoreUnknown }, fields);
     const stored = await client.request("config/list", { repo: repository.id, stored: true });
     failOnError(stored);
     const { revision = repository.revision } = stored;
+    const notes = [...wanted.notes, ...mergeVariables(wanted, stored.result, fields)];
     const set = { ...Object.fromEntries(wanted.values), repo: repository.id, revision, atomic: true, flush: true };
     await refuseUnlessValid(client, name, wanted, set);
 
@@ -78,7 +96,8 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
       const previous = configValue(stored.result, scope, name);
       if (!sameJson(previous, value)) changes.push({ field, ...(previous !== undefined && { previous }), value });
     }
-    if (!options.json) printPreview(changes, fields);
+    if (!options.json) printPreview(changes, wanted.variables, fields);
+    printNote(...notes, ...importNotes(changes, wanted.variables, fields));
     if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
     // Standard input cannot contain both the file and the answer.
     if (!options.yes) {
@@ -88,10 +107,25 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const reply = await client.request("config/set", set);
     failOnError(reply);
     printOutcome(repository, reply.result[0]?.revision ?? revision, changes, fields, options);
-    warnOfPlainSecrets(
-      changes.map(({ field, value }) => [field, value] as const),
-      fields,
-    );
+  });
+}
+
+/** Puts the variables among those that are stored, by their names, and returns notes about them. */
+function mergeVariables({ values, variables }: ReadValues, stored: Config, fields: Fields): readonly string[] {
+  const { scope = "", field = "" } = splitConfigPath(variablesField) ?? {};
+  const present = values.get(variablesField) ?? configValue(stored, scope, field) ?? [];
+  const schema = fields.get(variablesField);
+  const edits = variables.map(({ name, text }) => {
+    return { field: variablesField, op: "add" as const, value: { name, value: text } };
+  });
+  const outcome = applyValueEdits(present, edits, schema);
+  if (variables.length > 0 && "value" in outcome) values.set(variablesField, outcome.value ?? null);
+  return [...values.keys()].flatMap(path => {
+    const variable = fields.get(path)?.["x-env"];
+    if (variable === undefined || valueAt(present, `/${variable}`, schema) === undefined) return [];
+    return [
+      `${variablesField} has ${variable} too, which is now ${path}. Run: repoconf unset ${variablesField}.${variable}`,
+    ];
   });
 }
 
@@ -99,7 +133,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
 async function refuseUnlessValid(
   client: RepoconfClient,
   name: string,
-  { values, problems }: ReadValues,
+  { values, problems }: Pick<ReadValues, "values" | "problems">,
   set: OperationArguments<"config/set">,
 ): Promise<void> {
   const { errors } = values.size === 0 ? { errors: [] } : await client.request("config/set", { ...set, dryRun: true });
@@ -113,13 +147,17 @@ async function refuseUnlessValid(
   throw new CommandError([`Nothing was changed; ${name} was rejected:`, ...all.map(visible)].join("\n"), code);
 }
 
-function printPreview(changes: readonly Change[], fields: Fields): void {
+function printPreview(changes: readonly Change[], variables: ReadValues["variables"], fields: Fields): void {
   for (const { field, previous, value } of changes) {
     const schema = fields.get(field);
-    const show = (shown: JsonValue) => showValue(shown, schema, false);
+    const show = (shown: JsonValue | undefined) => (shown === undefined ? "(none)" : showValue(shown, schema, false));
     const before = previous === undefined ? `${show(schema?.default ?? null)} (default)` : show(previous);
-    const hidden = before === show(value) ? " (the masked value differs)" : "";
-    print(`${field}: ${before} -> ${show(value)}${hidden}`);
+    if (field !== variablesField || variables.length === 0) print(`${field}: ${showDifference(before, show(value))}`);
+    else
+      for (const { name, text } of variables) {
+        const one = valueAt(previous ?? [], `/${name}/value`, schema);
+        if (one !== text) print(`${field}.${name}: ${showDifference(show(one), show(text))}`);
+      }
   }
 }
 

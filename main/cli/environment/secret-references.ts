@@ -4,7 +4,7 @@ import { printNote } from "../output/terminal.ts";
 
 /** Warns if fields with `x-secret` were set to a plain value instead of a reference. The value is set anyway. */
 export function warnOfPlainSecrets(given: Iterable<readonly [field: string, value: JsonValue]>, fields: Fields): void {
-  const plain = [...given].filter(([field, value]) => fields.get(field)?.["x-secret"] === true && isPlain(value));
+  const plain = [...given].filter(([field, value]) => fields.get(field)?.["x-secret"] === true && isPlainSecret(value));
   for (const field of new Set(plain.map(([name]) => name)))
     printNote(
       `${field} holds a secret, which is now in clear text in the file, the history and backups. To keep it out of them, set a reference instead: cmd://NAME/ARGUMENT`,
@@ -12,9 +12,9 @@ export function warnOfPlainSecrets(given: Iterable<readonly [field: string, valu
 }
 
 /** Whether a value contains text other than references. Empty values are not secrets. */
-function isPlain(value: JsonValue): boolean {
+export function isPlainSecret(value: JsonValue): boolean {
   if (value === null || value === "") return false;
-  if (typeof value === "object") return Object.values(value).some(isPlain);
+  if (typeof value === "object") return Object.values(value).some(isPlainSecret);
   return !isSecretReference(value);
 }
 

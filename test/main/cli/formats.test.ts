@@ -2,10 +2,13 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
+import dotenv from "dotenv";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Fields } from "../../../main/cli/connect/fields.ts";
-import { formatEnvironment, readEnvironment, variableName } from "../../../main/cli/environment/formats.ts";
+import { formatEnvironment, variableName } from "../../../main/cli/environment/formats.ts";
+import { assignToFields } from "../../../main/cli/import/assign-variables.ts";
+import { readDotenv } from "../../../main/cli/import/read-dotenv.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
@@ -13,10 +16,18 @@ import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 const text: FieldSchema = { type: "string", default: "" };
 const anything: FieldSchema = { default: null };
 
+const mark = "# repoconf export --format env: SVC_TIMEOUT is the field svc.timeout\n";
+
 /** Formats values of fields that all have the same schema. */
 function format(values: { readonly [path: string]: JsonValue }, schema: FieldSchema = text) {
   const fields: Fields = new Map(Object.keys(values).map(path => [path, schema]));
   return { fields, ...formatEnvironment(new Map(Object.entries(values)), fields) };
+}
+
+/** Reads what `formatEnvironment` writes. */
+function readEnvironment(lines: string, fields: Fields, ignoreUnknown: boolean) {
+  const { values, problems } = assignToFields(readDotenv(lines), fields, ignoreUnknown);
+  return { values, problems };
 }
 
 /** Texts of characters that affect quoting, and some others. */
@@ -35,7 +46,7 @@ describe("values as lines of an env file", () => {
     const fields: Fields = new Map(Object.entries(types).map(([name, type]) => [`t.${name}`, { type, default: null }]));
     const values = { "t.number": 30, "t.on": true, "t.text": "it's", "t.list": ["it's"] };
     expect(formatEnvironment(new Map(Object.entries(values)), fields)).toEqual({
-      text: `T_NUMBER=30\nT_ON=true\nT_TEXT="it's"\nT_LIST='["it\\u0027s"]'\n`,
+      text: `${mark}T_NUMBER=30\nT_ON=true\nT_TEXT="it's"\nT_LIST='["it\\u0027s"]'\n`,
       problems: [],
     });
   });
@@ -58,20 +69,33 @@ describe("values as lines of an env file", () => {
     expect(parseEnv(lines)).toEqual({ T_VALUE: value, T_NEXT: "next" });
   });
 
-  test.each(["a\rb", "a\0b", "\ud800", `it's "so"`, "it's $5", "it's `id`", "it's \\n", "it's \\", "it's \\\nso"])(
-    "the text %j has no form that every reader agrees on, and is refused by name",
-    value => {
-      const { problems } = format({ "t.value": value, "t.next": "next" });
-      expect(problems).toEqual([expect.stringContaining("t.value")]);
-    },
-  );
+  test.each([
+    "a\rb",
+    "a\0b",
+    "\ud800",
+    `it's "so"`,
+    "it's $5",
+    "it's `id`",
+    "it's \\n",
+    "it's \\r",
+    "it's \\",
+    "it's \\\nso",
+  ])("the text %j has no form that every reader agrees on, and is refused by name", value => {
+    const { problems } = format({ "t.value": value, "t.next": "next" });
+    expect(problems).toEqual([expect.stringContaining("t.value")]);
+  });
 
-  test("parseEnv reads back every text that is not refused, and the lines around it", () => {
+  test("parseEnv, dotenv and import read back every text that is not refused, and the lines around it", () => {
     fc.assert(
       fc.property(difficultText, value => {
         const { text: lines, problems } = format({ "t.before": "before", "t.value": value, "t.next": "next" });
         if (problems.length > 0) return;
-        expect(parseEnv(lines)).toEqual({ T_BEFORE: "before", T_VALUE: value, T_NEXT: "next" });
+        const read = { T_BEFORE: "before", T_VALUE: value, T_NEXT: "next" };
+        expect(parseEnv(lines)).toEqual(read);
+        // After a backslash, dotenv does not take an apostrophe for the end if another one follows.
+        if (!value.endsWith("\\")) expect(dotenv.parse(lines)).toEqual(read);
+        const { variables } = readDotenv(lines);
+        expect(Object.fromEntries(variables.map(({ name, text }) => [name, text]))).toEqual(read);
       }),
       { numRuns: 2_000 },
     );

@@ -1,0 +1,86 @@
+import type { JsonValue } from "../../../shared/json.ts";
+import { valueAt } from "../../../shared/value-edit.ts";
+import type { Fields } from "../connect/fields.ts";
+import { fieldsByVariable } from "../environment/formats.ts";
+import { isPlainSecret, isSecretReference } from "../environment/secret-references.ts";
+import type { FoundVariable, FoundVariables } from "./found-variables.ts";
+import { nothingRead, type ReadValues, readInto, variablesField } from "./read-values.ts";
+
+/** Sets the fields that variables are named after, `SVC_TIMEOUT` for `svc.timeout`. Others are problems, unless ignored. */
+export function assignToFields(found: FoundVariables, fields: Fields, ignoreUnknown: boolean): ReadValues {
+  const read = { ...nothingRead(), problems: [...found.problems], notes: [...found.notes] };
+  const byVariable = fieldsByVariable(fields);
+  for (const { name, text } of found.variables) {
+    const [path, ...namesakes] = byVariable.get(name) ?? [];
+    if (namesakes.length > 0) read.problems.push(ambiguous(name, [path, ...namesakes]));
+    else if (path !== undefined) readInto(read, path, text, fields);
+    else if (!ignoreUnknown) read.problems.push(`There is no field for the variable ${name}.`);
+  }
+  return read;
+}
+
+/** Sets the field whose `x-env` a variable is, and puts every other variable into `svc.envvars`. */
+export function assignToEnvironment(found: FoundVariables, fields: Fields): ReadValues {
+  const read = { ...nothingRead(), problems: [...found.problems], notes: [...found.notes] };
+  const byVariable = Map.groupBy(fields.keys(), path => fields.get(path)?.["x-env"]);
+  const byName = fieldsByVariable(fields);
+  for (const variable of found.variables) {
+    const { name, text, line } = variable;
+    const [path, ...namesakes] = byVariable.get(name) ?? [];
+    const place = line === undefined ? "" : `Line ${line}: `;
+    if (namesakes.length > 0) read.problems.push(ambiguous(name, [path, ...namesakes]));
+    else if (path !== undefined) readInto(read, path, text, fields);
+    else if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+      read.problems.push(`${place}${name} is no name of a variable: only letters, digits and _, and no digit first.`);
+    else {
+      read.variables.push(variable);
+      const [field] = byName.get(name) ?? [];
+      if (field !== undefined)
+        read.notes.push(`${name} becomes a variable. If it is meant as the field ${field}: --format env`);
+    }
+  }
+  return read;
+}
+
+function ambiguous(name: string, paths: readonly (string | undefined)[]): string {
+  return `${name} is ambiguous: it may be any of ${paths.join(", ")}.`;
+}
+
+/** Parts of names that mostly have secrets as their values; beside them, URLs with a password in them are secrets. */
+const secretName =
+  /(?:^|_)(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRETS?|TOKENS?|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY|CREDENTIALS?|DSN)(?:_|$)/i;
+
+/** What a person should know before changes become active: secrets in clear text, and texts that run commands. Quotes no values. */
+export function importNotes(
+  changes: readonly { readonly field: string; readonly previous?: JsonValue; readonly value: JsonValue }[],
+  variables: readonly FoundVariable[],
+  fields: Fields,
+): string[] {
+  const notes: string[] = [];
+  const texts: (readonly [name: string, value: JsonValue])[] = [];
+  for (const { field: path, value } of changes) {
+    if (path !== variablesField) texts.push([path, value]);
+    const schema = fields.get(path);
+    if (schema?.["x-secret"] === true && isPlainSecret(value))
+      notes.push(`${path} holds a secret, which would be in clear text. ${inClear}`);
+    if (schema?.["x-command"] === true && path !== variablesField) notes.push(`${path} is run as a command.`);
+  }
+  const change = changes.find(({ field }) => field === variablesField);
+  for (const { name, text } of change === undefined ? [] : variables) {
+    if (valueAt(change?.previous ?? [], `/${name}/value`, fields.get(variablesField)) === text) continue;
+    texts.push([name, text]);
+    const isSecret = secretName.test(name) || /:\/\/[^\s/:@]*:[^\s/@]+@/.test(text);
+    if (isSecret && isPlainSecret(text)) notes.push(`${name} looks like a secret in clear text. ${inClear}`);
+  }
+  for (const [name, value] of texts) {
+    if (isSecretReference(value)) {
+      const [, command = ""] = /^cmd:\/\/([^/]*)/.exec(value) ?? [];
+      notes.push(`${name} is a reference: programs get what the command ${command} of settings.json prints.`);
+    } else if (typeof value === "string" && /\$\(|`/.test(value))
+      notes.push(`${name} has a command in its text, as shells would run it; it is kept as text, and not run.`);
+  }
+  return notes;
+}
+
+const inClear =
+  "The file, the history and backups would contain it; to keep it out of them, use a reference: cmd://NAME/ARGUMENT";

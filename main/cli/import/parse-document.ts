@@ -1,0 +1,105 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
+import { CommandError } from "../output/exit-codes.ts";
+
+export type DocumentFormat = "json" | "yaml" | "toml";
+
+const names: { readonly [format in DocumentFormat]: string } = { json: "JSON", yaml: "YAML", toml: "TOML" };
+
+/** The value of a text whose root is an object. Throws CommandError, which says the file's `name`, and the line where there is one. */
+export async function parseDocument(
+  content: string,
+  format: DocumentFormat,
+  name: string,
+  parse = parsers[format],
+): Promise<JsonObject> {
+  const fail = (line: number, column: number, message: string) =>
+    new CommandError(`This cannot be read as ${names[format]}: ${name}, line ${line}, column ${column}: ${message}`);
+  let value: unknown;
+  try {
+    value = await parse(content);
+  } catch (error) {
+    if (!(error instanceof PlacedError)) throw error;
+    throw fail(error.line, error.column, error.message);
+  }
+  const problem = { message: "" };
+  const json = asJson(value, "", problem);
+  if (problem.message !== "") throw new CommandError(`This cannot be imported: ${name}, ${problem.message}`);
+  if (isJsonObject(json)) return json;
+  throw fail(1, 1, "the text must have names and values, such as svc with timeout in it");
+}
+
+class PlacedError extends Error {
+  readonly line: number;
+  readonly column: number;
+
+  constructor(message: string, line = 1, column = 1) {
+    super(message);
+    this.line = line;
+    this.column = column;
+  }
+}
+
+const parsers: { readonly [format in DocumentFormat]: (content: string) => Promise<unknown> } = {
+  json: async content => {
+    try {
+      return parseJsonText(content).value;
+    } catch (error) {
+      if (!(error instanceof JsonTextError)) throw error;
+      throw new PlacedError(error.message, error.line, error.column);
+    }
+  },
+  yaml: content => parseYaml(content),
+  toml: async content => {
+    const { parse, TomlError } = await import("smol-toml");
+    try {
+      return parse(content, { integersAsBigInt: "asNeeded" });
+    } catch (error) {
+      if (!(error instanceof TomlError)) throw error;
+      const [message = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
+      throw new PlacedError(message, error.line, error.column);
+    }
+  },
+};
+
+/** With `keepsText`, numbers and booleans without quotes are texts, as they are written. */
+export async function parseYaml(content: string, keepsText = false): Promise<unknown> {
+  const { parseDocument: parse, visit } = await import("yaml");
+  const document = parse(content, { intAsBigInt: true, merge: true });
+  // A tag that is not understood is a warning, and would lose what it means.
+  const [first] = [...document.errors, ...document.warnings];
+  if (first !== undefined) {
+    const [message = ""] = first.message.split(/ at line \d|\n/);
+    throw new PlacedError(message, first.linePos?.[0].line, first.linePos?.[0].col);
+  }
+  if (keepsText)
+    visit(document, {
+      Scalar: (_, node) => {
+        if (/^(?:number|bigint|boolean)$/.test(typeof node.value)) node.value = node.source ?? node.value;
+      },
+    });
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    // An alias without its anchor, or too many of them.
+    if (!(error instanceof ReferenceError)) throw error;
+    throw new PlacedError(error.message);
+  }
+}
+
+/** A parsed value as JSON. What JSON cannot say is a problem: none of it is rounded or left out. */
+function asJson(value: unknown, place: string, problem: { message: string }): JsonValue {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "bigint" && BigInt(Number(value)) === value && Number.isSafeInteger(Number(value)))
+    return Number(value);
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map((item, index) => asJson(item, `${place}/${index}`, problem));
+  if (typeof value === "object") {
+    const members = Object.entries(value);
+    if (members.some(([name]) => name === "__proto__")) problem.message = `${place}: a member is called __proto__.`;
+    return Object.fromEntries(members.map(([name, member]) => [name, asJson(member, `${place}/${name}`, problem)]));
+  }
+  problem.message = `${place}: JSON has no such value; write it in quotes, as text.`;
+  return null;
+}
