@@ -107,7 +107,8 @@ export class Store {
   static async open(surroundings: StoreSurroundings, options: StoreOptions): Promise<Store> {
     const opened = await openStore(surroundings, options);
     const store = new Store(opened, options);
-    await store.#start(opened);
+    const giveUp = () => store.#stopWork().then(() => store.log.close());
+    await store.#start(opened).catch(error => giveUp().then(() => Promise.reject(error)));
     return store;
   }
 
@@ -180,11 +181,7 @@ export class Store {
   /** Finishes pending work, then closes the store. */
   async close(): Promise<void> {
     const { repositories, log, trust } = this;
-    this.roster.close();
-    repositories.close();
-    this.#mirrors.close();
-    this.#shared?.close();
-    await this.#handEdits.close();
+    await this.#stopWork();
     for (const repository of repositories.allOpened()) await repository.idle();
     await this.#mirrors.drain();
     for (const repository of repositories.allOpened()) await repository.reader.lateEdits.end();
@@ -205,6 +202,14 @@ export class Store {
     // The last of all: a start that finds it relies on the index.
     if (isIndexed && log.shared === undefined) await markStopped(this.#context.paths.log, stop).catch(() => {});
     await this.#context.findings.saved();
+  }
+
+  async #stopWork(): Promise<void> {
+    this.roster.close();
+    this.repositories.close();
+    this.#mirrors.close();
+    this.#shared?.close();
+    await this.#handEdits.close();
   }
 
   #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository): Repository {

@@ -73,7 +73,7 @@ describeWithNats("commands on machines that share a log", () => {
     await server.start();
     const isDone = async (args: readonly string[]) => (await laptop.run(args)).code === 0;
     await until(() => isDone(["set", "--repo", "shop", "svc.timeout=42"]), "the server");
-    await laptop.succeed(["repo", "add", server.folder, "--id", "extra"]);
+    await laptop.succeed(["repo", "add", server.folder, "--id", "extra", "--name", "Extra tools"]);
     await server.kill();
     await rm(data, { recursive: true });
     await laptop.refuse(1, ["log", "rejoin"], "cannot be reached");
@@ -82,13 +82,40 @@ describeWithNats("commands on machines that share a log", () => {
     await until(async () => (await laptop.succeed(["status"])).includes("repoconf log rejoin"), "the problem");
     await laptop.refuse(1, ["set", "--repo", "shop", "svc.timeout=43"], "lost changes");
     const said = await laptop.succeed(["log", "rejoin"]);
-    expect(said).toMatch(/which has 1 repository.*Only this machine had extra.*in shop: svc\.timeout\n.*is running/s);
+    expect(said).toMatch(
+      /which has 1 repository.*Only this machine had Extra tools: repos.extra.*in repoconf-cli-\w+: svc\.timeout\n.*is running/s,
+    );
     expect(await laptop.succeed(["get", "svc.timeout"])).toBe("41\n");
     const before = /is in (?<before>.*)/.exec(said)?.groups?.["before"] ?? "";
     expect(await readFile(join(before, "repos/shop.json"), "utf8")).toContain("42");
     await laptop.succeed(["set", "svc.timeout=44"]);
     expect(await laptop.succeed(["log", "rejoin"])).toContain("Nothing was changed");
     expect(await laptop.succeed(["history", "--repo", "shop"])).toContain("44");
+  });
+
+  test("say in one line that log/stream.json is damaged, and what to do; values are served, and rejoin repairs it", async () => {
+    await using world = await makeSharedWorld();
+    await using home = await makeCommandHome();
+    await follow(home, world.address, "laptop");
+    await home.succeed(["repo", "add", ".", "--id", "shop"]);
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=41"]);
+    const path = join(home.homeFolder, "log/stream.json");
+    const sound = await readFile(path, "utf8");
+    for (const text of ["", "{", "7", sound.replace('"message"', '"text"'), undefined]) {
+      await home.succeed(["stop"]);
+      await rm(path);
+      if (text === undefined) await mkdir(path);
+      else await writeFile(path, text);
+      await home.succeed(["restart"]);
+      expect(await home.succeed(["status"])).toMatch(
+        /^problem +\S+stream\.json, .* is damaged\. .*repoconf log rejoin$/m,
+      );
+      expect(await home.succeed(["get", "svc.timeout"])).toBe("41\n");
+      await home.refuse(1, ["set", "svc.timeout=42"], /^repoconf: .*is damaged.*rejoin.*\n$/);
+      expect(await home.succeed(["log", "rejoin"])).toContain("is back on");
+      expect(await home.succeed(["get", "svc.timeout"])).toBe("41\n");
+      await home.succeed(["set", "svc.timeout=41"]);
+    }
   });
 
   test("say in status and doctor that the machine is behind, and that too few servers store each change", async () => {

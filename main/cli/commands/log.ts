@@ -59,8 +59,9 @@ async function rejoin(options: { readonly home?: string }): Promise<void> {
       `${home.folder} is back on ${done.address}, which has ${repositories(done.count)}.`,
       `What it had before, files and histories, is in ${done.before}`,
     );
-    for (const id of done.onlyHere) print(`Only this machine had ${id}: repos/${id}.json there`);
-    for (const [id, fields] of done.differing) print(`Had other values here, in ${id}: ${fields.join(", ")}`);
+    for (const { id, name } of done.onlyHere) print(`Only this machine had ${name}: repos/${id}.json there`);
+    for (const { id, name, fields } of done.differing)
+      print(`Had other values here (repos/${id}.json there), in ${name}: ${fields.join(", ")}`);
   });
 }
 

@@ -18,13 +18,17 @@ export interface Rejoined {
   /** The folder in the home with everything that was replaced. */
   readonly before: string;
   /** The repositories that only this home had. */
-  readonly onlyHere: readonly string[];
-  /** By repository: the fields that had another value here. */
-  readonly differing: ReadonlyMap<string, readonly string[]>;
+  readonly onlyHere: readonly NamedRepository[];
+  /** Those that the log has too, and the fields that had another value here. */
+  readonly differing: readonly (NamedRepository & { readonly fields: readonly string[] })[];
 }
 
-interface Had {
+interface NamedRepository {
   readonly id: string;
+  readonly name: string;
+}
+
+interface Had extends NamedRepository {
   readonly path: string | undefined;
   readonly stored: Config;
 }
@@ -79,15 +83,15 @@ async function readInto(
   await using held = await holdHome(fresh);
   const found = await withStore(held, address, async store => {
     if (!(await isCaughtUp(store))) throw new HomeError(`${store.problems.join(" ")} The home is unchanged.`);
-    const differing = new Map<string, readonly string[]>();
-    for (const { id, path, stored } of had) {
+    const differing: Rejoined["differing"][number][] = [];
+    for (const { id, name, path, stored } of had) {
       const state = await store.repositories.read(id);
       if (state === undefined) continue;
       if (path !== undefined) await store.roster.update(id, { path });
       const fields = diffConfigs(state.stored ?? {}, stored).map(({ scope, field }) => joinConfigPath(scope, field));
-      if (fields.length > 0) differing.set(id, fields);
+      if (fields.length > 0) differing.push({ id, name, fields });
     }
-    const onlyHere = had.filter(({ id }) => !store.repositories.has(id)).map(({ id }) => id);
+    const onlyHere = had.filter(({ id }) => !store.repositories.has(id));
     return { count: [...store.repositories.ids()].length, onlyHere, differing };
   });
   // It is made again from the files in their new place.
@@ -98,8 +102,8 @@ async function readInto(
 async function everythingIn(store: Store): Promise<Had[]> {
   const had: Had[] = [];
   for (const id of store.repositories.ids()) {
-    const { path, stored = {} } = (await store.repositories.read(id)) ?? {};
-    had.push({ id, path, stored });
+    const { name = id, path, stored = {} } = (await store.repositories.read(id)) ?? {};
+    had.push({ id, name, path, stored });
   }
   return had;
 }

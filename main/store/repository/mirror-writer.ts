@@ -38,10 +38,7 @@ export class MirrorWriter {
       try {
         await this.#context.turn();
         const isOutdated = this.#context.mirror.isFileOutdated;
-        await this.#context.mirror.write(
-          config => !this.#context.isCheckedByOldRules && sameConfig(config, this.#context.current.stored ?? {}),
-          this.#context.store.scopes,
-        );
+        await this.#writeMirror();
         if (isOutdated) this.#reader.lateEdits.endLater();
         this.#context.stamps = this.#context.files.stamps;
         await this.#context.turn();
@@ -64,6 +61,22 @@ export class MirrorWriter {
         return cause;
       }
     });
+  }
+
+  #writeMirror(): Promise<void> {
+    return this.#context.mirror.write(
+      config => !this.#context.isCheckedByOldRules && sameConfig(config, this.#context.current.stored ?? {}),
+      this.#context.store.scopes,
+    );
+  }
+
+  /**
+   * Writes what history and file of a removed repository lack, before the file is put aside. Call it inside the mirror's lock. Does not
+   * throw: `isFileOutdated` of the mirror tells whether the file still lacks something.
+   */
+  async writeLast(): Promise<void> {
+    if (!this.#reader.loaded || this.#reader.unrecorded !== undefined) return;
+    await this.#writeMirror().catch(() => {});
   }
 
   /** As `write`, but waits while another program changes the file, which `refresh` reads. */

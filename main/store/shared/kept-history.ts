@@ -24,6 +24,7 @@ export interface SharedRepository extends OpenRepository, RecordedRepository, He
   readonly lineage: string;
   readonly files: RepositoryFiles;
   readonly mirror: Mirror;
+  readonly writer: { writeLast(): Promise<void> };
   readonly text: { changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> };
   refresh(): Promise<void>;
   exclusive<Result>(task: () => Promise<Result>): Promise<Result>;

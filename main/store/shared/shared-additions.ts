@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { applyConfigEdits } from "../../../shared/config.ts";
+import { applyConfigEdits, configValue } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { JsonObject } from "../../../shared/json.ts";
+import { type JsonObject, sameJson } from "../../../shared/json.ts";
 import type { JsonDocument } from "../../files/json-document.ts";
 import { isRemote } from "../../git/git-remote.ts";
 import { timeText } from "../../time/clock.ts";
@@ -10,6 +11,7 @@ import type { Journals } from "../history/journals.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { AppendError, type Commit, type Committed } from "../log/commit-log.ts";
 import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "../mirror/repository-files.ts";
+import { keepAside } from "../removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { causeOf, storageFailure } from "../storage-failure.ts";
 import type { Actor, DocumentCommit } from "../types.ts";
@@ -111,6 +113,25 @@ export class SharedAdditions {
       );
     await Promise.all([written, added.refresh()]);
     return added;
+  }
+
+  /**
+   * Call before the first commit of a repository is applied that another machine began, if this one has a file for it that is in no log
+   * yet: where both have a value, the log's counts, so this machine's file is kept, and told.
+   */
+  async keepOther({ id, files }: SharedRepository, { edits }: DocumentCommit): Promise<void> {
+    const { content } = files;
+    if (content.kind === "broken") return;
+    const differing = edits.filter(({ scope, field, value }) => {
+      const own = configValue(content.config, scope, field);
+      return own !== undefined && !sameJson(own, value);
+    });
+    if (differing.length === 0) return;
+    const kept = await keepAside(this.#context, id, files.values.path);
+    if (kept === undefined) return;
+    const names = differing.map(({ scope, field }) => joinConfigPath(scope, field)).join(", ");
+    const message = `This machine and another one added ${id} while they could not reach each other. Both have ${names}, with other values: those of the other machine, which was first, are in use and in the history. This machine's file is kept in ${kept}; to use its values, set them again.`;
+    await this.#context.findings.add({ repo: id, message, kept });
   }
 
   async #recordedRevision(id: string): Promise<number> {

@@ -183,6 +183,7 @@ export class SharedStore {
     if (repository === undefined) return undefined;
     // The event needs the values before the change.
     if (!repository.isRead) await repository.refresh();
+    if (document.begins && !repository.hasBegun) await this.additions.keepOther(repository, document);
     return isPart => {
       if (added === undefined) repository.applyRemote(committed, document, isPart);
       else events.publish({ kind: "added", state: added.state });
@@ -197,13 +198,17 @@ export class SharedStore {
     this.#parts.repositories.drop(repository);
     this.#parts.events.publish({ kind: "removed", state: repository.state });
     const putAside = async () => {
+      await repository.writer.writeLast();
       await repository.mirror.files.values.dropReplaced();
       if (repository.loaded) await repository.mirror.recordText();
       // With the segments that it has begun since it was dropped: a next repository with this id may continue the history.
       this.#parts.journals.keep(id, repository.journal);
-      await moveAside(this.#context, id, repository.files.home.path).catch(error => {
+      const kept = await moveAside(this.#context, id, repository.files.home.path).catch(error => {
         throw storageFailure(id, error);
       });
+      if (kept === undefined || !repository.mirror.isFileOutdated) return;
+      const message = `Another machine removed ${id}. The last changes of its values could not be written to its file, which is kept in ${kept}: compare it before you put it back. Its history has them.`;
+      await this.#context.findings.add({ message, kept });
     };
     const left = this.#passOnFolder(repository.state, number)
       .then(() => repository.exclusive(() => repository.mirror.locked(putAside)))

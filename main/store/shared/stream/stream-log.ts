@@ -95,6 +95,7 @@ export class StreamLog implements CommitLog {
     this.snapshots = new StreamSnapshots(clock);
     this.#positionFile = positionFile;
     this.#applied = position;
+    if (position.damage !== undefined) this.#diverge(position.damage);
     this.#disconnectedSince = clock.monotonic();
     this.#outbox = new StreamOutbox({
       clock,
@@ -113,7 +114,7 @@ export class StreamLog implements CommitLog {
     const { address, folder } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const file = new StreamPositionFile(options);
-    let position = await file.read();
+    let position = await file.read(address.name);
     if (position === undefined) {
       const session = await StreamSession.open(address, true);
       position = { id: session.status.id, stream: address.name, sequence: 0, number: 0, message: "" };
@@ -271,7 +272,7 @@ export class StreamLog implements CommitLog {
 
   #diverge(why: string): Error {
     const isNew = this.#divergence === undefined;
-    this.#divergence = diverged(why);
+    this.#divergence = diverged(this.#applied.damage ?? why);
     if (isNew) this.#options.onProblem(this.#divergence, {});
     this.#settled.resolve();
     return new Error(this.#divergence);

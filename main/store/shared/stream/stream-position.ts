@@ -1,5 +1,7 @@
 import { join } from "node:path";
+import { isJsonObject } from "../../../../shared/json.ts";
 import { DurableTextFile } from "../../../files/durable-text-file.ts";
+import { UnreadableFileError } from "../../../files/unreadable-file-error.ts";
 import type { Clock } from "../../../time/clock.ts";
 import type { LogOptions } from "../../log/commit-log.ts";
 import type { LogNumber } from "../../types.ts";
@@ -21,10 +23,22 @@ export interface StreamPosition {
   readonly number: LogNumber;
   /** The id of the message. */
   readonly message: string;
+  /** Why none of this is known; never in the file. */
+  readonly damage?: string;
 }
 
 export interface StreamFolders extends LogOptions {
   readonly temporaryFolder: string;
+}
+
+function positionIn(text: string): StreamPosition {
+  const value: unknown = JSON.parse(text);
+  if (!isJsonObject(value)) throw new SyntaxError("no object");
+  const { id, stream, sequence, number, message } = value;
+  const isCount = (one: unknown) => Number.isSafeInteger(one) && Number(one) >= 0;
+  const areTexts = typeof id === "string" && typeof stream === "string" && typeof message === "string";
+  if (!areTexts || !isCount(sequence) || !isCount(number)) throw new SyntaxError("members are missing");
+  return { id, stream, sequence: Number(sequence), number: Number(number), message };
 }
 
 /** Stores the position up to which the histories of a home contain the stream. Applied messages may be ahead of it. */
@@ -44,10 +58,19 @@ export class StreamPositionFile {
     this.#file = new DurableTextFile({ path, temporaryFolder, mode: 0o600, maximumBytes, fileSystem, clock });
   }
 
-  /** Undefined if the home follows no stream yet. Throws the system's error. */
-  async read(): Promise<StreamPosition | undefined> {
-    const text = await this.#file.read();
-    return text === null ? undefined : (JSON.parse(text) as StreamPosition);
+  /**
+   * Undefined if the home follows no stream yet. From a damaged file, a position in a stream of this name that no server has, which also
+   * does not count as a beginning: a home with it has diverged from its own. Throws the system's error.
+   */
+  async read(name: string): Promise<StreamPosition | undefined> {
+    try {
+      const text = await this.#file.read();
+      return text === null ? undefined : positionIn(text);
+    } catch (error) {
+      if (!(error instanceof SyntaxError || error instanceof UnreadableFileError)) throw error;
+      const damage = `${this.#file.path}, which says how much of its shared log this home has, is damaged.`;
+      return { id: "", stream: name, sequence: -1, number: 0, message: "", damage };
+    }
   }
 
   /** Call when a message is applied. */

@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import type { Finding } from "../../../../shared/protocol.ts";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
 import { openServerLine } from "../../../helpers/server-line.ts";
@@ -111,5 +113,31 @@ describeWithNats("while the shared log is away", () => {
     await set(desk, "one", 44);
     await sees(laptop, "one", 44);
     expect(await historyOf(laptop, "both")).toEqual(await historyOf(desk, "both"));
+  });
+
+  test("two new files of one id with one field that differs: the value that is not used is kept in a file, and told where", async () => {
+    await using world = await makePair();
+    const { laptop, desk, server } = world;
+    await server.kill();
+    for (const daemon of [laptop, desk]) await tellsAway(daemon, true);
+    const file = (timeout: number) => JSON.stringify({ name: "both", config: { svc: { timeout, provider: "acme" } } });
+    await laptop.writeRepository("both", file(41));
+    await desk.writeRepository("both", file(42));
+    for (const daemon of [laptop, desk]) await hasRepositories(daemon, 1);
+    await server.start();
+    const foundBy = async ({ owner }: TestDaemon) => (await owner.call("daemon/status")).result.findings ?? [];
+    const found = () => Promise.all([laptop, desk].map(foundBy));
+    await until(async () => (await found()).flat().length === 1, "the conflict");
+    const [[atLaptop], [atDesk]] = (await found()) as [Finding[], Finding[]];
+    const used = atDesk === undefined ? 42 : 41;
+    for (const daemon of [laptop, desk]) await sees(daemon, "both", used);
+    const told = atLaptop ?? atDesk;
+    expect(told).toMatchObject({
+      repo: "both",
+      message: expect.stringMatching(/Both have svc\.timeout, .*set them again/),
+    });
+    expect(JSON.parse(await readFile(told?.kept ?? "", "utf8"))).toMatchObject({
+      config: { svc: { timeout: used === 42 ? 41 : 42 } },
+    });
   });
 });

@@ -1,10 +1,12 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
-import { watchFileSystem } from "../../../helpers/file-system.ts";
+import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
-import { hasRepositories, makeSharedWorld, type SharedWorld } from "../../../helpers/shared-world.ts";
+import { hasRepositories, makeSharedWorld, type SharedWorld, sees, set } from "../../../helpers/shared-world.ts";
 
 /** Two machines with the repositories `shop` and `site`; the laptop applies nothing between `hold` and `release`. */
 async function makeRace(world: SharedWorld) {
@@ -89,4 +91,35 @@ describeWithNats("a repository that another machine removes and adds again at th
     }
     expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 43 })).errors).toEqual([]);
   });
+});
+
+describeWithNats("the file of a repository that another machine removes", () => {
+  test.each([true, false])(
+    "has the last values when it is put aside, or it is told that it lacks them (writes fail: %s)",
+    async stays => {
+      await using world = await makeSharedWorld();
+      await using laptop = await world.start("laptop");
+      const fileSystem = watchFileSystem();
+      await using desk = await world.start("desk", { fileSystem });
+      await laptop.addRepository("shop");
+      await set(laptop, "shop", 41);
+      await sees(desk, "shop", 41);
+      await until(async () => (await desk.readRepository("shop")).includes("41"), "the file");
+      fileSystem.before = ({ operation, path }) => {
+        if (operation === "open" && path.endsWith("tmp/shop.json")) throw systemError("EIO");
+      };
+      await set(laptop, "shop", 42);
+      const health = async () => (await desk.owner.call("repo/list")).result[0]?.health ?? [];
+      await until(async () => (await health()).some(({ code }) => code === 1108), "the failed write");
+      if (!stays) fileSystem.before = () => {};
+      await laptop.owner.call("repo/remove", { repo: "shop" });
+      const removed = join(desk.homeFolder, "removed");
+      await until(async () => (await readdir(removed)).length === 1, "the file");
+      const [name = ""] = await readdir(removed);
+      expect((await readFile(join(removed, name), "utf8")).includes("42")).toBe(!stays);
+      const found = async () => (await desk.owner.call("daemon/status")).result.findings ?? [];
+      if (stays) await until(async () => (await found()).length === 1, "the finding");
+      expect(await found()).toEqual(stays ? [expect.objectContaining({ kept: join(removed, name) })] : []);
+    },
+  );
 });
