@@ -138,7 +138,13 @@ export interface OperationArgumentsByName {
   "session/touch": object;
   "key/self": object;
   "key/list": PageArguments;
-  "key/create": { readonly name: string; readonly grants: Grants; readonly expires?: string | null };
+  "key/create": {
+    readonly name: string;
+    readonly grants: Grants;
+    readonly expires?: string | null;
+    /** Whether each request of the key is in the audit file, as those of agents must be. */
+    readonly audited?: boolean | null;
+  };
   "key/revoke": { readonly id: string };
   "daemon/status": object;
   /** `id`: of a finding. */
@@ -247,6 +253,8 @@ export interface KeyEntry {
   readonly grants: Grants;
   /** RFC 3339, UTC. */
   readonly expires?: string;
+  /** Each request of the key is in the audit file. */
+  readonly audited?: true;
   /** A session of the screen; it ends with the daemon, and after 12 hours without use. */
   readonly kind?: "session";
 }
@@ -536,6 +544,8 @@ export interface ConfigChanged {
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string;
   readonly actor: string;
+  /** The id of the named key that made the change. Only the owner receives it. */
+  readonly key?: string;
   readonly source: ChangeSource;
   readonly reason?: string;
   /** The batch of a change, which may span several repositories. Only the owner and the key that made the change receive it. */

@@ -43,6 +43,7 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   schema: async () => (await import("./commands/schema.ts")).addSchemaCommand,
   scope: async () => (await import("./commands/scope.ts")).addScopeCommand,
   key: async () => (await import("./commands/key.ts")).addKeyCommand,
+  mcp: async () => (await import("./commands/mcp.ts")).addMcpCommand,
   ui: async () => (await import("./commands/ui.ts")).addUiCommand,
   status: async () => (await import("./commands/status.ts")).addStatusCommand,
   daemon: async () => {

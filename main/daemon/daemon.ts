@@ -181,6 +181,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
       metrics.countError(error.code);
       logReplyError(logger, error, operation);
     },
+    onAsked: (caller, operation) => audit?.operationAsked(caller, operation),
     onRefused: (caller, operation, { code }) => audit?.operationRefused(caller, operation, code),
   });
   const clients = {

@@ -12,6 +12,8 @@ export interface Home {
   readonly reserveFile: string;
   readonly ownerKeyFile: string;
   readonly keysFile: string;
+  /** Files with the keys of agents, each by the name of its key. */
+  readonly agents: string;
   readonly trustFile: string;
   /** The owner's unsaved edits on the screen. */
   readonly draftsFile: string;
@@ -81,6 +83,7 @@ export function homeAt(folder: string): Home {
     reserveFile: at("reserve"),
     ownerKeyFile: at("owner.key"),
     keysFile: at("keys.json"),
+    agents: at("agents"),
     trustFile: at("trust.json"),
     draftsFile: at("drafts.json"),
     settingsFile: at("settings.json"),

@@ -1,13 +1,15 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { entriesOfBatch } from "../../shared/client/undo-batch.ts";
 import { OlderButton } from "../history/older-button.tsx";
 import { RestoreDialog } from "../history/restore-dialog.tsx";
+import { daemon } from "../state/connection.ts";
 import { focusPlace, go } from "../state/navigation.ts";
 import { nameOfRepository, type ScreenState, useScreen } from "../state/store.ts";
 import { fieldsChanged } from "../state/undo.ts";
 import { ActivityEntry } from "./activity-entry.tsx";
 import { type Group, grouped } from "./activity-list.ts";
 import { QueryBox } from "./query-box.tsx";
-import { RevertBatchDialog } from "./revert-batch-dialog.tsx";
+import { RevertChangesDialog } from "./revert-changes-dialog.tsx";
 import { useActivity } from "./use-activity.ts";
 
 const pageSize = 50;
@@ -104,8 +106,12 @@ interface RevertDialogProps {
 /** Reverts a whole batch, or the shown fields of any other entry. */
 function RevertDialog({ group: { first, rest, isOpen }, repositories, onClose }: RevertDialogProps) {
   const { repo, revision, batch } = first;
-  if ((isOpen || rest.length > 0) && batch !== undefined)
-    return <RevertBatchDialog batch={batch} shown={[first, ...rest]} onClose={onClose} />;
+  const oldest = rest.at(-1)?.time ?? first.time;
+  const find = useCallback(() => entriesOfBatch(daemon(), batch ?? "", oldest), [batch, oldest]);
+  if ((isOpen || rest.length > 0) && batch !== undefined) {
+    const title = "Revert this change in all its repositories";
+    return <RevertChangesDialog title={title} name={`batch ${batch}`} find={find} onClose={onClose} />;
+  }
   return (
     <RestoreDialog
       repo={repo}

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { ListedKey } from "../../shared/protocol.ts";
+import type { FoundHistoryEntry, ListedKey } from "../../shared/protocol.ts";
 import { Failure } from "../fields/problems.tsx";
 import { When } from "../page/when.tsx";
 import { daemon } from "../state/connection.ts";
@@ -8,13 +8,16 @@ import { addressOf } from "../state/place.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { EndDialog } from "./end-dialog.tsx";
 import { describeGrants } from "./grant-words.ts";
+import { LastChange, RevertKeyDialog, useLastChanges } from "./key-changes.tsx";
 import { useKeyList } from "./use-key-list.ts";
 
 /** The keys of tools: what each may do, when it expires, when it was used; each can be ended. */
 export function KeysPage() {
   const { list, problem } = useKeyList();
   const [ending, setEnding] = useState<string>();
+  const [reverting, setReverting] = useState<ListedKey>();
   const keys = list?.entries.filter(({ kind }) => kind === undefined);
+  const last = useLastChanges(`${keys?.map(({ id }) => id).join(" ")} ${reverting?.id}`);
   const ended = keys?.find(({ id }) => id === ending);
   return (
     <article className="page keys-page" aria-labelledby="page-title">
@@ -42,18 +45,26 @@ export function KeysPage() {
                 <th scope="col">What it may do</th>
                 <th scope="col">Expires</th>
                 <th scope="col">Last used</th>
+                <th scope="col">Last change</th>
                 <th scope="col">Created</th>
                 <td />
               </tr>
             </thead>
             <tbody>
               {keys.map(key => (
-                <KeyRow key={key.id} entry={key} onRevoke={() => setEnding(key.id)} />
+                <KeyRow
+                  key={key.id}
+                  entry={key}
+                  last={last.get(key.id)}
+                  onUndo={() => setReverting(key)}
+                  onRevoke={() => setEnding(key.id)}
+                />
               ))}
             </tbody>
           </table>
         </div>
       )}
+      {reverting !== undefined && <RevertKeyDialog entry={reverting} onClose={() => setReverting(undefined)} />}
       {ended !== undefined && (
         <EndDialog
           title={`Revoke the key ${ended.name}?`}
@@ -77,7 +88,15 @@ export function KeysPage() {
   );
 }
 
-function KeyRow({ entry, onRevoke }: { readonly entry: ListedKey; onRevoke(): void }) {
+interface KeyRowProps {
+  readonly entry: ListedKey;
+  /** Its last change, if it made any in the last days. */
+  readonly last: FoundHistoryEntry | undefined;
+  onUndo(): void;
+  onRevoke(): void;
+}
+
+function KeyRow({ entry, last, onUndo, onRevoke }: KeyRowProps) {
   const { name, expires, usedAt, connections, createdAt } = entry;
   const isExpired = expires !== undefined && Date.parse(expires) <= Date.now();
   return (
@@ -99,10 +118,21 @@ function KeyRow({ entry, onRevoke }: { readonly entry: ListedKey; onRevoke(): vo
           <When time={usedAt} />
         )}
       </td>
+      <td data-label="Last change">{last === undefined ? "none in 7 days" : <LastChange entry={last} />}</td>
       <td data-label="Created">
         <When time={createdAt} />
       </td>
       <td className="keys-tools">
+        {last !== undefined && (
+          <button
+            type="button"
+            className="button button-quiet"
+            aria-label={`Undo the changes of ${name}…`}
+            onClick={onUndo}
+          >
+            Undo…
+          </button>
+        )}
         <button type="button" className="button button-quiet" aria-label={`Revoke… ${name}`} onClick={onRevoke}>
           Revoke…
         </button>

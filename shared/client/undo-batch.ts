@@ -69,7 +69,7 @@ export interface UndoPreview {
 const maxBatchTime = 24 * 3_600_000;
 
 /** The `since` for a search of all entries of a batch, given the time of one of them. */
-export function sinceOfBatch(time: string): string {
+function sinceOfBatch(time: string): string {
   return new Date(Date.parse(time) - maxBatchTime).toISOString();
 }
 

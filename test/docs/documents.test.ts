@@ -10,6 +10,7 @@ import { projectFolder } from "../helpers/spawned-daemon.ts";
 const files = [
   ...(await readdir(projectFolder)).filter(name => name.endsWith(".md")),
   ...(await readdir(join(projectFolder, "docs"))).filter(name => name.endsWith(".md")).map(name => join("docs", name)),
+  join("skills", "repoconf", "SKILL.md"),
 ];
 const texts = new Map(
   await Promise.all(files.map(async file => [file, await readFile(join(projectFolder, file), "utf8")] as const)),

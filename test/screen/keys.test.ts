@@ -97,6 +97,30 @@ describeScreen("keys", () => {
     ]);
   });
 
+  test("shows what a key changed last, and takes back all that it changed in the time that is chosen", async () => {
+    const { screen, page } = await openScreen({ shop: { "svc.timeout": 30 }, store: {} });
+    const agent = await screen.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "claude");
+    await screen.t.connectWith([], "idle");
+    await agent.call("config/set", { repo: "store", "svc.timeout": 40 });
+    await agent.call("config/set", { repo: "shop", "svc.timeout": 50, "svc.domain": "a.test" });
+    await screen.set("shop", { "svc.domain": "b.test" });
+    await goTo(page, "#/keys");
+    const rowOf = (name: string) => page.getByRole("row", { name: new RegExp(`^${name} `) });
+    await reads(rowOf("claude"), /svc\.timeout and 1 more in shop/);
+    await reads(rowOf("idle"), /none in 7 days/);
+    expect(await page.getByRole("button", { name: /^Undo the changes of / }).count()).toBe(1);
+    await page.getByRole("button", { name: "Undo the changes of claude…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Undo what the key claude changed" });
+    await reads(dialog, /shop, svc\.domain: It has changed since\./);
+    await dialog.getByLabel("Made in").selectOption("the last 7 days");
+    await dialog.getByRole("textbox", { name: "Reason" }).fill("not asked for");
+    await dialog.getByRole("button", { name: "Revert in 2 repositories" }).click();
+    await poll(() => screen.stored("shop", "svc")).toEqual({ timeout: 30, domain: "b.test" });
+    await poll(() => screen.stored("store", "svc")).toEqual({});
+    const { result } = await screen.t.owner.call("history/list", { repo: "shop", limit: 1 });
+    expect(result).toMatchObject([{ reason: "not asked for" }]);
+  });
+
   test("the preview lists exactly what a client can read, however the fields were chosen", async () => {
     const { screen, page } = await openScreen({ shop: {}, store: {}, web: {} });
     const ways: { readonly [name: string]: () => Promise<void> } = {
@@ -231,7 +255,8 @@ describeScreen("keys", () => {
     const grants = [{ repos: ["shop", "store"], fields: ["svc.timeout", "svc.proxy_*"], right: "write" as const }];
     const { result } = await screen.t.owner.call("key/create", { name: "nightly build", grants });
     const row = ({ page }: typeof window) => page.getByRole("row", { name: /^nightly build/ });
-    const said = /Read and write svc\.timeout and svc\.proxy_\* in shop and store\s+never\s+never\s+just now/;
+    const said =
+      /Read and write svc\.timeout and svc\.proxy_\* in shop and store\s+never\s+never\s+none in 7 days\s+just now/;
     for (const one of [window, other]) await reads(row(one), said);
     const tool = await screen.t.connect(result.key);
     // No event announces that a key is in use.

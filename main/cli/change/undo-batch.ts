@@ -15,6 +15,10 @@ export interface UndoOptions extends ChangeCommandOptions {
   /** The id; true if --batch was given without one. */
   readonly batch?: string | true;
   readonly to?: number;
+  /** The id or name of a key. */
+  readonly by?: string;
+  /** As in `since:` of a query. */
+  readonly since?: string;
   readonly yes?: boolean;
 }
 
@@ -30,6 +34,48 @@ export async function undoWholeBatch(
   const [newest] = entries;
   if (newest?.batch === undefined) throw nothingFound(id);
   const { batch } = newest;
+  const why = newest.reason === undefined ? "" : `: ${newest.reason}`;
+  const title = `The change of ${newest.time}, ${describeAuthor(newest)}${why}`;
+  await undoChanges(client, { entries, title, name: `batch ${batch}`, told: { undone: batch } }, options);
+}
+
+/** `repoconf undo --by KEY --since TIME`: undoes all that one key changed, except what was changed since. Throws CommandError. */
+export async function undoAllBy(
+  client: RepoconfClient,
+  named: string,
+  since: string,
+  options: UndoOptions,
+): Promise<void> {
+  showProgress("Searching the histories…");
+  const { id, entries } = await entriesBy(client, named, since).finally(() => showProgress(""));
+  const [newest] = entries;
+  if (newest === undefined)
+    throw new CommandError(
+      `Nothing to undo: the key ${named} (${id}) has changed nothing since then.`,
+      exitCodes.refused,
+    );
+  const count = entries.length === 1 ? "1 revision" : `${entries.length} revisions`;
+  const title = `What the key ${newest.actor} (${id}) changed, ${count}, the last one at ${newest.time}`;
+  await undoChanges(client, { entries, title, name: `the changes of ${newest.actor}`, told: { undone: id } }, options);
+}
+
+interface UndoneChanges {
+  /** Newest first. */
+  readonly entries: readonly FoundHistoryEntry[];
+  /** The first line of the preview. */
+  readonly title: string;
+  /** What they are, in the reason and as the new batch's name. */
+  readonly name: string;
+  /** What `--json` says of them. */
+  readonly told: object;
+}
+
+/** Shows what undoing these changes would do, asks, and undoes them as one batch, except what was changed since. Throws CommandError. */
+async function undoChanges(
+  client: RepoconfClient,
+  { entries, title, name, told }: UndoneChanges,
+  options: UndoOptions,
+): Promise<void> {
   const [fields, repositories] = [await listFields(client), await client.repositories()];
   const labelOf = labels(repositories);
   const describeLeft = ({ repo, field, message }: LeftField) =>
@@ -42,9 +88,8 @@ export async function undoWholeBatch(
   const count = new Set(preview.changes.map(({ repo }) => repo)).size;
   if (count === 0) refuse(preview.left);
   if (count === 0) throw new CommandError("Nothing to undo.", exitCodes.refused);
-  const why = newest.reason === undefined ? "" : `: ${newest.reason}`;
   const lines = [
-    `The change of ${newest.time}, ${describeAuthor(newest)}${why}`,
+    title,
     ...preview.changes.map(({ repo, scope, field, before, after }) => {
       const path = joinConfigPath(scope, field);
       const schema = fields.get(path);
@@ -64,7 +109,7 @@ export async function undoWholeBatch(
         const shown = before === undefined ? {} : { before: printable(path, before, fields) };
         return { repo, field: path, ...shown, after: printable(path, after, fields) };
       });
-      printJson({ undone: batch, changes, left: preview.left });
+      printJson({ ...told, changes, left: preview.left });
     } else print(...lines, "Nothing was changed (--dry-run).");
     return refuse(preview.left);
   }
@@ -72,14 +117,14 @@ export async function undoWholeBatch(
   if (!options.yes) await confirmChange(lines, `Undo this in ${where}?`);
 
   const { restored, left } = await undoEntries(client, entries, {
-    reason: `undo of batch ${batch}`,
+    reason: `undo of ${name}`,
     ...changeArguments(options),
-    batch: `undo of ${batch} at ${Date.now()}`,
+    batch: `undo of ${name.slice(0, 60)} at ${Date.now()}`,
   });
   const again = restored[0]?.batch;
   if (options.json) {
     const printed = restored.map(changed => printableResult(changed, fields));
-    printJson({ undone: batch, ...(again !== undefined && { batch: again }), repositories: printed, left });
+    printJson({ ...told, ...(again !== undefined && { batch: again }), repositories: printed, left });
     return refuse(left);
   }
   for (const changed of restored) {
@@ -113,4 +158,35 @@ function nothingFound(id: string | undefined): CommandError {
       ? "Nothing to undo: the histories have no change of several repositories that you made."
       : `There is no change with the batch ${JSON.stringify(id)} in the histories that this key may read. To undo your newest one: repoconf undo --batch`;
   return new CommandError(message, exitCodes.refused);
+}
+
+/**
+ * The changes of the key with this id or name since a time. Its id decides, and a key that was revoked has one too, in the histories.
+ * Throws CommandError if no key is called so, or several are.
+ */
+async function entriesBy(
+  client: RepoconfClient,
+  named: string,
+  since: string,
+): Promise<{ readonly id: string; readonly entries: readonly FoundHistoryEntry[] }> {
+  const keys = await client.run("key/list", { limit: 1_000 });
+  const isNamed = (id: string, name: string) => id === named || name === named;
+  const ids = new Set(keys.filter(({ id, name, kind }) => kind === undefined && isNamed(id, name)).map(({ id }) => id));
+  const entries: FoundHistoryEntry[] = [];
+  for await (const entry of client.activity(`since:${since}`)) {
+    if (entry.key === undefined || !isNamed(entry.key, entry.actor)) continue;
+    ids.add(entry.key);
+    // An erasure is no change.
+    if (entry.source !== "forget") entries.push(entry);
+  }
+  const [id, ...others] = ids;
+  if (id === undefined) {
+    const message = `No key is called "${named}", and none of that name has changed anything since then. To list the keys: repoconf key list`;
+    throw new CommandError(message, exitCodes.refused);
+  }
+  if (others.length > 0) {
+    const message = `"${named}" names ${ids.size} keys, of which some may have been revoked. Use an id: ${[...ids].join(", ")}`;
+    throw new CommandError(message, exitCodes.refused);
+  }
+  return { id, entries };
 }

@@ -10,6 +10,7 @@ interface CreateOptions extends SessionOptions, OutputOptions {
   readonly field?: readonly string[];
   readonly right: Right;
   readonly expires?: string;
+  readonly audited?: boolean;
 }
 
 /** `repoconf key create|list|revoke`: API keys for tools. */
@@ -26,6 +27,7 @@ export function addKeyCommand(program: Command): void {
       "when it expires: a time such as 2027-01-31T12:00:00Z, or a duration such as 12h or 30d",
       parseExpiry,
     )
+    .option("--audited", "write each of its requests into the audit file, as keys of agents must be")
     .action(create);
   addJsonOption(addSessionOptions(key.command("list")))
     .description("list the keys")
@@ -58,6 +60,7 @@ async function create(name: string, options: CreateOptions): Promise<void> {
       name,
       grants,
       ...(options.expires !== undefined && { expires: options.expires }),
+      ...(options.audited && { audited: true }),
     });
     if (options.json) return printJson({ ...entry, key });
     printNote(`The key of ${entry.name} (${entry.id}). It is shown only once; tools read it from REPOCONF_API_KEY.`);

@@ -18,7 +18,7 @@ export function addUndoCommand(program: Command): void {
   addChangeOptions(program.command("undo"))
     .summary("undo the last change of a repository, no matter who made it")
     .description(
-      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. In a work tree, what came with its file, by git or an editor, is not undone, because git has that; nor are sets before it, which may belong to another branch. --to REVISION takes back everything since that revision, also what came with the file, after showing what would change.\n\nWhat one command changed in several repositories is a batch: --batch undoes all of it, after showing what would change. Values that were changed since stay as they are; they are named, and the exit code is 3.",
+      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. In a work tree, what came with its file, by git or an editor, is not undone, because git has that; nor are sets before it, which may belong to another branch. --to REVISION takes back everything since that revision, also what came with the file, after showing what would change.\n\nWhat one command changed in several repositories is a batch: --batch undoes all of it, after showing what would change. Values that were changed since stay as they are; they are named, and the exit code is 3. --by KEY --since TIME undoes in the same way all that a key, such as an agent's, changed in that time.",
     )
     .addOption(
       new Option(
@@ -31,13 +31,26 @@ export function addUndoCommand(program: Command): void {
         .argParser(parseRevision)
         .conflicts("batch"),
     )
-    .option("--yes", "with --batch or --to: do not ask for confirmation")
+    .addOption(
+      new Option(
+        "--by <key>",
+        "undo what the key with this id or name, such as an agent's, changed in all repositories",
+      ).conflicts(["repo", "ifRevision", "atomic", "batch", "to"]),
+    )
+    .option("--since <time>", "with --by: how far back, such as 30m, 2h, 7d or 2026-11-21 (a date in UTC)")
+    .option("--yes", "with --batch, --to or --by: do not ask for confirmation")
     .action(undo);
 }
 
 async function undo(options: UndoOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
-  const { batch, to } = options;
+  const { batch, to, by, since } = options;
+  if ((by === undefined) !== (since === undefined) || /\s/.test(since ?? ""))
+    throw new CommandError("--by and --since belong together: repoconf undo --by NAME --since 1h", exitCodes.usage);
+  if (by !== undefined && since !== undefined) {
+    const { undoAllBy } = await import("../change/undo-batch.ts");
+    return withSession(options, ({ client }) => undoAllBy(client, by, since, options));
+  }
   if (to !== undefined) {
     const { restoreRevision } = await import("../change/restore-revision.ts");
     const asks = !options.yes && !options.dryRun;

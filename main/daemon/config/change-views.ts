@@ -48,6 +48,7 @@ export function viewChange(
     revision,
     time,
     actor: who,
+    ...keyOf(caller, actor),
     source,
     ...(whole && reason !== undefined && { reason }),
     ...ofBatch,
@@ -84,6 +85,11 @@ export function viewRecord(
   if (seen === undefined) return undefined;
   const { repo: _, ...entry } = seen;
   return entry;
+}
+
+/** The id of the named key that the actor is, for the owner: another key may have its name later. */
+function keyOf(caller: Caller, actor: Actor): { readonly key?: string } {
+  return caller.owner && actor.kind === "key" && actor.id !== "owner" ? { key: actor.id } : {};
 }
 
 /** The name of the actor, as far as the caller may know it. */

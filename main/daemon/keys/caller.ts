@@ -12,6 +12,8 @@ export interface Caller {
   readonly grants: Grants;
   /** RFC 3339. */
   readonly expires?: string;
+  /** Each of its requests is in the audit file. */
+  readonly audited?: true;
   /** A session: one of the owner's windows. */
   readonly kind?: "session";
 }

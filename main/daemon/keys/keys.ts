@@ -29,6 +29,7 @@ export interface StoredKey {
   /** RFC 3339, UTC. */
   readonly createdAt: string;
   readonly expires?: string;
+  readonly audited?: true;
   /** When a client last connected or disconnected with it; RFC 3339, UTC. */
   readonly usedAt?: string;
 }
@@ -227,6 +228,7 @@ export class Keys {
     name: string,
     grants: Grants,
     expires: string | undefined,
+    audited = false,
   ): Promise<{ readonly stored: StoredKey; readonly key: string }> {
     return this.#writing(async () => {
       if (reservedNames.test(name.trim()))
@@ -251,6 +253,7 @@ export class Keys {
         grants,
         createdAt,
         ...(expiry !== undefined && { expires: expiry }),
+        ...(audited && { audited }),
       };
       await this.#save([...this.list(), stored]);
       this.#remember(stored);
@@ -307,9 +310,10 @@ export class Keys {
     }
   }
 
-  #remember({ id, name, hash, grants, expires, usedAt }: StoredKey): void {
+  #remember({ id, name, hash, grants, expires, audited, usedAt }: StoredKey): void {
     const actor = { kind: "key", id, name } as const;
-    const caller: Caller = { keyId: id, name, owner: false, actor, grants, ...(expires !== undefined && { expires }) };
+    const more = { ...(expires !== undefined && { expires }), ...(audited && { audited }) };
+    const caller: Caller = { keyId: id, name, owner: false, actor, grants, ...more };
     this.#callers.set(id, { hash, caller });
     if (usedAt !== undefined) this.#usedOnce.add(caller);
   }
@@ -328,7 +332,8 @@ function parseKeys(value: unknown): KeysData {
       isJsonObject(key) &&
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
       grants.check(key["grants"] ?? null, new SpareSteps()).problems.length === 0 &&
-      ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string");
+      ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string") &&
+      (key["audited"] === undefined || key["audited"] === true);
     if (!wellFormed) throw new SyntaxError("one of its keys is invalid");
   }
   // Every member that is used was checked above.

@@ -9,7 +9,7 @@ export type KeyEvent = "keyMade" | "keyFirstUsed" | "keyRevoked";
 
 /** The audit file and the rotated one together have at most twice this size. */
 const fileBytes = 5_000_000;
-/** Milliseconds during which the refusals of one key are only counted. */
+/** Milliseconds during which the requests of one key are only counted. */
 const countingTime = 1_000;
 
 interface Tally {
@@ -18,14 +18,15 @@ interface Tally {
 }
 
 /**
- * The home's audit file (docs/protocol.md, "The audit file"): refused requests, and created, used and revoked keys. It has ids of
- * keys, but never their texts, values, or anything else that a client chose. The first refusal of a key, or without a key, is written
- * at once, further ones once a second, so a client that asks forever cannot fill the disk or slow down others.
+ * The home's audit file (docs/protocol.md, "The audit file"): refused requests, created, used and revoked keys, and each
+ * request of keys that are made for that. It has ids of keys, but never their texts, values, or anything else that a client chose. The
+ * first request of a kind and key is written at once, further ones are counted and written once a second, so a client that asks forever
+ * cannot fill the disk or slow down others.
  */
 export class AuditLog {
   readonly #file: RotatingLog;
   readonly #clock: Clock;
-  /** Refusals since the last line about the same event and key, by that event and key as JSON. */
+  /** Requests since the last line about the same event and key, by that event and key as JSON. */
   readonly #tallies = new Map<string, Tally>();
   readonly #timers = new Set<() => void>();
 
@@ -46,6 +47,11 @@ export class AuditLog {
 
   key(event: KeyEvent, key: string): void {
     this.#write({ event, key });
+  }
+
+  /** A request of a key of which each one is audited; `operation` is the name of an existing operation. */
+  operationAsked({ keyId, audited }: Caller, operation: string): void {
+    if (audited) this.#count({ event: "operationsAsked", key: keyId }, operation);
   }
 
   /** `operation` is the name of an existing operation. */

@@ -37,9 +37,9 @@ export function keyOperations(options: KeyOperationsOptions): KeyOperations {
       return { ...rest, result: result.map(entry => ({ ...entry, connections: connections.countOf(entry.id) })) };
     },
 
-    "key/create": async ({ name, grants, expires }, { caller }) => {
+    "key/create": async ({ name, grants, expires, audited }, { caller }) => {
       requireOwner(caller);
-      const { stored, key } = await keys.create(name, grants, expires ?? undefined);
+      const { stored, key } = await keys.create(name, grants, expires ?? undefined, audited ?? false);
       onKeysChanged();
       return { result: { ...keyEntry(stored), key } };
     },
@@ -58,8 +58,8 @@ export function keyOperations(options: KeyOperationsOptions): KeyOperations {
   };
 }
 
-function selfEntry({ keyId, name, grants, expires, kind }: Caller): KeyEntry {
-  return { id: keyId, name, grants, ...(expires !== undefined && { expires }), ...(kind !== undefined && { kind }) };
+function selfEntry({ keyId, kind, ...key }: Caller): KeyEntry {
+  return { ...keyEntry({ ...key, id: keyId }), ...(kind !== undefined && { kind }) };
 }
 
 function listedKey(key: StoredKey) {
@@ -67,6 +67,6 @@ function listedKey(key: StoredKey) {
   return { ...keyEntry(key), createdAt, ...(usedAt !== undefined && { usedAt }) };
 }
 
-function keyEntry({ id, name, grants, expires }: StoredKey): KeyEntry {
-  return { id, name, grants, ...(expires !== undefined && { expires }) };
+function keyEntry({ id, name, grants, expires, audited }: KeyEntry): KeyEntry {
+  return { id, name, grants, ...(expires !== undefined && { expires }), ...(audited && { audited }) };
 }

@@ -275,6 +275,7 @@ export const argumentSchemas = {
       name: { type: "string", minLength: 1, maxLength: 100 },
       grants: grantsSchema,
       expires: optionalString,
+      audited: { description: "whether each request of the key is in the audit file", type: "boolean", nullable: true },
     },
     required: ["name", "grants"],
   },

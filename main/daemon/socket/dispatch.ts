@@ -64,6 +64,8 @@ export interface DispatchOptions {
   readonly yielding: Yielding;
   /** Throws RepoconfError 1100 if the caller's key is not valid any more, 1113 if the daemon is stopping. */
   authorize(caller: Caller): void;
+  /** Called with every request of a valid key for an existing operation, before anything else is checked. */
+  onAsked(caller: Caller, operation: OperationName): void;
   /** Called with every error that is sent, and with its cause if it was unexpected. */
   onError(error: RepoconfError, operation: string): void;
   /** Called once for each request without the necessary rights; `operation` is an existing one, or "unknown". */
@@ -87,7 +89,7 @@ const ofEvents: readonly string[] = ["config/watch", "config/unwatch"];
  * place that catches errors, so every message gets exactly one well-formed reply.
  */
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { operations, budget, concurrency, yielding, authorize, onError, onRefused } = options;
+  const { operations, budget, concurrency, yielding, authorize, onAsked, onError, onRefused } = options;
   const checkArguments = createArgumentCheck();
   const replies = new PreparedReplies();
 
@@ -100,6 +102,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         1109,
         `There is no operation "${name}". Emit "svc", resource, operation, args, callback.`,
       );
+    onAsked(caller, name);
     if (connection === undefined && ofEvents.includes(name))
       throw new RepoconfError(1109, `${name} needs a connection that stays open: use a Socket.IO client.`);
     const args = message[3] ?? {};

@@ -5,6 +5,7 @@ import { Keys } from "../../../main/daemon/keys/keys.ts";
 import { AuditLog } from "../../../main/daemon/observe/audit-log.ts";
 import { RotatingLog } from "../../../main/files/rotating-log.ts";
 import { connectClient, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { post, socketOf } from "../../helpers/one-shot.ts";
 import { rawRequest } from "../../helpers/raw-http.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
@@ -23,7 +24,7 @@ async function linesOf(folder: string): Promise<Line[]> {
   return (await textOf(folder)).split("\n").flatMap(line => (line === "" ? [] : JSON.parse(line)));
 }
 
-/** The lines of refusals of this kind, once they count this many. */
+/** The lines of requests of this kind, once they count this many. */
 async function refusedOf(t: TestDaemon, event: string, expected: number): Promise<Line[]> {
   const refused = async () => (await linesOf(t.homeFolder)).filter(line => line.event === event);
   const count = async () => (await refused()).reduce((sum, line) => sum + (line.count ?? 0), 0);
@@ -61,6 +62,39 @@ test("a key is audited when created, first used and revoked; the first use is au
   ];
   expect(await eventsOf(t)).toEqual(events);
   expect((await stat(join(t.homeFolder, "audit.log"))).mode & 0o777).toBe(0o600);
+});
+
+test("each request of an audited key is in the file, also by a one-shot request and after a restart; of other keys none is", async () => {
+  await using t = await startTestDaemon({ repositories: ["shop"], clock: new TestClock({ timers: "run" }) });
+  const make = async (name: string, audited: boolean) =>
+    (await t.owner.call("key/create", { name, grants: reader, audited })).result;
+  const [agent, tool] = [await make("agent", true), await make("tool", false)];
+  const { key: _, ...entry } = agent;
+  expect(entry).toMatchObject({ audited: true });
+  const listed = (await t.owner.call("key/list")).result;
+  expect(listed).toEqual(expect.arrayContaining([expect.objectContaining(entry)]));
+  expect(listed.filter(({ audited }) => audited)).toHaveLength(1);
+  const work = async () => {
+    for (const { key } of [agent, tool]) {
+      const client = await t.connect(key);
+      await client.call("config/list", { repo: "shop" });
+      // Refused, and with arguments of the wrong form: asked all the same.
+      await client.call("key/list");
+      await client.call("config/set", { repo: 7 });
+      await client.emit("svc", "secret", "text", {});
+    }
+  };
+  await work();
+  await t.restart();
+  await work();
+  await post(await socketOf(t.homeFolder), agent.key, "key/self");
+  const asked = await refusedOf(t, "operationsAsked", 7);
+  expect(new Set(asked.map(({ key }) => key))).toEqual(new Set([agent.id]));
+  const counts: { [operation: string]: number } = {};
+  for (const { of = {} } of asked)
+    for (const [operation, count] of Object.entries(of)) counts[operation] = (counts[operation] ?? 0) + count;
+  expect(counts).toEqual({ "config/list": 2, "key/list": 2, "config/set": 2, "key/self": 1 });
+  expect(await textOf(t.homeFolder)).not.toContain("secret");
 });
 
 test("an unknown operation is recorded as unknown, whatever name the client used", async () => {

@@ -87,6 +87,7 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
     concurrency: new ConcurrencyLimit(),
     yielding,
     authorize,
+    onAsked: () => {},
     onError: () => {},
     onRefused: () => {},
   });

@@ -1,5 +1,5 @@
-import { type FormEvent, useEffect, useState } from "react";
-import { entriesOfBatch, sinceOfBatch, type UndoneBatch } from "../../shared/client/undo-batch.ts";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { type UndoneBatch, undoEntries } from "../../shared/client/undo-batch.ts";
 import type { FoundHistoryEntry } from "../../shared/protocol.ts";
 import { ChangeFoot } from "../dialogs/change-foot.tsx";
 import { Modal } from "../dialogs/modal.tsx";
@@ -17,36 +17,52 @@ const maxShown = 20;
 /** The maximum of reasons in the notice behind the dialog. */
 const maxReasons = 3;
 
-interface RevertBatchDialogProps {
-  readonly batch: string;
-  /** Entries of the batch, newest first. */
-  readonly shown: readonly FoundHistoryEntry[];
+interface RevertChangesDialogProps {
+  readonly title: string;
+  /** What the changes are, in the reason and as the new batch's name. */
+  readonly name: string;
+  /** Finds the changes, newest first. Another function stands for other changes. */
+  find(): Promise<readonly FoundHistoryEntry[]>;
   onClose(): void;
+  /** What is chosen before the preview. */
+  readonly children?: ReactNode;
 }
 
-/** Shows what reverting a batch would change and what it would leave, and reverts it. */
-export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogProps) {
+/** Shows what reverting several changes would do and what it would leave, and reverts them as one batch. */
+export function RevertChangesDialog({ title, name, find, onClose, children }: RevertChangesDialogProps) {
   const scopes = useScreen(state => state.scopes);
   const repositories = useScreen(state => state.repositories);
-  const oldest = shown.at(-1)?.time;
+  const [entries, setEntries] = useState<readonly FoundHistoryEntry[]>([]);
   const [preview, setPreview] = useState<BatchPreview>();
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   useEffect(() => {
-    entriesOfBatch(daemon(), batch, oldest)
-      .then(entries => previewOf(daemon(), entries, scopes))
-      .then(setPreview, error => setProblem(messageOf(error)));
-  }, [batch, oldest, scopes]);
+    let isWanted = true;
+    setPreview(undefined);
+    const load = async () => {
+      const found = await find();
+      const next = await previewOf(daemon(), found, scopes);
+      if (!isWanted) return;
+      setEntries(found);
+      setPreview(next);
+    };
+    load().catch(error => {
+      if (isWanted) setProblem(messageOf(error));
+    });
+    return () => {
+      isWanted = false;
+    };
+  }, [find, scopes]);
   const revert = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     try {
       const why = reason.trim();
       const begun = stepTime();
-      const outcome = await daemon().undoBatch(batch, {
-        ...(oldest !== undefined && { since: sinceOfBatch(oldest) }),
-        ...(why !== "" && { reason: why }),
+      const outcome = await undoEntries(daemon(), entries, {
+        reason: why === "" ? `undo of ${name}` : why,
+        batch: `undo of ${name.slice(0, 60)} at ${Date.now()}`,
       });
       notifyUndone(outcome, begun);
       onClose();
@@ -57,8 +73,9 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
   };
   const count = (preview?.parts ?? []).flatMap(part => part.repositories).length;
   return (
-    <Modal title="Revert this change in all its repositories" onClose={onClose}>
+    <Modal title={title} onClose={onClose}>
       <form className="review" onSubmit={event => void revert(event)}>
+        {children}
         {preview === undefined && problem === undefined && <p className="hint">Checking what it would change…</p>}
         {preview !== undefined && count === 0 && <p>Nothing left to revert.</p>}
         <FirstOnes most={maxShown} what="different changes">

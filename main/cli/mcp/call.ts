@@ -1,0 +1,99 @@
+import type { RepoconfClient } from "../../../shared/client/client.ts";
+import { type ErrorCode, type ErrorEntry, RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
+import type { JsonObject } from "../../../shared/json.ts";
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import type { SessionOptions } from "../command-options.ts";
+import { type Fields, listFields } from "../connect/fields.ts";
+import { chooseRepository } from "../connect/repositories.ts";
+import { openSession } from "../connect/session.ts";
+import { CommandError } from "../output/exit-codes.ts";
+
+export interface ServeOptions extends SessionOptions {
+  readonly repo?: string;
+  /** Whether the tools that change values are offered. */
+  readonly write?: boolean;
+}
+
+/** What a tool works with: a connection for this one call. */
+export interface Call {
+  readonly client: RepoconfClient;
+  readonly repository: RepositoryEntry;
+  readonly fields: Fields;
+}
+
+/**
+ * Runs `work` on a connection of its own, so that a key that has ended is refused at once, and a daemon that was restarted is found. If
+ * the client cancels the call, the connection ends, and the daemon does nothing that it has not begun. Returns failures as results.
+ */
+export async function inCall(
+  options: ServeOptions,
+  signal: AbortSignal,
+  work: (call: Call) => Promise<JsonObject>,
+): Promise<JsonObject> {
+  try {
+    using session = await openSession(options);
+    const { client } = session;
+    signal.addEventListener("abort", () => client.close());
+    if (signal.aborted) client.close();
+    await requireAgentKey(client);
+    const repository = await repositoryOfAgent(client, options.repo);
+    return await work({ client, repository, fields: await listFields(client) });
+  } catch (error) {
+    return failure(inCodes(error));
+  }
+}
+
+/** Throws RepoconfError 1105: what an agent does must be known as the agent's, and in the audit file. */
+async function requireAgentKey(client: RepoconfClient): Promise<void> {
+  const { name, audited } = await client.run("key/self", {});
+  if (audited) return;
+  const message = `The key "${name}" is not one of an agent: its requests are not in the audit file.`;
+  throw new RepoconfError(1105, message);
+}
+
+/** Throws RepoconfError 1102. */
+async function repositoryOfAgent(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
+  try {
+    return await chooseRepository(client, named);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    // Some programs start their servers in no folder of the repository.
+    const [only, ...others] = named === undefined ? await client.repositories() : [];
+    if (only !== undefined && others.length === 0) return only;
+    throw new RepoconfError(1102, error.message);
+  }
+}
+
+function inCodes(error: unknown): RepoconfError {
+  // The commands' own words for a daemon that cannot be reached.
+  return error instanceof CommandError ? new RepoconfError(1200, error.message) : toRepoconfError(error);
+}
+
+const setUpAgain =
+  "Ask the person to run, in the repository: repoconf mcp --setup claude (or codex, vscode, cursor), with --write if you should change values.";
+
+/** What an agent can do about an error. */
+const nextSteps: { readonly [Code in ErrorCode]?: string } = {
+  1007: "Find fields with config_find. If this one is there, the key may not do this: ask the person.",
+  1008: "Call config_set with set, unset or both.",
+  1011: "Find fields with config_find.",
+  1100: setUpAgain,
+  1101: "Correct the arguments, and call again.",
+  1102: "Ask the person whether this folder's repository is known to Repoconf, and whether the key is for it.",
+  1103: "config_find has the type and the limits of each field.",
+  1104: "Somebody changed it. Read it again with config_get, and pass that revision.",
+  1105: setUpAgain,
+  1106: "The repository's file is broken. Ask the person to fix it.",
+  1110: "Older revisions are not kept. Use a newer one, from config_history.",
+  1112: "Take a revision from config_history.",
+  1200: "Ask the person to run: repoconf status",
+  1201: "It may have taken effect. Look with config_history or config_get before you repeat it.",
+};
+
+/** The result of a call that failed. */
+export function failure(...errors: readonly (RepoconfError | ErrorEntry)[]): JsonObject {
+  const entries = errors.map(error => (error instanceof RepoconfError ? error.toEntry() : error));
+  const next = entries.map(({ code }) => nextSteps[code]).find(step => step !== undefined);
+  // Entries are JSON.
+  return { errors: entries as unknown as JsonObject[], ...(next !== undefined && { next }) };
+}

@@ -1,0 +1,77 @@
+import { undoEntries } from "../../../shared/client/undo-batch.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import { type ErrorEntry, RepoconfError } from "../../../shared/errors.ts";
+import type { JsonObject, JsonValue } from "../../../shared/json.ts";
+import type { ChangedRepository, FoundHistoryEntry } from "../../../shared/protocol.ts";
+import { printable } from "../output/masking.ts";
+import { type Call, failure } from "./call.ts";
+import { about } from "./read-tools.ts";
+
+/** `config_set`: what was set, by path, and what was refused. */
+export async function set(call: Call, args: JsonObject): Promise<JsonObject> {
+  const { set: given = {}, unset = [], revision, reason, dryRun = false, atomic = true } = args;
+  const values = given as JsonObject;
+  const paths = [...Object.keys(values), ...(unset as readonly string[])];
+  if (paths.length === 0) return failure(new RepoconfError(1008, "Give values as set, or fields as unset."));
+  // Without a dot, they would be options of the operation.
+  const errors = paths
+    .filter(path => splitConfigPath(path) === undefined)
+    .map(path => new RepoconfError(1011, `There is no field "${path}".`, { field: path }));
+  if (errors.length > 0) return failure(...errors);
+  const reply = await call.client.request("config/set", {
+    ...values,
+    unset: unset as readonly string[],
+    repo: call.repository.id,
+    ...(typeof revision === "number" && { revision }),
+    reason: reason as string,
+    dryRun: dryRun as boolean,
+    atomic: atomic as boolean,
+  });
+  return changed(call, reply.result, reply.errors, dryRun === true);
+}
+
+/** `config_undo`: takes back what one revision changed, if this key made it. */
+export async function undo(call: Call, { revision: given, reason, dryRun = false }: JsonObject): Promise<JsonObject> {
+  const revision = given as number;
+  const entry = await ownChange(call, revision);
+  const { restored, left } = await undoEntries(call.client, [entry], {
+    reason: reason as string,
+    batch: `undo of revision ${revision} at ${Date.now()}`,
+    dryRun: dryRun as boolean,
+  });
+  const errors = left.map(({ field, message }) =>
+    new RepoconfError(1104, message, { ...(field !== undefined && { field }) }).toEntry(),
+  );
+  return changed(call, restored, errors, dryRun === true);
+}
+
+/** Throws RequestError; RepoconfError 1112 if this key has made no such change. */
+async function ownChange({ client, repository }: Call, revision: number): Promise<FoundHistoryEntry> {
+  // Erasures stand there under the revision that was the newest.
+  const entries = await client.run("history/list", { repo: repository.id, after: String(revision + 1), limit: 50 });
+  const entry = entries?.find(one => one.revision === revision && one.source !== "forget");
+  // The daemon tells no key the names of others, and lets none be called like this.
+  if (entry?.actor === "this key") return { ...entry, repo: repository.id };
+  throw new RepoconfError(1112, `Revision ${revision} is no change of yours, so it was not undone.`);
+}
+
+function changed(
+  call: Call,
+  repositories: readonly ChangedRepository[],
+  errors: readonly ErrorEntry[],
+  dryRun: boolean,
+): JsonObject {
+  const [own] = repositories;
+  const values: { [path: string]: JsonValue } = {};
+  for (const [scope, fields] of Object.entries(own?.config ?? {}))
+    for (const [field, { value }] of Object.entries(fields)) {
+      const path = joinConfigPath(scope, field);
+      values[path] = printable(path, value, call.fields);
+    }
+  return {
+    ...about(call, own?.revision),
+    values,
+    ...(dryRun && { dryRun }),
+    ...(errors.length > 0 && failure(...errors)),
+  };
+}

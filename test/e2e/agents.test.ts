@@ -1,0 +1,392 @@
+import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { eras, startAgent } from "../helpers/agent.ts";
+import {
+  addRepositories,
+  addShop,
+  type CommandHome,
+  makeCommandHome,
+  makeShop,
+  serveHome,
+} from "../helpers/command-home.ts";
+import { projectFolder } from "../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { TestClock } from "../helpers/test-clock.ts";
+
+/** Makes a key of an agent for the shop, and returns the arguments for its server. */
+async function keyFor(home: CommandHome, ...options: readonly string[]): Promise<readonly string[]> {
+  const { id, key } = await home.json(["key", "create", "claude", "--repo", "shop", "--audited", ...options]);
+  await writeFile(join(home.homeFolder, `${id}.key`), `${key}\n`, { mode: 0o600 });
+  return ["--key-file", join(home.homeFolder, `${id}.key`)];
+}
+
+const writing = ["--right", "write"];
+
+/** Sets up an agent's program. Returns what was printed, and the arguments for the server that the settings have. */
+async function setUp(home: CommandHome, program: string, ...options: readonly string[]) {
+  const { code, output, errorOutput } = await home.run(["mcp", "--setup", program, ...options]);
+  if (code !== 0) throw new Error(errorOutput);
+  const file = /--key-file[",'\s]+([^"']+)/.exec(output)?.[1] ?? "";
+  return { output, errorOutput, file, args: ["--key-file", file] };
+}
+
+describe.each(eras)("the official client, with the protocol %s", (version, options) => {
+  test("finds, reads, sets and takes back values, and reads both resources", async () => {
+    await using home = await makeShop(["svc.timeout=30", "--reason", "it is slow"], ["svc.envvars.A=hidden"]);
+    await using agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"], options);
+    expect(agent.client.getNegotiatedProtocolVersion()).toBe(version);
+    // Neither subscriptions nor prompts.
+    expect(agent.client.getServerCapabilities()).toEqual({
+      tools: { listChanged: false },
+      resources: { listChanged: false },
+    });
+
+    const shop = { repository: "shop", isError: false };
+    expect(await agent.call("config_find", { query: "become READY" })).toEqual({
+      ...shop,
+      revision: 3,
+      fields: [
+        {
+          path: "svc.timeout",
+          title: "Timeout",
+          description: expect.any(String),
+          type: "integer",
+          limits: { minimum: 0, maximum: 86_400, "x-unit": "seconds" },
+          default: 900,
+          value: 30,
+          from: "this repository",
+        },
+      ],
+    });
+    const all = await agent.call("config_find");
+    expect(all.fields.length).toBe(20);
+    expect(await agent.call("config_get", { fields: ["svc.timeout", "svc.domain"], revision: 1 })).toEqual({
+      ...shop,
+      revision: 1,
+      values: { "svc.timeout": 900, "svc.domain": "" },
+    });
+    const changes = { "svc.timeout": { from: 900, to: 30 } };
+    expect(await agent.call("config_history", { field: "svc.timeout" })).toEqual({
+      ...shop,
+      revision: 3,
+      entries: [{ revision: 2, time: expect.any(String), by: "owner", source: "set", reason: "it is slow", changes }],
+    });
+
+    const set = { set: { "svc.timeout": 60, "svc.domain": "a.test" }, reason: "as asked", revision: 3 };
+    const values = set.set;
+    expect(await agent.call("config_set", { ...set, dryRun: true })).toEqual({
+      ...shop,
+      revision: 4,
+      values,
+      dryRun: true,
+    });
+    expect(await agent.call("config_set", set)).toEqual({ ...shop, revision: 4, values });
+    expect(await agent.call("config_set", { unset: ["svc.domain"], reason: "not needed" })).toMatchObject({
+      revision: 5,
+    });
+    // One of its fields has changed since.
+    expect(await agent.call("config_undo", { revision: 4, reason: "wrong" })).toMatchObject({
+      isError: true,
+      revision: 6,
+      values: { "svc.timeout": 30 },
+      errors: [{ code: 1104, field: "svc.domain" }],
+    });
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("30\n");
+    const [newest] = await home.json(["history"]);
+    expect(newest).toMatchObject({ actor: "claude", reason: "wrong" });
+
+    const { resources } = await agent.client.listResources();
+    const read = await Promise.all(
+      resources.map(async ({ uri }) => (await agent.client.readResource({ uri })).contents[0] ?? {}),
+    );
+    const [valuesRead, schemasRead] = read.map(content =>
+      "text" in content ? JSON.parse(String(content.text)) : undefined,
+    );
+    expect(valuesRead).toMatchObject({ revision: 6, values: { "svc.timeout": 30 } });
+    expect(schemasRead.fields["svc.timeout"]).toMatchObject({ type: "integer" });
+    expect(agent.transcript.join("\n")).not.toContain("hidden");
+  });
+});
+
+describe("a refused call says why, with a code and the next step", () => {
+  test.each([
+    ["an unknown field", "config_get", { fields: ["svc.nope"] }, 1011],
+    ["arguments of another form", "config_get", { fields: "svc.timeout" }, 1101],
+    ["a revision that does not exist", "config_get", { fields: ["svc.timeout"], revision: 99 }, 1112],
+    ["a set without a reason", "config_set", { set: { "svc.timeout": 1 } }, 1101],
+    ["a set with an empty reason", "config_set", { set: { "svc.timeout": 1 }, reason: "" }, 1101],
+    ["a set of nothing", "config_set", { reason: "why" }, 1008],
+    ["an option of the operation as a field", "config_set", { set: { repo: "other" }, reason: "why" }, 1011],
+    ["an invalid value", "config_set", { set: { "svc.timeout": -1, "svc.domain": "b" }, reason: "why" }, 1103],
+    ["another revision", "config_set", { set: { "svc.timeout": 1 }, reason: "why", revision: 1 }, 1104],
+    ["an undo of somebody else's change", "config_undo", { revision: 2, reason: "why" }, 1112],
+    ["an undo of what does not exist", "config_undo", { revision: 99, reason: "why" }, 1112],
+  ] as const)("%s", async (_, tool, args, code) => {
+    await using home = await makeShop(["svc.timeout=30"]);
+    await using agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"]);
+    expect(await agent.call(tool, { ...args })).toMatchObject({
+      isError: true,
+      errors: [{ code, message: expect.any(String) }],
+      next: expect.any(String),
+    });
+    expect(await home.json(["history"])).toHaveLength(2);
+  });
+
+  test("a key that may only read sets nothing, and without --write there are no tools for it", async () => {
+    await using home = await makeShop();
+    const key = await keyFor(home);
+    await using reader = await startAgent(home, key);
+    expect((await reader.client.listTools()).tools.map(({ name }) => name)).toEqual([
+      "config_find",
+      "config_get",
+      "config_history",
+    ]);
+    const set = { set: { "svc.timeout": 1 }, reason: "why" };
+    await expect(reader.call("config_set", set)).rejects.toThrow(/config_set/);
+    await using writer = await startAgent(home, [...key, "--write"]);
+    expect(await writer.call("config_set", set)).toMatchObject({ isError: true, errors: [{ code: 1007 }] });
+    expect(await home.json(["history"])).toHaveLength(1);
+  });
+
+  test("a key that has expired or was revoked, a key file that is missing, and a key that is none of an agent", async () => {
+    const clock = new TestClock();
+    await using home = await addShop(await serveHome(await makeCommandHome(), { clock }));
+    const plain = await home.json(["key", "create", "tool", "--repo", "shop"]);
+    const plainFile = join(home.homeFolder, "plain.key");
+    await writeFile(plainFile, plain.key);
+    const args = await keyFor(home, "--expires", new Date(clock.now() + 3_600_000).toISOString());
+    await using agent = await startAgent(home, args);
+    const ask = async (code: number) =>
+      expect(await agent.call("config_find")).toMatchObject({
+        isError: true,
+        errors: [{ code }],
+        next: expect.stringContaining("repoconf mcp --setup"),
+      });
+    expect(await agent.call("config_find")).toMatchObject({ isError: false });
+    clock.advance(3_600_001);
+    await ask(1100);
+    await home.succeed(["key", "revoke", "claude"]);
+    const again = await keyFor(home);
+    await writeFile(args[1] ?? "", await readFile(again[1] ?? ""));
+    expect(await agent.call("config_find")).toMatchObject({ isError: false });
+    await home.succeed(["key", "revoke", "claude"]);
+    await ask(1100);
+    await writeFile(args[1] ?? "", await readFile(join(home.homeFolder, "owner.key")));
+    await ask(1105);
+    await writeFile(args[1] ?? "", await readFile(plainFile));
+    await ask(1105);
+  });
+
+  test("without a key it does not start: never with the owner's", async () => {
+    await using home = await makeShop();
+    await home.refuse(2, ["mcp"], "An agent gets a key of its own, never the owner's.");
+  });
+});
+
+describe("a daemon that is away", () => {
+  test("is found again after a restart, and is started by the next call", async () => {
+    await using home = await addShop(await makeCommandHome());
+    const args = await keyFor(home);
+    await using agent = await startAgent(home, args);
+    expect(await agent.call("config_find")).toMatchObject({ isError: false });
+    await home.succeed(["restart"]);
+    expect(await agent.call("config_find")).toMatchObject({ isError: false });
+    await using other = await startAgent(home, [...args, "--no-start"]);
+    await home.succeed(["stop"]);
+    expect(await other.call("config_find")).toMatchObject({ isError: true, errors: [{ code: 1200 }] });
+    expect(await agent.call("config_find")).toMatchObject({ isError: false });
+  });
+
+  test.skipIf(process.platform === "win32")("a call that the client cancels while it waits sets nothing", async () => {
+    await using home = await addShop(await makeCommandHome());
+    await using agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"]);
+    expect(await agent.call("config_find")).toMatchObject({ isError: false });
+    const { pid } = await home.endpoint();
+    process.kill(pid, "SIGSTOP");
+    try {
+      const cancel = new AbortController();
+      const set = { set: { "svc.timeout": 1 }, reason: "why" };
+      const call = agent.call("config_set", set, cancel.signal);
+      cancel.abort("no longer wanted");
+      await expect(call).rejects.toThrow("no longer wanted");
+      // The server reads one message after the other, so it knows of the cancellation when it answers this.
+      await agent.client.listTools();
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    expect(await agent.call("config_history")).toMatchObject({ isError: false, entries: [{ revision: 1 }] });
+  });
+});
+
+describe("repoconf mcp --setup", () => {
+  test.each([
+    ["claude", /^claude mcp add repoconf -- '[^']+' '[^']+repoconf.js' 'mcp' '--key-file' /],
+    ["codex", /^\[mcp_servers.repoconf\]\ncommand = "[^"]+"\nargs = \["[^"]+repoconf.js","mcp","--key-file",/],
+    ["vscode", /^\{\n {2}"servers": \{\n {4}"repoconf": \{\n {6}"type": "stdio",\n {6}"command": "/],
+    ["cursor", /^\{\n {2}"mcpServers": \{\n {4}"repoconf": \{\n {6}"command": "/],
+  ])(
+    "%s: prints its settings with the path of a key that may read this repository, for 30 days",
+    async (program, form) => {
+      await using home = await makeShop();
+      await addRepositories(home, "other");
+      const { output, errorOutput, file } = await setUp(home, program);
+      expect(output).toMatch(form);
+      expect(output).toContain(home.homeFolder);
+      expect(file).toBe(join(home.homeFolder, "agents", `${program}-shop.key`));
+      const key = (await readFile(file, "utf8")).trim();
+      expect(`${output}${errorOutput}`).not.toContain(key);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      expect((await stat(dirname(file))).mode & 0o777).toBe(0o700);
+      const [listed] = await home.json(["key", "list"]);
+      expect(listed).toMatchObject({
+        name: `${program}-shop`,
+        audited: true,
+        grants: [{ repos: ["shop"], fields: ["*"], right: "read" }],
+      });
+      expect(Math.round((Date.parse(listed.expires) - Date.parse(listed.createdAt)) / 86_400_000)).toBe(30);
+    },
+  );
+
+  test("its settings start a server that works in any folder; again, it replaces the key, now one that writes", async () => {
+    await using home = await makeShop();
+    await using folder = await temporaryFolder();
+    const reader = await setUp(home, "vscode");
+    const writer = await setUp(home, "vscode", "--write");
+    expect(writer.errorOutput).toContain("Revoked the key ");
+    expect(writer.output).toContain('"--write"');
+    expect(await home.json(["key", "list"])).toMatchObject([{ name: "vscode-shop", grants: [{ right: "write" }] }]);
+    expect(reader.file).toBe(writer.file);
+    await using agent = await startAgent(home, [...writer.args, "--write"], undefined, folder.path);
+    const set = { set: { "svc.timeout": 7 }, reason: "why" };
+    expect(await agent.call("config_set", set)).toMatchObject({ isError: false, repository: "shop" });
+    const audit = await readFile(join(home.homeFolder, "audit.log"), "utf8");
+    expect(audit).toContain('"operationsAsked"');
+  });
+
+  test("a key of a person that has the name stays, and a link in the place of the file is replaced, not followed", async () => {
+    await using home = await makeShop();
+    await home.json(["key", "create", "claude-shop", "--repo", "shop"]);
+    await mkdir(join(home.homeFolder, "agents"));
+    await home.succeed(["repo", "rename", "shop", "Shop of Ann"]);
+    const target = join(home.workFolder, "target");
+    await symlink(target, join(home.homeFolder, "agents/claude-Shop-of-Ann.key"));
+    await setUp(home, "claude");
+    await home.succeed(["repo", "rename", "shop", "shop"]);
+    await setUp(home, "claude");
+    const names = (await home.json(["key", "list"])).map(({ name }: { name: string }) => name).sort();
+    expect(names).toEqual(["claude-Shop-of-Ann", "claude-shop", "claude-shop-shop"]);
+    await expect(readFile(target)).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("repoconf undo --by", () => {
+  /** Two repositories, and a key that sets fields of both. */
+  async function makeChanges() {
+    const home = await makeShop(["svc.timeout=30"], ["svc.refresh_hour=1"]);
+    await addRepositories(home, "blog");
+    const makeKey = async () => {
+      const { id, key } = await home.json(["key", "create", "claude", "--right", "write"]);
+      return {
+        id,
+        set: (repo: string, ...fields: string[]) =>
+          home.succeed(["set", "--repo", repo, ...fields], { environment: { REPOCONF_API_KEY: key } }),
+      };
+    };
+    const first = await makeKey();
+    await first.set("shop", "svc.timeout=60", "svc.refresh_hour=2");
+    await first.set("blog", "svc.timeout=61");
+    await first.set("shop", "svc.timeout=62");
+    await home.succeed(["set", "--repo", "shop", "svc.refresh_hour=3"]);
+    const values = async () => {
+      const read = (repo: string) => home.json(["list", "svc", "--stored", "--repo", repo]);
+      return [await read("shop"), await read("blog")].map(({ svc }) => svc);
+    };
+    return { home, first, makeKey, values };
+  }
+
+  test("shows all that a key changed and takes it back as one, except what was changed since", async () => {
+    const { home, first, values } = await makeChanges();
+    await using _ = home;
+    const asked = await home.run(["undo", "--by", "claude", "--since", "1h"]);
+    expect(asked).toMatchObject({ code: 1, output: "" });
+    expect(asked.errorOutput).toContain(`What the key claude (${first.id}) changed, 3 revisions, the last one at `);
+    expect(asked.errorOutput).toContain("shop: svc.timeout: 62 -> 30\n");
+    expect(asked.errorOutput).toContain("blog: svc.timeout: 61 -> 900\n");
+    expect(asked.errorOutput).toContain("Not changed: shop, svc.refresh_hour: It has changed since.\n");
+    const before = await values();
+    const dry = await home.run(["undo", "--by", first.id, "--since", "1h", "--dry-run", "--json"]);
+    expect(JSON.parse(dry.output)).toMatchObject({ undone: first.id, left: [{ repo: "shop" }] });
+    expect(await values()).toEqual(before);
+    const undone = await home.run(["undo", "--by", "claude", "--since", "1h", "--yes"]);
+    expect(undone).toMatchObject({ code: 3, errorOutput: expect.stringContaining("It has changed since.") });
+    expect(await values()).toEqual([{ refresh_hour: 3, timeout: 30 }, {}]);
+    const [newest] = await home.json(["history", "--repo", "shop"]);
+    expect(newest).toMatchObject({ actor: "owner", reason: "undo of the changes of claude" });
+    // It was one change of both repositories.
+    await home.succeed(["undo", "--batch", newest.batch, "--yes"]);
+    expect(await values()).toEqual(before);
+  });
+
+  test("works by a name after the key was revoked, but not by a name that two keys had", async () => {
+    const { home, first, makeKey, values } = await makeChanges();
+    await using _ = home;
+    await home.succeed(["key", "revoke", "claude"]);
+    const dry = await home.run(["undo", "--by", "claude", "--since", "1h", "--dry-run"]);
+    expect(dry.output).toContain("shop: svc.timeout: 62 -> 30\n");
+    const second = await makeKey();
+    const by = (name: string) => ["undo", "--by", name, "--since", "1h", "--yes"];
+    await home.refuse(3, by("claude"), /"claude" names 2 keys.*Use an id: /);
+    await home.refuse(3, by(second.id), "has changed nothing since then");
+    await second.set("blog", "svc.timeout=70");
+    await home.succeed(by(second.id));
+    expect(await values()).toMatchObject([{ timeout: 62 }, { timeout: 61 }]);
+    expect(await home.run(by(first.id))).toMatchObject({ code: 3 });
+    expect(await values()).toMatchObject([{ timeout: 30 }, {}]);
+  });
+
+  test.each([
+    [["--by", "nobody", "--since", "1h"], 3, 'No key is called "nobody"'],
+    [["--by", "owner", "--since", "1h"], 3, 'No key is called "owner"'],
+    [["--by", "claude"], 2, "--by and --since belong together"],
+    [["--since", "1h"], 2, "--by and --since belong together"],
+    [["--by", "claude", "--since", "1h by:x"], 2, "--by and --since belong together"],
+    [["--by", "claude", "--since", "soon"], 1, "since: needs days, hours, minutes or a date"],
+    [["--by", "claude", "--since", "1h", "--to", "1"], 2, "cannot be used with"],
+  ] as const)("%j ends with exit code %i", async (args, code, said) => {
+    await using home = await makeShop();
+    await home.refuse(code, ["undo", ...args], said);
+  });
+});
+
+test("what the tools' definitions cost in every conversation", async () => {
+  await using home = await makeShop();
+  await using agent = await startAgent(home, [...(await keyFor(home)), "--write"]);
+  const { tools } = await agent.client.listTools();
+  expect(tools).toHaveLength(5);
+  expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThan(5_000);
+});
+
+test("docs/agents.md: its session is what the official client records", async () => {
+  await using home = await makeShop(
+    ["svc.envvars.TOKEN=a-secret"],
+    ["svc.timeout=30", "--reason", "the database is small"],
+  );
+  await using agent = await startAgent(home, [...(await setUp(home, "claude", "--write")).args, "--write"]);
+  const recorded: string[] = [];
+  for (const [tool, args] of [
+    ["config_find", { query: "become ready" }],
+    ["config_history", { field: "svc.timeout" }],
+    ["config_set", { set: { "svc.timeout": -1 }, reason: "the import waits for ever", revision: 3 }],
+    ["config_set", { set: { "svc.timeout": 60 }, reason: "the import takes 45 seconds", revision: 3 }],
+    ["config_get", { fields: ["svc.timeout", "svc.envvars"] }],
+    ["config_undo", { revision: 4, reason: "the import is faster now" }],
+  ] as const) {
+    const { isError, ...answer } = await agent.call(tool, { ...args });
+    recorded.push(`${tool} ${JSON.stringify(args)}`, JSON.stringify(answer), "");
+  }
+  const plain = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME");
+  const document = await readFile(join(projectFolder, "docs/agents.md"), "utf8");
+  const [, shown] = /<!-- session begin -->\n```text\n([\s\S]*?)```\n<!-- session end -->/.exec(document) ?? [];
+  expect(plain(shown ?? "")).toBe(plain(`${recorded.join("\n").trim()}\n`));
+});

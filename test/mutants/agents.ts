@@ -1,0 +1,55 @@
+import { killedBy } from "./mutant.ts";
+
+/** Ways for an agent to work as somebody else, unseen, or without a way back. */
+export const mutants = [
+  ...killedBy("agents", "test/main/daemon/audit-log.test.ts", {
+    "the requests of an audited key in the audit file": {
+      file: "main/daemon/observe/audit-log.ts",
+      find: 'if (audited) this.#count({ event: "operationsAsked", key: keyId }, operation);',
+      name: "each request of an audited key",
+    },
+    "auditing a key still after a restart": {
+      file: "main/daemon/keys/keys.ts",
+      find: "        ...(audited && { audited }),\n",
+      name: "each request of an audited key",
+    },
+  }),
+  ...killedBy("agents", "test/e2e/agents.test.ts", {
+    "refusing keys that were not made for an agent": {
+      file: "main/cli/mcp/call.ts",
+      find: "if (audited) return;",
+      replace: "if (audited || name) return;",
+      name: "a key that has expired or was revoked",
+    },
+    "refusing to start with the owner's key": {
+      file: "main/cli/commands/mcp.ts",
+      find: "if (usesOwnerKey(options))",
+      replace: "if (usesOwnerKey(options) && !options.start)",
+      name: "without a key it does not start",
+    },
+    "undoing only the agent's own changes": {
+      file: "main/cli/mcp/write-tools.ts",
+      find: 'if (entry?.actor === "this key")',
+      replace: "if (entry !== undefined)",
+      name: "%s",
+    },
+    "ending the connection of a call that is cancelled": {
+      edits: [
+        { file: "main/cli/mcp/call.ts", find: 'signal.addEventListener("abort", () => client.close());' },
+        { file: "main/cli/mcp/call.ts", find: "if (signal.aborted) client.close();" },
+      ],
+      name: "a call that the client cancels",
+    },
+    "finding the changes of a key by its id": {
+      file: "main/cli/change/undo-batch.ts",
+      find: "if (others.length > 0) {",
+      replace: "if (others.length > 1) {",
+      name: "but not by a name that two keys had",
+    },
+    "replacing a link in the place of the key's file": {
+      file: "main/cli/mcp/setup.ts",
+      find: "  await rm(path, { force: true });\n",
+      name: "a link in the place of the file is replaced",
+    },
+  }),
+];
