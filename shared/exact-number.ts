@@ -36,13 +36,16 @@ export class InexactNumberError extends Error {
   override readonly name = "InexactNumberError";
 }
 
+/** A text is JSON, but nests too deeply. */
+export class NestingError extends SyntaxError {}
+
 /** Like `JSON.parse`, but throws an InexactNumberError instead of rounding a whole number, or a SyntaxError. */
 export function parseExactJson(text: string): JsonValue {
   // JSON.parse only returns JSON values.
   const value = JSON.parse(text) as JsonValue;
   // Nobody could read it, and functions that call themselves for each level would fail.
   if (nestsDeeper(value, limits.messageNesting))
-    throw new SyntaxError(`values are nested more than ${limits.messageNesting} levels deep`);
+    throw new NestingError(`values are nested more than ${limits.messageNesting} levels deep`);
   for (const { start, end } of inexactNumbers(text))
     throw new InexactNumberError(`a number in it ${inexactNumberMessage(text.slice(start, end))}`);
   return value;

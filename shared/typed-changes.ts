@@ -1,12 +1,12 @@
 import { type Config, configValue } from "./config.ts";
 import { splitConfigPath } from "./config-path.ts";
 import { RepoconfError } from "./errors.ts";
-import { InexactNumberError, parseExactJson } from "./exact-number.ts";
-import { type JsonValue, sameJson } from "./json.ts";
+import { InexactNumberError, NestingError, parseExactJson } from "./exact-number.ts";
+import { isJsonObject, type JsonValue, sameJson } from "./json.ts";
 import type { FieldSchema } from "./scopes/scope-schema.ts";
 import { fieldIn, notAPlace, schemaAt, showPlace, type ValuePlace, valueOfItem } from "./typed-place.ts";
-import { readTypedValue, UnclearNullError } from "./typed-value.ts";
-import { applyValueEdits, type ValueEdit } from "./value-edit.ts";
+import { type PlainSchema, readTypedValue, UnclearNullError } from "./typed-value.ts";
+import { applyValueEdits, type ValueEdit, valueAt } from "./value-edit.ts";
 import { pointerInside } from "./value-place.ts";
 
 /** A change as a person types it, such as `svc.envvars.PORT=8080`. */
@@ -22,8 +22,10 @@ export interface TypedChange {
 
 /** A typed change as it was read; `path` is absent if a whole field is set or unset. */
 export interface ToldChange extends ValueEdit {
-  /** There was nothing to take away. */
+  /** It changes nothing: there is nothing to take away, or the list has the item that was to be added. */
   readonly absent?: true;
+  /** The list had another item of that name, whose place the new one takes. */
+  readonly replaced?: true;
 }
 
 /** The changes to fields, and to places inside their values. */
@@ -45,12 +47,14 @@ export function readAssignment(argument: string): (TypedChange & { readonly text
 type Fields = ReadonlyMap<string, FieldSchema>;
 
 /**
- * Reads typed changes by the schemas of the fields. `isFromFile`: the text is the content of a file. An unknown field is left to the set,
- * which reports it. Throws RepoconfError 1101, and 1011 with `field` for a place in an unknown one.
+ * Reads typed changes by the schemas of the fields. `isFromFile`: the text is the content of a file. `describe` says what is wrong with a
+ * text that is no JSON. An unknown field is left to the set, which reports it. Throws RepoconfError 1101, and 1011 with `field` for a place
+ * in an unknown one.
  */
 export function readTypedChanges(
   typed: readonly (TypedChange & { readonly isFromFile?: boolean })[],
   fields: Fields,
+  describe: (text: string) => string,
 ): ValueChanges {
   const values: { [field: string]: JsonValue } = {};
   const unset: string[] = [];
@@ -69,9 +73,9 @@ export function readTypedChanges(
     if (op === "set" && seen.has(shown)) throw givenTwice(shown);
     seen.add(shown);
     const at = schemaAt(schema, op === "set" ? place.path : `${place.path}/0`);
-    const value = readText(text, shown, op, () =>
-      json ? parseExactJson(text) : readTypedValue(text, at, isFromFile !== true),
-    );
+    const read = () => (json ? parseExactJson(text) : readTypedValue(text, at, isFromFile !== true));
+    const value = readText(text, shown, op, read, describe);
+    if (op === "add" && typeof value === "string") assertNoPair(text, shown, at);
     if (op === "set" && place.path === "") values[place.field] = value;
     else edits.push({ ...place, op, value });
   }
@@ -80,48 +84,66 @@ export function readTypedChanges(
   return { values, unset, edits };
 }
 
+/** What people should be told of fields and edits besides what they ask for. */
+export type ToldEffects = ReadonlyMap<string | ValueEdit, "absent" | "replaced">;
+
 /**
- * The fields and edits that have nothing to take away, before the changes: `active` are the values that the key may read, `stored` those of
- * them that are stored.
+ * The fields and edits that change nothing, and those that replace an item. As of before the changes: `active` are the values that the key
+ * may read, `stored` those of them that are stored.
  */
-export function absentIn(
+export function effectsOf(
   { unset, edits }: Pick<ValueChanges, "unset" | "edits">,
   active: Config,
   stored: Config,
   fields: Fields,
-): readonly (string | ValueEdit)[] {
+): ToldEffects {
   const at = (config: Config, path: string) => {
     const { scope = "", field = "" } = splitConfigPath(path) ?? {};
     return configValue(config, scope, field);
   };
   // A field that the key may not read is not known to lack anything.
   const isKnown = (path: string) => at(active, path) !== undefined;
+  const effects = new Map<string | ValueEdit, "absent" | "replaced">();
+  for (const path of unset) if (isKnown(path) && at(stored, path) === undefined) effects.set(path, "absent");
   // Each edit applies to the outcome of those before it.
   const values = new Map(edits.map(({ field }) => [field, at(active, field)]));
-  const lacks = (edit: ValueEdit) => {
+  for (const edit of edits) {
     const before = values.get(edit.field);
-    const outcome = applyValueEdits(before, [edit], fields.get(edit.field));
-    if ("value" in outcome) values.set(edit.field, outcome.value);
-    return takesAway(edit) && isKnown(edit.field) && "value" in outcome && sameJson(outcome.value, before);
-  };
-  return [...unset.filter(path => isKnown(path) && at(stored, path) === undefined), ...edits.filter(lacks)];
+    const schema = fields.get(edit.field);
+    const outcome = applyValueEdits(before, [edit], schema);
+    if (!("value" in outcome)) continue;
+    values.set(edit.field, outcome.value);
+    if (!isKnown(edit.field) || edit.op === "set") continue;
+    const lengthOf = (value: JsonValue | undefined) => {
+      const list = valueAt(value, edit.path ?? "", schema);
+      return Array.isArray(list) ? list.length : undefined;
+    };
+    if (sameJson(outcome.value, before)) effects.set(edit, "absent");
+    else if (edit.op === "add" && lengthOf(outcome.value) === lengthOf(before)) effects.set(edit, "replaced");
+  }
+  return effects;
 }
 
-/** The changes as people are told of them; `absent` comes from `absentIn`. */
-export function toldChanges(
-  { values, unset, edits }: ValueChanges,
-  absent: ReturnType<typeof absentIn>,
-): readonly ToldChange[] {
-  const isAbsent = (change: string | ValueEdit) => absent.includes(change) && ({ absent: true } as const);
+/** The changes as people are told of them. */
+export function toldChanges({ values, unset, edits }: ValueChanges, effects: ToldEffects): readonly ToldChange[] {
+  const effectOf = (change: string | ValueEdit) => {
+    const effect = effects.get(change);
+    return effect === undefined
+      ? {}
+      : effect === "absent"
+        ? ({ absent: true } as const)
+        : ({ replaced: true } as const);
+  };
   return [
     ...Object.entries(values).map(([field, value]) => ({ field, op: "set" as const, value })),
-    ...unset.map(field => ({ field, op: "unset" as const, ...isAbsent(field) })),
-    ...edits.map(edit => ({ ...edit, ...isAbsent(edit) })),
+    ...unset.map(field => ({ field, op: "unset" as const, ...effectOf(field) })),
+    ...edits.map(edit => ({ ...edit, ...effectOf(edit) })),
   ];
 }
 
-export function takesAway({ op }: Pick<ValueEdit, "op">): boolean {
-  return op === "unset" || op === "remove";
+/** Whether people are told more of one of the changes than what they asked for, by `effectsOf`. */
+export function needsEffects({ unset, edits }: Pick<ValueChanges, "unset" | "edits">): boolean {
+  return unset.length > 0 || edits.some(({ op }) => op !== "set");
 }
 
 function readPlace(typed: string, op: TypedChange["op"], fields: Fields): ValuePlace {
@@ -142,7 +164,25 @@ function withTrailingMinus<Change extends TypedChange>(change: Change, fields: F
   return change.op === "remove" && fields.has(place) ? { ...change, place, op: "set" } : change;
 }
 
-function readText(text: string, place: string, op: TypedChange["op"], read: () => JsonValue): JsonValue {
+/** `svc.envvars+=PORT=1` means the item PORT, where items have names and values. Throws RepoconfError 1101. */
+function assertNoPair(text: string, place: string, item: PlainSchema | undefined): void {
+  const { properties, type } = item ?? {};
+  if (type !== "object" || !isJsonObject(properties)) return;
+  const [name, value, ...others] = Object.keys(properties);
+  const [, key, rest] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+  const whole = name === undefined || value === undefined ? "{...}" : `{"${name}":"...","${value}":"..."}`;
+  const isPair = key !== undefined && value !== undefined && others.length === 0;
+  const meant = isPair ? ` To set ${key}: ${place}.${key}=${rest}` : "";
+  throw malformed(`An item of ${place} is an object, not a text.${meant || ` Type it as JSON: ${place}+='${whole}'`}`);
+}
+
+function readText(
+  text: string,
+  place: string,
+  op: TypedChange["op"],
+  read: () => JsonValue,
+  describe: (text: string) => string,
+): JsonValue {
   try {
     return read();
   } catch (error) {
@@ -154,8 +194,12 @@ function readText(text: string, place: string, op: TypedChange["op"], read: () =
     if (error instanceof InexactNumberError)
       throw malformed(`The value of ${place} cannot be stored: ${error.message}.`);
     const isTooDeep = error instanceof RangeError || !(error instanceof Error);
-    const cause = isTooDeep ? "it is too large, or nested too deeply" : error.message;
-    throw malformed(`The value of ${place} is not valid JSON: ${cause}`);
+    const cause = isTooDeep
+      ? "it is too large, or nested too deeply"
+      : error instanceof NestingError
+        ? error.message
+        : describe(text);
+    throw malformed(`The value of ${place} is not valid JSON: ${cause}.`);
   }
 }
 

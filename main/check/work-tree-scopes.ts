@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "../../shared/json.ts";
@@ -51,6 +52,10 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   const problems: FileProblem[] = [];
   const at = join(folder, scopesFolder);
   const found = await listFiles(at).catch((error: unknown) => error);
+  if (found instanceof NoFolderError) {
+    const problem = { code: 1106, message: found.message, line: 1, column: 1 } as const;
+    return { scopes, files, problems: [{ file: found.path, problem }] };
+  }
   if (!Array.isArray(found)) return { scopes, files, problems: [{ file: at, problem: problemOf(found) }] };
   const names = found.filter(name => name.endsWith(ending)).sort();
   if (names.length === 0) return { scopes, files, problems };
@@ -80,11 +85,23 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   return { scopes, files, problems };
 }
 
-/** Empty unless both folders are real folders: a link could lead anywhere. Throws UnreachableDiskError. */
+/** A path that is not followed where a folder of schemas could be. */
+class NoFolderError extends Error {
+  readonly path: string;
+
+  constructor(path: string, stats: Stats) {
+    const what = stats.isSymbolicLink() ? "it is a link, which is not followed" : "it is not a folder";
+    super(`${what}, so no scopes are read from it. Make it a folder`);
+    this.path = path;
+  }
+}
+
+/** Empty if a folder is missing. Throws NoFolderError unless both are real folders (a link could lead anywhere), or UnreachableDiskError. */
 async function listFiles(folder: string): Promise<string[]> {
   for (const one of [join(folder, ".."), folder]) {
     const stats = await foreignDisks.ask(folder, () => lstat(one).catch(() => undefined));
-    if (!stats?.isDirectory()) return [];
+    if (stats === undefined) return [];
+    if (!stats.isDirectory()) throw new NoFolderError(one, stats);
   }
   return foreignDisks.ask(folder, () => readdir(folder));
 }

@@ -66,10 +66,11 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
     .version(packageJson.version)
     .showSuggestionAfterError()
     // In a narrow terminal too, texts are wrapped beside the names.
-    .configureHelp({ minWidthToWrap: 20 })
+    // Their arguments are in the help of each command.
+    .configureHelp({ minWidthToWrap: 20, subcommandTerm: command => command.name() })
     // Options after the command name belong to the command.
     .enablePositionalOptions()
-    .optionsGroup("Options that most commands accept, before or after the command name:")
+    .optionsGroup("Options of most commands, before or after their name:")
     .configureOutput(commanderOutput)
     .hook("preAction", enterStartFolder)
     .hook("preAction", applyLeadingOptions)

@@ -31,6 +31,37 @@ export function* firstProblem(body: string): Generator<void, Problem> {
   return first ?? findMemberProblem(body) ?? { offset: body.length, message: endsTooEarly };
 }
 
+/** What is wrong with a text that is no JSON, and where, as the end of a sentence: "a value is missing (line 1, column 6)". */
+export function describeJsonProblem(text: string): string {
+  const { offset, message } = commentIn(text) ?? firstProblemNow(text);
+  const before = text.slice(0, offset).split("\n");
+  return `${message} (line ${before.length}, column ${(before.at(-1) ?? "").length + 1})`;
+}
+
+function firstProblemNow(text: string): Problem {
+  const search = firstProblem(text);
+  for (;;) {
+    const { done, value } = search.next();
+    if (done) return value;
+  }
+}
+
+/** A comment that is the first problem: files may have them, typed values not. */
+function commentIn(text: string): Problem | undefined {
+  const found = { problem: undefined as Problem | undefined };
+  const report = (offset: number, message?: string) => {
+    if (message !== undefined) found.problem = { offset, message };
+    throw new FoundError();
+  };
+  untilFound(() =>
+    visit(text.slice(0, findNestingProblem(text)?.offset), {
+      onComment: offset => report(offset, "a comment cannot be here"),
+      onError: (_, offset) => report(offset),
+    }),
+  );
+  return found.problem;
+}
+
 /** Finds names and numbers that JSON allows but we do not. The text must be well formed. */
 function findMemberProblem(body: string): Problem | undefined {
   const names: Set<string>[] = [];

@@ -110,8 +110,15 @@ describe.concurrent("repoconf check", () => {
     await rm(join(clone.path, ".repoconf"), { recursive: true });
     await mkdir(join(clone.path, "src/scopes"));
     await rename(join(clone.path, "src/build.schema.json"), join(clone.path, "src/scopes/build.schema.json"));
+    const notFollowed =
+      /^\.repoconf\S*:1:1: error: it is a link, which is not followed, so no scopes are read from it/m;
     await symlink("src", join(clone.path, ".repoconf"));
     expect((await clone.run(["check"])).output).toMatch(/warning: There is no scope "build"/);
+    expect(await clone.find(3, ["check"])).toMatch(notFollowed);
+    await rm(join(clone.path, ".repoconf"));
+    await mkdir(join(clone.path, ".repoconf"));
+    await symlink("../src/scopes", join(clone.path, ".repoconf/scopes"));
+    expect(await clone.find(3, ["check"])).toMatch(notFollowed);
   });
 
   test("reports more schemas, or more patterns in total, than the limits allow", async () => {

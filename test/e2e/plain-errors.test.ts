@@ -55,7 +55,8 @@ describe("what the system refuses is told in one line with its code and what to 
     rows(String.raw`
       a full disk behind the output | 1 | rc list >/dev/full 2>&3 | output cannot be written: the disk is full \(ENOSPC\)
       a full disk behind the errors | 3 | rc get no.field 2>/dev/full | ^$
-      a folder in place of a file of the home | 4 | mkdir -p four/daemon.json; REPOCONF_HOME=$PWD/four rc list 2>&3 | ^repoconf: Could not start a daemon for \S+: \S+/four/daemon.json: it is a folder, not a file \(EISDIR\)\n$
+      a folder in place of a file of the home | 4 | mkdir -p four/daemon.json; REPOCONF_HOME=$PWD/four rc list 2>&3 | ^repoconf: Could not start a daemon for \S+: \S+/four/daemon.json is a folder, .* Move it away, and start the daemon again\.\n$
+      a folder in place of the endpoint, to doctor | 1 | mkdir -m 700 five; mkdir five/daemon.json; REPOCONF_HOME=$PWD/five rc doctor > >(grep "json: not" >&3); code=$?; wait; exit $code | problem\tdaemon\t\S+/daemon.json: not running; something that is no file .*\tMove it away
       a current folder that was deleted | 1 | mkdir gone; cd gone; rmdir ../gone; rc list 2>&3 | no longer exists.*cd ~
       a deep value from a file | 2 | rc set svc.services=@deep.json 2>&3 | nested more than 32 levels deep
       a deep item from standard input | 2 | rc set svc.proxy_aliases+:=- <deep.json 2>&3 | nested more than 32 levels deep
@@ -75,7 +76,7 @@ describe("what the system refuses is told in one line with its code and what to 
       an argument in Latin-1 | 2 | rc set svc.domain=$'\xe9' 2>&3 | is not UTF-8
       more than a message can have | 3 | head -c 1500000 <(yes $'\x01') >x; rc set svc.domain=@x 2>&3 | Too many bytes in a message: 6\d+, and
       half of a character to print | 1 | rc set 'svc.domain:="\ud800"' >/dev/null; rc get svc.domain 2>&3 | svc.domain contains half of a character
-      half of a character in a variable | 3 | rc set 'svc.envvars:=[{"name":"A","value":"\udc00"}]' >/dev/null; rc run true 2>&3 | half of a character
+      half of a character in a variable | 3 | rc set 'svc.envvars:=[{"name":"A","value":"\udc00"}]' >/dev/null; rc run true 2>&3 | The variable A of svc.envvars contains half of a character.*Set it again
       a home that cannot be made | 1 | rc list --home /proc/x 2>&3 | /proc/x cannot be created \(ENOENT\)
       a pipe as the progress | 4 | mkdir -p g/tmp g/format; mkfifo g/tmp/start-progress.json; REPOCONF_HOME=$PWD/g; rc list 2>&3 | format is not
       too few open files | 4 | ulimit -n 24; REPOCONF_HOME=$PWD/a; rc list 2>&3 | too many files open.*ulimit -n.*EMFILE

@@ -1,7 +1,8 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-import { makeCommandHome } from "../helpers/command-home.ts";
+import { addRepositories, makeCommandHome, makeServedHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { connect } from "../helpers/patient-client.ts";
 import { saveByRename } from "../helpers/shop.ts";
@@ -44,6 +45,30 @@ test("status and doctor report rejected requests and broken files", async () => 
     /^note\trefusals\t.*1 from web pages of other sites, 1 without a valid key\t.*"origins" in settings\.json/m,
   );
   expect(output).toContain("bakery.json:1:");
+});
+
+test("a folder that was deleted is told by repo list, and on a terminal what to type", async () => {
+  await using home = await makeServedHome();
+  await addRepositories(home, "here", "gone");
+  await rm(join(home.workFolder, "gone"), { recursive: true });
+  const list = await home.succeed(["repo", "list"]);
+  expect(list).toMatch(/^here\there\t0\tok\t/m);
+  expect(list).toMatch(/^gone\tgone\t0\tfolder missing\t/m);
+  const { errorOutput } = await home.run(["repo", "list"], { nodeArguments: onTerminal });
+  expect(errorOutput).toContain("repoconf repo move gone FOLDER");
+});
+
+test("on a terminal of 60 columns, status and doctor wrap their sentences between words", async () => {
+  await using home = await makeServedHome();
+  await home.put("settings.json", JSON.stringify({ "this is no setting that anybody knows and has a long name": 1 }));
+  const narrow = [...onTerminal, "--import", "data:text/javascript,process.stdout.columns=60"];
+  for (const command of ["status", "doctor"]) {
+    const { output } = await home.run([command], { nodeArguments: narrow });
+    const words = stripVTControlCharacters(output)
+      .split("\n")
+      .filter(line => line.length > 60 && / \S+ /.test(line.trim().slice(14)));
+    expect(words, command).toEqual([]);
+  }
 });
 
 test("a merge is no problem: status reports none, doctor notes it, and undo reverts the merge that it names", async () => {

@@ -117,7 +117,7 @@ describe("a place inside a value", () => {
   test("an item is addressed by the property that is unique in its list", async () => {
     await shop("set", `svc.envvars=[{"name":"A","value":"1"},{"name":"B","value":"2"}]`);
     expect(await shop("set", "svc.envvars.B=3", "svc.envvars.C={}", `svc.envvars+={"name":"A","value":"4"}`)).toBe(
-      `Set svc.envvars.B.value = ••••••\nSet svc.envvars.C.value = ••••••\nAdded {"name":"A","value":"••••••"} to svc.envvars\n`,
+      `Set svc.envvars.B.value = ••••••\nSet svc.envvars.C.value = ••••••\nReplaced the item of that name in svc.envvars with {"name":"A","value":"••••••"}\n`,
     );
     expect(
       await shop("get", "--reveal", "svc.envvars.A", "svc.envvars.B.value", "svc.envvars.C", "svc.envvars.2"),

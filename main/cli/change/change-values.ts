@@ -2,8 +2,13 @@ import type { Command } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { ChangeArguments, ChangedRepository, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { parseQuery } from "../../../shared/query/parse-query.ts";
-import { absentIn, takesAway, toldChanges, type ValueChanges } from "../../../shared/typed-changes.ts";
-import type { ValueEdit } from "../../../shared/value-edit.ts";
+import {
+  effectsOf,
+  needsEffects,
+  type ToldEffects,
+  toldChanges,
+  type ValueChanges,
+} from "../../../shared/typed-changes.ts";
 import {
   addOptions,
   type OutputOptions,
@@ -62,8 +67,8 @@ export async function changeValues(
     // The set is refused if a repository has changed since, because the user agreed only to what was shown.
     ({ revisions } = preview);
   }
-  const absent = isOne && !options.json ? await findAbsent(client, first.id, changes, fields) : [];
-  const told = toldChanges(changes, absent);
+  const effects = isOne && !options.json ? await findEffects(client, first.id, changes, fields) : new Map();
+  const told = toldChanges(changes, effects);
   const reply = await send(revisions && { revision: revisions });
   if (options.json) {
     if (isOne) await printChangeJson(reply, readFields);
@@ -112,20 +117,20 @@ function nothingFound(query: string | undefined): CommandError {
   return new CommandError(`No repository matches ${JSON.stringify(query)}. Try the query first: repoconf search`);
 }
 
-/** The fields and edits that have nothing to take away. Others may change the repository meanwhile; only a message depends on it. */
-async function findAbsent(
+/** See `effectsOf`. Others may change the repository meanwhile; only a message depends on it. */
+async function findEffects(
   client: RepoconfClient,
   repo: string,
   changes: ValueChanges,
   fields: Fields,
-): Promise<readonly (string | ValueEdit)[]> {
-  if (changes.unset.length === 0 && !changes.edits.some(takesAway)) return [];
+): Promise<ToldEffects> {
+  if (!needsEffects(changes)) return new Map();
   const [active = {}, stored = {}] = await Promise.all(
     [false, true].map(
       async only => (await client.request("config/list", { repo, ...(only && { stored: true }) })).result,
     ),
   );
-  return absentIn(changes, active, stored, fields);
+  return effectsOf(changes, active, stored, fields);
 }
 
 function printAllJson({ result, errors }: Reply<readonly ChangedRepository[]>, fields: Fields): void {

@@ -1,11 +1,12 @@
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
-import { InexactNumberError, parseExactJson } from "../../../shared/exact-number.ts";
+import { InexactNumberError, NestingError, parseExactJson } from "../../../shared/exact-number.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { schemaAt, showPlace } from "../../../shared/typed-place.ts";
 import { accepts } from "../../../shared/typed-value.ts";
 import { isError, problemsOfText } from "../../check/check-text.ts";
+import { describeJsonProblem } from "../../files/json-text-problems.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { listFields, readConfig, showValue } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -62,7 +63,8 @@ export async function editValue(
     save: async text => {
       const value = isText ? text.replace(/\r?\n$/, "") : parsed(text);
       if (value instanceof InexactNumberError) return { problems: [`This cannot be saved: ${value.message}.`] };
-      if (value instanceof Error) return { problems: [`This is not valid JSON: ${value.message}`] };
+      if (value instanceof NestingError) return { problems: [`This cannot be saved: ${value.message}.`] };
+      if (value instanceof Error) return { problems: [`This is not valid JSON: ${describeJsonProblem(text)}.`] };
       for (;;) {
         const { revision } = before;
         const how = { flush: true, revision, ...(reason !== undefined && { reason }) };

@@ -4,11 +4,13 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { FieldChange, HealthProblem, HistoryEntry } from "../../../shared/protocol.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
-import { readTypedChanges, type ValueChanges } from "../../../shared/typed-changes.ts";
-import { fieldIn, notAPlace, showPlace, type ValuePlace, valueOfItem } from "../../../shared/typed-place.ts";
+import { readTypedChanges, type ToldChange, type ValueChanges } from "../../../shared/typed-changes.ts";
+import { fieldIn, notAPlace, schemaAt, showPlace, type ValuePlace, valueOfItem } from "../../../shared/typed-place.ts";
+import { rawValue } from "../../../shared/typed-value.ts";
 import { type ValueEdit, valueAt } from "../../../shared/value-edit.ts";
 import { pointerInside } from "../../../shared/value-place.ts";
-import { type Fields, showValue, unknownField } from "../connect/fields.ts";
+import { describeJsonProblem } from "../../files/json-text-problems.ts";
+import { type Fields, isMasked, showValue, unknownField } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 /**
@@ -32,7 +34,7 @@ export function readItemPlace(typed: string, fields: Fields): ValuePlace {
 /** Like `readTypedChanges`. Throws CommandError. */
 export function readTyped(typed: Parameters<typeof readTypedChanges>[0], fields: Fields): ValueChanges {
   try {
-    return readTypedChanges(typed, fields);
+    return readTypedChanges(typed, fields, describeJsonProblem);
   } catch (error) {
     if (!(error instanceof RepoconfError)) throw error;
     if (error.field !== undefined) throw unknownField(error.field, fields);
@@ -100,25 +102,43 @@ export function waitsForTrust(field: string, health: readonly HealthProblem[]): 
   return health.some(problem => problem.code === 1114 && problem.field === field);
 }
 
-/** Describes an edit that has nothing to take away. */
-export function describeAbsent(edit: ValueEdit, schema: FieldSchema | undefined, reveal: boolean): string {
-  const place = showPlace({ field: edit.field, path: edit.path ?? "" }, schema);
+/** Describes an edit that changed nothing. `whole`: the field's value. */
+export function describeAbsent(edit: ValueEdit, schema: FieldSchema | undefined, whole: JsonValue): string {
+  const path = edit.path ?? "";
+  const place = showPlace({ field: edit.field, path }, schema);
   if (edit.op === "unset") return `nothing to unset: there is no value at ${place}`;
-  return `nothing to remove: ${place} does not contain ${showValue((edit.value ?? null) as JsonValue, schema, reveal)}`;
+  // The edit was parsed by this command, so its value is JSON.
+  const value = (edit.value ?? null) as JsonValue;
+  const shown = showValue(value, schema, false, schemaAt(schema, `${path}/0`));
+  if (edit.op === "add") return `nothing to add: ${place} already contains ${shown}`;
+  const list = valueAt(whole, path, schema);
+  const isThere = (one: JsonValue) => typeof one !== "string" && rawValue(one) === value;
+  const hint =
+    Array.isArray(list) && list.some(isThere) && !isMasked(schema)
+      ? `. It contains ${value}, which is no text; to remove that: ${place}-:=${value}`
+      : "";
+  return `nothing to remove: ${place} does not contain ${shown}${hint}`;
 }
 
 /** Describes an edit for the user. */
-export function describeEdit(edit: ValueEdit, schema: FieldSchema | undefined, reveal: boolean): string {
-  const place = showPlace({ field: edit.field, path: edit.path ?? "" }, schema);
+export function describeEdit(edit: ToldChange, schema: FieldSchema | undefined): string {
+  const path = edit.path ?? "";
+  const place = showPlace({ field: edit.field, path }, schema);
+  const isItem = edit.op === "add" || edit.op === "remove";
   // The edit was parsed by this command, so its value is JSON.
-  const value = showValue((edit.value ?? null) as JsonValue, schema, reveal);
+  const value = showValue(
+    (edit.value ?? null) as JsonValue,
+    schema,
+    false,
+    schemaAt(schema, isItem ? `${path}/0` : path),
+  );
   switch (edit.op) {
     case "set":
       return `set ${place} = ${value}`;
     case "unset":
       return `unset ${place}`;
     case "add":
-      return `added ${value} to ${place}`;
+      return edit.replaced ? `replaced the item of that name in ${place} with ${value}` : `added ${value} to ${place}`;
     case "remove":
       return `removed ${value} from ${place}`;
   }

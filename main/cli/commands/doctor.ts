@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { addHomeOption, addJsonOption, type OutputOptions } from "../command-options.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { exitCodes } from "../output/exit-codes.ts";
-import { isTerminal, print, printJson, printTable, showProgress, style } from "../output/terminal.ts";
+import { isTerminal, print, printBeside, printJson, printTable, showProgress, style } from "../output/terminal.ts";
 
 interface DoctorOptions extends OutputOptions {
   readonly home?: string;
@@ -117,8 +117,10 @@ async function printFindings(findings: readonly Finding[], problems: number, not
     const indent = " ".repeat(9);
     for (const finding of findings) {
       const { check, result, action } = finding;
-      print(`${style(colours[result], result.padEnd(7))}  ${style("bold", check)}  ${sentence(finding)}`);
-      if (action !== undefined) print(`${indent}${action}`);
+      const head = `${style(colours[result], result.padEnd(7))}  ${style("bold", check)}  `;
+      // A long sentence begins beside the check, and goes on below it.
+      printBeside(head, indent.length, sentence(finding), check.length + 2);
+      if (action !== undefined) printBeside(indent, indent.length, action);
     }
   } else {
     const rows = findings.map(finding => [finding.result, finding.check, sentence(finding), finding.action ?? ""]);

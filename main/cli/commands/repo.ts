@@ -212,24 +212,34 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
 /** Shows untrusted values and asks for trust. Commands in the folder's file are not active until they are trusted. */
 async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEntry): Promise<void> {
   if (!health.some(({ code }) => code === 1114)) return;
-  const { showAndAsk } = await import("./trust.ts");
+  const { showAndAsk, showMasked } = await import("./trust.ts");
   print("Its file contains values that run as commands:");
-  await showAndAsk(client, await client.run("trust/list", { repo: id }));
+  // A log or a script gets masked values, as in lists; a person is asked on a terminal.
+  await (isTerminal() ? showAndAsk : showMasked)(client, await client.run("trust/list", { repo: id }));
 }
 
 async function list(options: SessionOptions & OutputOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
+  const { missingFolders } = await import("../connect/missing-folders.ts");
   await withSession(options, async ({ client }) => {
     const entries = await client.repositories();
     if (options.json) return printJson(entries);
     if (entries.length === 0) printNote("There are no repositories yet. Add one: repoconf repo add");
+    const missing = await missingFolders(entries);
     const rows = entries.map(({ id, name, path, modified, health }) => {
       const problems = problemsIn(health).length;
-      const status = problems === 0 ? "ok" : `${problems} ${problems === 1 ? "problem" : "problems"}`;
+      const isMissing = path !== undefined && missing.has(path);
+      const known = problems === 0 ? (isMissing ? "" : "ok") : `${problems} ${problems === 1 ? "problem" : "problems"}`;
+      const status = [known, isMissing ? "folder missing" : ""].filter(Boolean).join(", ");
       const waits = health.some(({ code }) => code === 1114) ? ", needs trust" : "";
       return [id, name, `${modified}`, `${status}${waits}`, path ?? ""];
     });
     printTable(["ID", "NAME", "STORED", "HEALTH", "FOLDER"], rows);
+    const [first] = entries.filter(({ path }) => path !== undefined && missing.has(path));
+    if (isTerminal() && first !== undefined)
+      printNote(
+        `If a folder was moved: repoconf repo move ${first.id} FOLDER; if it was deleted: repoconf repo remove ${first.id}`,
+      );
     const isUntrusted = entries.some(({ health }) => health.some(({ code }) => code === 1114));
     if (isTerminal() && entries.some(({ health }) => problemsIn(health).length > 0))
       printNote(

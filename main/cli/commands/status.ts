@@ -20,7 +20,7 @@ function describeLog({ name, servers, replicas }: NonNullable<DaemonStatus["log"
 async function status(options: Omit<SessionOptions, "start"> & OutputOptions): Promise<void> {
   const { describeRefusals } = await import("../output/messages.ts");
   const { withSession } = await import("../connect/session.ts");
-  const { print, printJson } = await import("../output/terminal.ts");
+  const { printBeside, printJson } = await import("../output/terminal.ts");
   await withSession({ ...options, start: false }, async ({ client }) => {
     const found = await client.run("daemon/status", {});
     if (options.json) return printJson(found);
@@ -60,14 +60,15 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["clients", sockets === undefined ? undefined : `${sockets}, including this command`],
       ["rejected", refused === "" ? undefined : `${refused}; the daemon's log lists each one`],
     ];
-    for (const [name, value] of lines) if (value !== undefined) print(`${name.padEnd(13)} ${String(value)}`);
+    const say = (name: string, text: string) => printBeside(`${name.padEnd(13)} `, 14, text);
+    for (const [name, value] of lines) if (value !== undefined) say(name, String(value));
     // Those about the home are also among the problems.
     const told = new Set(findings.map(({ message }) => message));
-    for (const problem of problems) if (!told.has(problem)) print(`problem       ${problem}`);
+    for (const problem of problems) if (!told.has(problem)) say("problem", problem);
     for (const { id, repo, message } of findings)
-      print(`found         ${id}: ${repo === undefined ? "" : `in ${names.get(repo) ?? repo}: `}${message}`);
-    if (findings.length > 0) print("              Once you have read it: repoconf doctor --dismiss ID, or all");
+      say("found", `${id}: ${repo === undefined ? "" : `in ${names.get(repo) ?? repo}: `}${message}`);
+    if (findings.length > 0) say("", "Once you have read it: repoconf doctor --dismiss ID, or all");
     if (named.length > 0)
-      print(`problem       in the configuration of ${named.join(", ")}; for details and fixes: repoconf doctor`);
+      say("problem", `in the configuration of ${named.join(", ")}; for details and fixes: repoconf doctor`);
   });
 }

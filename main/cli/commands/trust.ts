@@ -118,12 +118,22 @@ export async function showAndAsk(client: RepoconfClient, waiting: readonly Untru
     if (await confirm(`Trust this value of ${one.field}?`)) await accept(client, one, false);
     else left += 1;
   }
-  const [first] = waiting;
+  printLeft(waiting, left);
+  return left;
+}
+
+/** Shows each untrusted value, masked as in lists, and says how to trust them. */
+export async function showMasked(client: RepoconfClient, waiting: readonly UntrustedValue[]): Promise<void> {
+  const fields = await listFields(client);
+  for (const one of waiting) show(printableValue(one, fields));
+  printLeft(waiting, waiting.length);
+}
+
+function printLeft([first]: readonly UntrustedValue[], left: number): void {
   if (left > 0 && first !== undefined)
     print(
       `${left === 1 ? "It is" : `${left} are`} not used until you trust ${left === 1 ? "it" : "them"}, on a terminal: repoconf trust --repo ${first.repo}`,
     );
-  return left;
 }
 
 async function accept(client: RepoconfClient, { repo, field, hash }: UntrustedValue, quiet: boolean): Promise<void> {

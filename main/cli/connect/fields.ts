@@ -7,7 +7,7 @@ import type { OperationArguments, OperationResults } from "../../../shared/proto
 import { masksAnything, withMasks } from "../../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { maskValue } from "../../../shared/scopes/value-text.ts";
-import { rawValue } from "../../../shared/typed-value.ts";
+import { choicesOf, type PlainSchema, rawValue } from "../../../shared/typed-value.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import type { Requests } from "./requests.ts";
 
@@ -41,12 +41,27 @@ export function isMasked(schema: FieldSchema | undefined): boolean {
 }
 
 /**
- * A value for people: strings as plain text (but "" and "null" in quotes), anything else as JSON. Masked parts are shown only with
- * `reveal`.
+ * A value for people: anything but strings as JSON, and strings as plain text, in quotes if they are empty or would be read as something else
+ * where they stand. Masked parts are shown only with `reveal`. `at`: the schema of the place inside the field's value that has it.
  */
-export function showValue(value: JsonValue, schema: FieldSchema | undefined, reveal: boolean): string {
+export function showValue(
+  value: JsonValue,
+  schema: FieldSchema | undefined,
+  reveal: boolean,
+  at: PlainSchema | undefined = schema,
+): string {
   if (!reveal && isMasked(schema)) return showValue(maskValue(value, mask), undefined, true);
-  return value === "" || value === "null" ? JSON.stringify(value) : rawValue(value);
+  return typeof value === "string" && (value === "" || readsAsOther(value, at))
+    ? JSON.stringify(value)
+    : rawValue(value);
+}
+
+/** Whether a text looks like JSON of another type where its schema accepts more than texts, or is not known. */
+function readsAsOther(text: string, schema: PlainSchema | undefined): boolean {
+  if (text === "null") return true;
+  if (schema?.["type"] === "string" || !/^(true$|false$|-?\d[\d.eE+-]*$|[[{"])/.test(text)) return false;
+  const choices = choicesOf(schema);
+  return choices.length === 0 || choices.some(one => typeof one !== "string" && rawValue(one) === text);
 }
 
 /** If a request failed because of an unknown field, an error that suggests similar fields; else the same error. */

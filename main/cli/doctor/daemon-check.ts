@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { RepositoryEntry, Finding as ToldFinding } from "../../../shared/protocol.ts";
@@ -134,8 +134,13 @@ export function checkRefusals({ refusals }: DaemonInfo): Finding[] {
 }
 
 async function describeAbsence(home: Home): Promise<Finding> {
-  if ((await stat(home.endpointFile).catch(() => undefined)) === undefined) {
-    return good("daemon", "not running; the next command that needs it starts it");
+  const stats = await lstat(home.endpointFile).catch(() => undefined);
+  if (stats === undefined) return good("daemon", "not running; the next command that needs it starts it");
+  if (!stats.isFile()) {
+    const action = `Move it away: the daemon needs its place. For example: mv ${home.endpointFile} ${home.endpointFile}.old`;
+    return problem("daemon", "not running; something that is no file is in the place of its daemon.json", action, {
+      file: home.endpointFile,
+    });
   }
   const message = (await hasCopiedEndpoint(home))
     ? "not running; its daemon.json came with a copy of another home"

@@ -73,17 +73,20 @@ export function variablesOf({ repo, config, fields, waiting }: EnvironmentSource
           `${namesake.field} and ${path} would both be ${name}. Rename one of them.`,
           exitCodes.refused,
         );
-      if (text.includes("\0"))
-        throw new CommandError(`${path} contains a NUL character, which a variable cannot contain.`, exitCodes.refused);
-      if (!text.isWellFormed())
-        throw new CommandError(
-          `${path} contains half of a character (a lone surrogate), which a variable cannot contain.`,
-          exitCodes.refused,
-        );
+      if (text.includes("\0")) throw cannotBeVariable(path, name, "a NUL character");
+      if (!text.isWellFormed()) throw cannotBeVariable(path, name, "half of a character (a lone surrogate)");
       variables.set(name, { text, field: path });
     }
   }
   return variables;
+}
+
+function cannotBeVariable(path: string, name: string, what: string): CommandError {
+  const of = name.isWellFormed() ? `The variable ${name} of ${path}` : path;
+  return new CommandError(
+    `${of} contains ${what}, which a variable cannot contain. Set it again without that.`,
+    exitCodes.refused,
+  );
 }
 
 function variablesIn(path: string, value: JsonValue, fields: Fields): (readonly [name: string, text: string])[] {

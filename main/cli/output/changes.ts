@@ -52,7 +52,7 @@ function describeChanges({ config }: ChangedRepository, changes: readonly ToldCh
       const own = changes.filter(change => change.field === path);
       const inside = own.filter(change => change.path !== undefined);
       if (inside.length > 0)
-        return inside.map(edit => (edit.absent ? describeAbsent : describeEdit)(edit, schema, false));
+        return inside.map(edit => (edit.absent ? describeAbsent(edit, schema, value) : describeEdit(edit, schema)));
       const shown = showValue(value, schema, false);
       if (own.some(({ absent }) => absent)) return [`nothing to unset: ${path} has its default, ${shown}`];
       return [`${own.some(({ op }) => op === "unset") ? "unset; now" : "set"} ${path} = ${shown}`];

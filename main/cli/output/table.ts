@@ -38,6 +38,18 @@ function narrow(natural: readonly number[], width: number): number[] {
   return widths;
 }
 
+/** The lines of a text, wrapped between words only: what is longer than a line, such as a path, is copied. `taken`: of the first line. */
+export function wrapWords(text: string, width: number, taken = 0): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    const room = lines.length === 1 ? width - taken : width;
+    if (last !== undefined && last.length + 1 + word.length <= room) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 /** Wraps between words if possible, and splits words that are longer than a line. */
 function wrap(text: string, width: number): string[] {
   if (isAbsolute(text)) return [text];

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
 import { CommandError } from "./exit-codes.ts";
-import { layOutTable } from "./table.ts";
+import { layOutTable, wrapWords } from "./table.ts";
 
 /*
  * The only file that writes to standard output and error. Output may quote untrusted text: a folder from an archive, a file of a cloned
@@ -114,6 +114,17 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
   const [head = [], ...lines] = layOutTable(header, clean, process.stdout.columns || undefined);
   for (const line of head) print(style("bold", line));
   for (const line of lines.flat()) print(line);
+}
+
+/**
+ * Prints a text after a head, as one line; on a terminal wrapped to its width, with further lines indented. `longer`: how much longer than the
+ * indent the head is.
+ */
+export function printBeside(head: string, indent: number, text: string, longer = 0): void {
+  const { columns } = process.stdout;
+  const width = isTerminal() && columns ? Math.max(columns - indent, 30) : Number.POSITIVE_INFINITY;
+  const [first = "", ...more] = wrapWords(visible(text), width, longer);
+  print(`${head}${first}`, ...more.map(line => `${" ".repeat(indent)}${line}`));
 }
 
 /** One reader for all questions, because it may have buffered the answers to later ones. */

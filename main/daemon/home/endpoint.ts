@@ -70,6 +70,10 @@ async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: FileSys
   try {
     await write();
   } catch (error) {
+    if (systemErrorCode(error) === "EISDIR")
+      throw new HomeError(
+        `${home.endpointFile} is a folder, and the daemon needs its place for a file. Move it away, and start the daemon again.`,
+      );
     if (!isFull(error)) throw error;
     await unlink(home.reserveFile).catch(() => {});
     await write().catch(failure => {

@@ -5,12 +5,14 @@ import type { ChangeArguments, MatrixField, MatrixRow, SearchHit } from "../../.
 import { parseQuery } from "../../../shared/query/parse-query.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import {
-  absentIn,
+  effectsOf,
+  needsEffects,
   readTypedChanges,
-  takesAway,
+  type ToldEffects,
   toldChanges,
   type ValueChanges,
 } from "../../../shared/typed-changes.ts";
+import { describeJsonProblem } from "../../files/json-text-problems.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Yielding } from "../../time/yielding.ts";
@@ -45,21 +47,21 @@ export function configOperations(
   clock: Pick<Clock, "now">,
 ): ConfigOperations {
   /** Others may change the repository meanwhile; only a message depends on it. */
-  async function absentBefore(
+  async function effectsBefore(
     caller: Caller,
     repos: readonly string[],
     typed: ValueChanges,
     fields: ReadonlyMap<string, FieldSchema>,
-  ): Promise<ReturnType<typeof absentIn>> {
+  ): Promise<ToldEffects> {
     const [repo, ...others] = repos;
-    if (repo === undefined || others.length > 0 || !(typed.unset.length > 0 || typed.edits.some(takesAway))) return [];
+    if (repo === undefined || others.length > 0 || !needsEffects(typed)) return new Map();
     try {
       const active = await service.list(caller, { repo });
       const stored = await service.list(caller, { repo, stored: true });
-      return absentIn(typed, active.config, stored.config, fields);
+      return effectsOf(typed, active.config, stored.config, fields);
     } catch (error) {
       // What the key may only write, or cannot be read, is not known to lack anything.
-      if (error instanceof RepoconfError) return [];
+      if (error instanceof RepoconfError) return new Map();
       throw error;
     }
   }
@@ -92,7 +94,7 @@ export function configOperations(
       const typedCount = args.typed?.length ?? 0;
       if (typedCount > limits.fieldsPerSet) throw limitExceeded("fields in a set", typedCount, limits.fieldsPerSet);
       const readable = args.typed || args.schemas ? readableFields(scopes, context.caller) : new Map();
-      const typed = readTypedChanges(args.typed ?? [], readable);
+      const typed = readTypedChanges(args.typed ?? [], readable, describeJsonProblem);
       for (const name of [...Object.keys(typed.values), ...typed.unset]) {
         if (values.has(name)) throw new RepoconfError(1101, `${name} is both typed and set in the same request.`);
         values.set(name, typed.values[name]);
@@ -108,7 +110,7 @@ export function configOperations(
       const editCount = allEdits.length;
       if (editCount > limits.editsPerSet) throw limitExceeded("edits in a set", editCount, limits.editsPerSet);
       checkLimits(repos, values, context, editCount);
-      const absent = await absentBefore(context.caller, repos, typed, readable);
+      const effects = await effectsBefore(context.caller, repos, typed, readable);
       // As of `config/unset`, which a person who unsets fields means.
       const isUnset = typed.unset.length === values.size && editCount === 0;
       const source = isUnset ? "unset" : "set";
@@ -117,7 +119,7 @@ export function configOperations(
       return {
         ...outcome,
         ...(args.schemas && { schemas: Object.assign({}, ...changed) }),
-        ...(args.typed && { typed: toldChanges(typed, absent) }),
+        ...(args.typed && { typed: toldChanges(typed, effects) }),
       };
     },
 

@@ -6,8 +6,7 @@ function withInner(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withInner)];
 }
 
-test("in a terminal of 80 columns, no line of any command's help is wider", async () => {
-  const width = 80;
+test.each([60, 80])("in a terminal of %i columns, no line of any command's help is wider", async width => {
   const commands = withInner(await createProgram());
   expect(commands.length).toBeGreaterThan(40);
   const wide = commands.flatMap(command => {
