@@ -2,7 +2,7 @@ import { defineConfig, type Plugin } from "vite";
 
 /** Bundles everything that runs under Node (command line, daemon, typed client) for dist/, without a need for node_modules. */
 export default defineConfig({
-  plugins: [oneShotFile(), plainBuiltins(false), withoutGlobalWebSocket()],
+  plugins: [plainBuiltins(false), withoutGlobalWebSocket()],
   build: {
     ssr: true,
     target: "node22",
@@ -19,15 +19,6 @@ export default defineConfig({
   },
   ssr: { noExternal: true },
 });
-
-/** The commands that are one request have a file of their own beside this build's (vite.one-shot.config.ts). */
-function oneShotFile(): Plugin {
-  return {
-    name: "one-shot-file",
-    enforce: "pre",
-    resolveId: source => (source === "./one-shot/run.ts" ? { id: "./one-shot.js", external: "relative" } : undefined),
-  };
-}
 
 /**
  * `import ... from "node:util"` makes Node evaluate every export, also those that load more when they are read: that of node:http loads all

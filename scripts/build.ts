@@ -24,7 +24,10 @@ const parts: { readonly [name: string]: (folder: string) => Promise<void> } = {
   command: async folder => {
     await bundle(oneShot, folder);
     await bundle(command, folder);
-    await makeExecutable(join(folder, "repoconf.js"));
+    const entry = join(folder, "repoconf.js");
+    await makeExecutable(entry);
+    // Makes the file of compiled code (main/cli/load-one-shot.ts) for this Node.
+    await once(spawn(process.execPath, [entry, "hook", "bash"], { stdio: "ignore" }), "exit");
   },
   browser: folder => bundle(browser, join(folder, "browser")),
   screen: folder => bundle(screen, join(folder, "screen")),

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The command's entry point. It imports nothing that fails on an older Node, so that it can print this message.
+import { loadOneShot } from "./load-one-shot.ts";
 import type { OneShotName } from "./one-shot/run.ts";
 
 const [neededMajor, neededMinor] = [22, 13];
@@ -27,7 +28,9 @@ if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
 } else {
   if (major < 24) hideSqliteWarning();
   const [name = "", ...args] = process.argv.slice(2);
-  if (isOneShot(name)) await (await import("./one-shot/run.ts")).runOneShot(name, args);
+  // With options for Node, the long way may have a debugger to close.
+  if (isOneShot(name) && !process.env["NODE_OPTIONS"])
+    await loadOneShot(`${import.meta.dirname}/one-shot.js`)?.runOneShot(name, args);
   await (await import("./program.ts")).runProgram(process.argv);
 }
 

@@ -1,10 +1,14 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { addRepositories, addScope, addShop, makeServedHome, makeShop } from "../helpers/command-home.ts";
 import { loadedBy, reportLoaded, sourcesIn } from "../helpers/report-loaded.ts";
+import { projectFolder, runProcess } from "../helpers/spawned-daemon.ts";
+
+/** The file of what V8 has compiled of the short way. */
+const compiledName = `one-shot.js.${process.versions.v8}-${process.arch}`;
 
 /** The paths of the HTTP requests that daemons of this process get while `work` runs. */
 async function requestsDuring(work: () => Promise<unknown>): Promise<string[]> {
@@ -65,11 +69,44 @@ describe.runIf(process.platform !== "win32")("a command that is one request over
       expect(code).toBe(0);
       const { parts, files } = loadedBy(errorOutput);
       expect(parts).toEqual([]);
-      expect(files.filter(name => !name.startsWith("rolldown-runtime"))).toEqual(["repoconf.js", "one-shot.js"]);
+      expect(files).toEqual(["repoconf.js", "one-shot.js", compiledName]);
     }
     const sources = [...sourcesIn(["repoconf.js", "one-shot.js"])];
     expect(sources.filter(name => !/^(main|shared)\//.test(name))).toEqual(["fastest-levenshtein"]);
     expect(sources.filter(name => /^(main\/(daemon|store|scopes)|shared\/client\/client)/.test(name))).toEqual([]);
+  });
+
+  test("runs what V8 has compiled of this very file, and makes that where it is missing", async () => {
+    await using home = await makeShop();
+    const built = join(home.workFolder, "dist");
+    await mkdir(built);
+    for (const name of ["repoconf.js", "one-shot.js"])
+      await copyFile(join(projectFolder, "dist", name), join(built, name));
+    await writeFile(join(built, "package.json"), '{"type":"module"}');
+    const compiled = join(built, compiledName);
+    const get = async () => {
+      const options = { folder: home.workFolder, environment: { REPOCONF_HOME: home.homeFolder } };
+      return (await runProcess(process.execPath, [join(built, "repoconf.js"), "get", "svc.timeout"], options)).output;
+    };
+    expect(await get()).toBe("900\n");
+    const first = await readFile(compiled);
+    expect(await get()).toBe("900\n");
+    expect(await readFile(compiled)).toEqual(first);
+    expect((await readdir(built)).length).toBe(4);
+    // Another build whose text is as long.
+    const source = await readFile(join(built, "one-shot.js"), "utf8");
+    const other = source.replaceAll('"config/list"', '"config/lisT"');
+    const id = Number.parseInt(source.slice(-1), 16) === 0 ? "1" : "0";
+    await writeFile(join(built, "one-shot.js"), `${other.slice(0, -1)}${id}`);
+    const [request] = await requestsDuring(get);
+    expect(request).toBe("/svc/config/lisT");
+    expect(await readFile(compiled)).not.toEqual(first);
+    // Where it cannot be made.
+    await rm(compiled);
+    await mkdir(compiled);
+    await writeFile(join(built, "one-shot.js"), source);
+    expect(await get()).toBe("900\n");
+    expect((await readdir(built)).length).toBe(4);
   });
 
   test.each<[why: string, ...args: string[]]>([

@@ -4,8 +4,15 @@ import { projectFolder } from "./spawned-daemon.ts";
 
 /** Writes to standard error, when a process ends, which parts of Node and which of our own files it has loaded. */
 const program = `
+import fs from "node:fs";
 import { registerHooks } from "node:module";
 const files = [];
+const { readFileSync } = fs;
+// The short way's own file is no module (main/cli/load-one-shot.ts).
+fs.readFileSync = (path, ...rest) => {
+  if (/one-shot\\.js/.test(path)) files.push(path.split("/").at(-1));
+  return readFileSync(path, ...rest);
+};
 registerHooks({ load(url, context, next) { if (url.startsWith("file:")) files.push(url.split("/").at(-1)); return next(url, context); } });
 process.on("exit", () => {
   const parts = process.moduleLoadList.filter(name => /undici|NativeModule (http|crypto|tls|zlib|fs.promises)$/.test(name));
@@ -27,7 +34,7 @@ export function sourcesIn(files: readonly string[]): ReadonlySet<string> {
   const texts = files.map(name =>
     readFileSync(join(projectFolder, "dist", /^(repoconf|one-shot)\.js$/.test(name) ? name : `chunks/${name}`), "utf8"),
   );
-  const named = /^\/\/ (?:\S*\bnode_modules\/((?:@[^/\n]+\/)?[^/\n]+)\/|((?:main|shared)\/\S+\.ts)$)/gm;
+  const named = /^\t?\/\/ (?:\S*\bnode_modules\/((?:@[^/\n]+\/)?[^/\n]+)\/|((?:main|shared)\/\S+\.ts)$)/gm;
   return new Set(
     texts.flatMap(text => [...text.matchAll(named)].map(([, library, module]) => library ?? module ?? "")),
   );

@@ -87,8 +87,8 @@ const commands: { readonly [Name in OneShotName]: OneShotCommand } = {
  */
 export async function runOneShot(name: OneShotName, args: readonly string[]): Promise<void> {
   const { rows, operands, endsAtOperand, ...one } = commands[name];
-  // The long way refuses arguments in other encodings, and closes a debugger.
-  if (process.env["NODE_OPTIONS"] || args.some(one => one.includes("\uFFFD"))) return;
+  // The long way refuses arguments in other encodings.
+  if (args.some(one => one.includes("\uFFFD"))) return;
   const read = readPlainly(args, rows, endsAtOperand);
   const count = read?.operands.length ?? -1;
   if (read === undefined || count < operands[0] || count > operands[1]) return;
