@@ -19,5 +19,7 @@ test("search loads only its own command, and neither the daemon's code nor Node'
   expect(code).toBe(0);
   const { parts, files } = loadedBy(errorOutput);
   expect(parts.filter(name => name.includes("undici"))).toEqual([]);
-  expect(files.filter(name => /^(one-shot|daemon|background|set|history|doctor|backup)[-.]/.test(name))).toEqual([]);
+  expect(
+    files.filter(name => /^(one-shot|daemon|background|set|history|doctor|backup|mcp|serve)[-.]/.test(name)),
+  ).toEqual([]);
 });

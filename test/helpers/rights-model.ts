@@ -50,8 +50,8 @@ export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
   repo: string,
   entry: Entry,
 ): Entry | undefined {
-  const { batch, ...unbatched } = entry;
-  // Only the key that made the changes sees that they belong to a batch.
+  // Only the owner sees ids of keys, and only the key that made the changes that they belong to a batch.
+  const { batch, key: _, ...unbatched } = entry;
   const own = batch !== undefined && entry.actor === name ? { batch } : {};
   const seen = { ...unbatched, ...own, actor: actorSeen(name, entry.actor) } as Entry;
   if (entry.source === "forget") return may(grants, "read", repo, entry.field ?? "") ? seen : undefined;

@@ -2,6 +2,13 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways for an agent to work as somebody else, unseen, or without a way back. */
 export const mutants = [
+  ...killedBy("S6", "test/promises/s6-rights.test.ts", {
+    "keeping ids of keys from other keys": {
+      file: "main/daemon/config/change-views.ts",
+      find: 'return caller.owner && actor.kind === "key"',
+      replace: 'return actor.kind === "key"',
+    },
+  }),
   ...killedBy("agents", "test/main/daemon/audit-log.test.ts", {
     "the requests of an audited key in the audit file": {
       file: "main/daemon/observe/audit-log.ts",

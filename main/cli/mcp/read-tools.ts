@@ -17,17 +17,22 @@ export async function find(call: Call, query: string): Promise<JsonObject> {
   const { client, repository } = call;
   const repo = repository.id;
   const [effective, stored] = await Promise.all([
-    client.request("config/list", { repo, schemas: true, waits: true }),
+    client.request("config/list", { repo, waits: true }),
     client.request("config/list", { repo, stored: true }),
   ]);
   const [error] = [...effective.errors, ...stored.errors];
   if (error !== undefined) return failure(error);
-  const { schemas = {}, waits = [] } = effective;
+  const { waits = [] } = effective;
   const words = query.toLowerCase().replaceAll("*", " ").split(/\s+/);
   const has = (text: string) => words.every(word => text.toLowerCase().includes(word));
   const entries = [...configEntries(effective.result)].map(({ scope, field, value }) => {
     const path = joinConfigPath(scope, field);
-    return { path, value, schema: schemas[path], isStored: configValue(stored.result, scope, field) !== undefined };
+    return {
+      path,
+      value,
+      schema: call.fields.get(path),
+      isStored: configValue(stored.result, scope, field) !== undefined,
+    };
   });
   const byPath = entries.filter(({ path }) => has(path));
   const byText = entries.filter(
