@@ -89,6 +89,28 @@ export const mutants = [
       name: "follows no symbolic link, neither the file",
     },
   }),
+  ...killedBy("exec", "test/e2e/watch-exec.test.ts", {
+    "remembering a change only when the command has handled it": {
+      file: "main/cli/watch/exec-on-changes.ts",
+      find: "      if (code === 0) {",
+      replace: "      await save(last);\n      if (code === 0) {",
+      name: "only then the state goes on",
+    },
+    "passing over what the command changes itself": {
+      file: "main/cli/watch/exec-on-changes.ts",
+      find: "const shown = isOwn ? undefined : options.show(change);",
+      replace: "const shown = options.show(change);",
+      name: "does not start it again, unless asked",
+    },
+  }),
+  ...killedBy("env files", "test/main/cli/import-formats.test.ts", {
+    "the refusal of a line that is not understood (it is skipped)": {
+      file: "main/cli/import/read-dotenv.ts",
+      find: "    if (match === null) {",
+      replace: `    if (match === null) {\n      dotenvLine.lastIndex = text.indexOf("\\n", at) + 1 || text.length;\n      continue;`,
+      name: "is named, and nothing is imported",
+    },
+  }),
   ...killedBy("shipping", "test/packing/build.test.ts", {
     "building beside dist/": {
       file: "scripts/build.ts",

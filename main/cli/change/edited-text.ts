@@ -9,6 +9,7 @@ import { isError, problemsOfText } from "../../check/check-text.ts";
 import { describeJsonProblem } from "../../files/json-text-problems.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { listFields, readConfig, showValue } from "../connect/fields.ts";
+import { batchOfEnvironment } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import type { EditedText } from "./edit-until-valid.ts";
@@ -67,7 +68,7 @@ export async function editValue(
       if (value instanceof Error) return { problems: [`This is not valid JSON: ${describeJsonProblem(text)}.`] };
       for (;;) {
         const { revision } = before;
-        const how = { flush: true, revision, ...(reason !== undefined && { reason }) };
+        const how = { flush: true, revision, ...(reason !== undefined && { reason }), ...batchOfEnvironment() };
         const set = place.path === "" ? { [field]: value } : { edits: [{ ...place, op: "set", value } as const] };
         const { errors } = await client.request("config/set", { repo: id, ...set, ...how });
         const [first] = errors;

@@ -19,6 +19,7 @@ import { type Fields, listFields, showValue } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
 import { type ImportFormat, importFormats } from "../import/file-formats.ts";
 import { type ReadValues, variablesField } from "../import/read-values.ts";
+import { batchOfEnvironment } from "../output/changes.ts";
 import { CommandError, exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
 import { confirmOrThrow, print, printJson, printNote, visible } from "../output/terminal.ts";
@@ -87,7 +88,14 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     failOnError(stored);
     const { revision = repository.revision } = stored;
     const notes = [...wanted.notes, ...mergeVariables(wanted, stored.result, fields)];
-    const set = { ...Object.fromEntries(wanted.values), repo: repository.id, revision, atomic: true, flush: true };
+    const set = {
+      ...Object.fromEntries(wanted.values),
+      repo: repository.id,
+      revision,
+      atomic: true,
+      flush: true,
+      ...batchOfEnvironment(),
+    };
     await refuseUnlessValid(client, name, wanted, set);
 
     const changes: Change[] = [];

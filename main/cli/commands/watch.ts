@@ -15,22 +15,26 @@ import {
 } from "../command-options.ts";
 import { type Fields, listFields } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { printableChange } from "../output/masking.ts";
-import { print, printJson, printNote } from "../output/terminal.ts";
+import { printableChange, printableConfig } from "../output/masking.ts";
+import { flushOutput, print, printJson, printNote } from "../output/terminal.ts";
 
 interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly all?: boolean;
   readonly since?: number;
   readonly reveal?: boolean;
+  readonly exec?: boolean;
+  readonly state?: string;
+  readonly ownChanges?: boolean;
 }
 
 /** `repoconf watch`: prints changes as they happen, until Ctrl+C. */
 export function addWatchCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("watch"))))
     .argument("[field]", "only changes of this field, such as svc.timeout, or of a place inside its value")
+    .argument("[command...]", "with --exec, behind --: the command and its arguments")
     .summary("print changes as they happen")
     .description(
-      "print changes as they happen, until Ctrl+C; with --json, one line each\n\nIt also reports when the repository's file becomes invalid or valid again, and when the connection to the daemon is lost and restored. With a field, it reports only changes of that field.",
+      "print changes as they happen, until Ctrl+C; with --json, one line each\n\nIt also reports when the repository's file becomes invalid or valid again, and when the connection to the daemon is lost and restored. With a field, it reports only changes of that field.\n\nWith --exec it runs a command instead, without a shell: once at a time, with the changes that are waiting as a JSON list on standard input, each as --json prints it, and REPOCONF_REPO and REPOCONF_REVISION in its environment. If it fails, it gets them again after a pause. If the history does not reach back to what it has seen, the list has all values, and REPOCONF_WHOLE is 1.",
     )
     .addOption(
       new Option("--since <revision>", "start with the changes made after this revision of the repository").argParser(
@@ -39,10 +43,18 @@ export function addWatchCommand(program: Command): void {
     )
     .option("--all", "watch every repository, and changes to repositories, scopes and keys")
     .option("--reveal", "show masked values")
+    .option("--exec", "run the command behind -- at changes, such as: repoconf watch --exec -- make reload")
+    .option("--state <file>", "with --exec: remember here what the command has handled, and go on from there")
+    .option("--own-changes", "with --exec: run the command again for changes that it makes itself")
     .action(watch);
 }
 
-async function watch(typed: string | undefined, options: WatchOptions): Promise<void> {
+async function watch(typed: string | undefined, more: readonly string[], options: WatchOptions): Promise<void> {
+  if (options.exec) return watchAndExec([...(typed === undefined ? [] : [typed]), ...more], options);
+  const alone = options.state === undefined ? options.ownChanges && "--own-changes" : "--state";
+  if (alone) throw new CommandError(`${alone} is for --exec.`, exitCodes.usage);
+  if (more.length > 0)
+    throw new CommandError("To run a command at changes: repoconf watch --exec -- COMMAND", exitCodes.usage);
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { since } = options;
@@ -95,6 +107,58 @@ async function watch(typed: string | undefined, options: WatchOptions): Promise<
     const isOfPast = since !== undefined && repository !== undefined;
     await Promise.all([printEverything(), isOfPast && printChanges(repository.id)]).finally(() => stop.abort());
   });
+}
+
+/** Runs the command behind `--`; what is before it is a field. */
+async function watchAndExec(operands: readonly string[], options: WatchOptions): Promise<void> {
+  const { openSession } = await import("../connect/session.ts");
+  const { chooseRepository } = await import("../connect/repositories.ts");
+  const { execOnChanges } = await import("../watch/exec-on-changes.ts");
+  const end = process.argv.indexOf("--");
+  const command = end === -1 ? [] : process.argv.slice(end + 1);
+  const [typed, ...others] = operands.slice(0, operands.length - command.length);
+  if (command.length === 0 || others.length > 0)
+    throw new CommandError("Name the command behind --: repoconf watch --exec -- COMMAND", exitCodes.usage);
+  if (options.all) throw new CommandError("--exec is for one repository, so not with --all.", exitCodes.usage);
+  let code: number;
+  {
+    using session = await openSession(options);
+    const { client, home } = session;
+    const repository = await chooseRepository(client, options.repo);
+    let fields = await listFields(client);
+    const place = typed === undefined ? undefined : readPlace(typed, fields);
+    const stop = new AbortController();
+    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => stop.abort());
+    const reveal = options.reveal === true;
+    const notice = async () => {
+      for await (const message of client.watchEverything({ signal: stop.signal })) {
+        const [resource, event, payload] = message;
+        if (resource === "scope" || (resource === "connection" && event === "resumed"))
+          fields = await listFields(client).catch(() => new Map());
+        if (resource === "repo" && event === "removed" && payload.id === repository.id)
+          throw new CommandError(`${repository.name} was removed, so there is nothing left to watch.`);
+      }
+    };
+    const executing = execOnChanges({
+      client,
+      repository,
+      command,
+      environment: { REPOCONF_HOME: home.folder },
+      since: options.since,
+      stateFile: options.state,
+      ownChanges: options.ownChanges === true,
+      stop,
+      show: change => {
+        const known = place === undefined ? fields : withPlace(fields, place);
+        const narrowed = place === undefined ? change : narrowChange(change, place, known);
+        return narrowed === undefined || reveal ? narrowed : printableChange(narrowed, known);
+      },
+      showConfig: config => (reveal ? config : printableConfig(config, fields)),
+    });
+    [code] = await Promise.all([executing, notice().finally(() => stop.abort())]);
+  }
+  await flushOutput();
+  process.exitCode = code;
 }
 
 /** Unsaved edits on the screen are not shown to others. */

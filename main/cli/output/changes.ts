@@ -21,7 +21,17 @@ export function changeArguments({ ifRevision, atomic, dryRun, reason }: WriteOpt
     ...(atomic && { atomic }),
     ...(dryRun && { dryRun }),
     ...(reason !== undefined && { reason }),
+    ...batchOfEnvironment(),
   };
+}
+
+/** With this text as their batch, `watch --exec` knows the changes that its command makes. */
+export const batchVariable = "REPOCONF_BATCH";
+
+/** The batch of all changes that commands make in this environment. */
+export function batchOfEnvironment(): { readonly batch?: string } {
+  const batch = process.env[batchVariable];
+  return batch === undefined || batch === "" ? {} : { batch };
 }
 
 interface ChangesToTell {

@@ -12,15 +12,19 @@ const gracePeriod = 10_000;
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
-/** The user's command. It shares our standard input, output and error. */
+/** The user's command. It shares our standard input, output and error; with `input`, it reads that instead of ours. */
 export class ChildCommand {
   readonly #child: ChildProcess;
   /** Resolves with the exit code as shells report it: 128 plus the signal number after a signal. */
   readonly ended: Promise<number>;
 
-  constructor(command: readonly string[], environment: { readonly [name: string]: string }) {
+  constructor(command: readonly string[], environment: { readonly [name: string]: string }, input?: string) {
     const [program = "", ...args] = command;
-    this.#child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: "inherit" });
+    const stdio = [input === undefined ? "inherit" : "pipe", "inherit", "inherit"] as const;
+    this.#child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: [...stdio] });
+    // It may end without reading all of it.
+    this.#child.stdin?.on("error", () => {});
+    this.#child.stdin?.end(input);
     this.ended = new Promise(resolve => {
       this.#child.once("error", error => resolve(cannotStart(program, error)));
       this.#child.once("exit", (code, signal) => resolve(code ?? codeOfSignal(signal)));

@@ -168,7 +168,7 @@ export class ConfigChanges {
       };
     }
     const revision = request.dryRun && answer.changes ? state.revision + 1 : state.revision;
-    const batch = request.batch === undefined || request.dryRun ? {} : { batch: request.batch };
+    const batch = request.batch === undefined ? {} : { batch: request.batch };
     return { repo: state.id, revision, config, ...batch, ...viewMirrored(mirrored) };
   }
 
@@ -193,10 +193,10 @@ export class ConfigChanges {
   }
 }
 
-/** The batch's id, different for each key, so that no other key can add to it. Undefined: one repository, and no batch named. */
-function batchOf(caller: Caller, { batch, repos }: ConfigChangeRequest): string | undefined {
+/** The batch's id, different for each key, so that no other key can add to it. Undefined: no batch named, and one repository or a dry run. */
+function batchOf(caller: Caller, { batch, repos, dryRun }: ConfigChangeRequest): string | undefined {
   if (batch !== undefined) return createHash("sha256").update(`${caller.keyId} ${batch}`).digest("hex").slice(0, 24);
-  return repos.length > 1 ? randomBytes(12).toString("hex") : undefined;
+  return repos.length > 1 && !dryRun ? randomBytes(12).toString("hex") : undefined;
 }
 
 function notWritable(repo: string): RepoconfError {

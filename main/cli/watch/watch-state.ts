@@ -1,0 +1,54 @@
+import { writeFile } from "node:fs/promises";
+import { isJsonObject } from "../../../shared/json.ts";
+import { describeCause } from "../../files/describe-cause.ts";
+import { readForeignFile } from "../../files/foreign-file.ts";
+import { plainText } from "../../files/utf8-text.ts";
+import { CommandError } from "../output/exit-codes.ts";
+import { makeOutputFile } from "../output/output-file.ts";
+
+/** How far `watch --exec` has come: everything up to here is handled. */
+export interface WatchState {
+  readonly repo: string;
+  readonly revision: number;
+  /** Of the log; undefined if only the revision is known. */
+  readonly position?: string;
+  /** What the command's own changes are marked with. */
+  readonly batch: string;
+}
+
+/** Undefined if there is no file yet. Throws CommandError: starting over without being asked would miss changes. */
+export async function readWatchState(file: string, repo: string): Promise<WatchState | undefined> {
+  let text: string;
+  try {
+    const found = await readForeignFile(file, { maximumBytes: 65_536, followsLinks: true });
+    if (found === null) return undefined;
+    text = plainText(found.bytes);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${describeCause(error)}`);
+  }
+  const state = asState(text);
+  const again = "To start with what changes from now on, delete it.";
+  if (state === undefined) throw new CommandError(`${file} is no state of repoconf watch --exec. ${again}`);
+  if (state.repo !== repo)
+    throw new CommandError(`${file} is the state of another repository, ${state.repo}. ${again}`);
+  return state;
+}
+
+function asState(text: string): WatchState | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(value)) return undefined;
+  const { repo, revision, position, batch } = value;
+  if (typeof repo !== "string" || typeof batch !== "string" || !Number.isSafeInteger(revision)) return undefined;
+  return { repo, revision: Number(revision), batch, ...(typeof position === "string" && { position }) };
+}
+
+/** Replaces the file as a whole; the new one is on the disk before it has the name. */
+export async function writeWatchState(file: string, state: WatchState): Promise<void> {
+  const text = `${JSON.stringify(state)}\n`;
+  await makeOutputFile(file, true, temporary => writeFile(temporary, text, { mode: 0o600, flush: true }));
+}
