@@ -89,7 +89,7 @@ export function editMembers(rewrite: TextRewrite, object: TextNode, next: JsonVa
 function removedRanges(
   rewrite: TextRewrite,
   object: TextNode,
-  { members, removed }: MemberChanges,
+  { members, removed, added }: MemberChanges,
   newLast: Member | undefined,
 ): Range[] {
   const { body } = rewrite;
@@ -107,7 +107,12 @@ function removedRanges(
   }
   return joined(
     body,
-    joined(body, tokens).map(range => withOwnComments(rewrite, range)),
+    joined(body, tokens).map(range =>
+      // Where members come and go at once, comments stay: they may be about the new ones.
+      added.size > 0 || hasLineBreak(body, object)
+        ? withOwnComments(rewrite, range)
+        : withInlineComments(rewrite, range),
+    ),
   );
 }
 
@@ -139,6 +144,17 @@ function withOwnComments({ body, discarded }: TextRewrite, range: Tokens): Token
   const end = afterLineOfComments(body, range.end);
   const isAlone = startsLine && /[\r\n}\]]/.test(body.charAt(afterBlanks(body, end)));
   const start = isAlone ? startOfCommentsAbove(body, range.after, range.start) : range.start;
+  discarded.push({ start, end: range.start }, { start: range.end, end });
+  return { ...range, start, end };
+}
+
+/**
+ * On one line, the range with the comments between it and the commas or brackets around it: they are about what is removed, unless that begins
+ * or ends with the comma.
+ */
+function withInlineComments({ body, discarded }: TextRewrite, range: Tokens): Tokens {
+  const start = body[range.start] === "," ? range.start : afterBlanks(body, range.after);
+  const end = body[range.end - 1] === "," ? range.end : afterCommentsOnLine(body, range.end);
   discarded.push({ start, end: range.start }, { start: range.end, end });
   return { ...range, start, end };
 }

@@ -166,7 +166,10 @@ test.each(
     removes the last member inline | { "a": 1, "b": 2 } | { "a": 1 } | { "a": 1 }
     removes a member whose comma leads the next line | {␊  "a": 1␊  , "b": 2␊}␊ | { "a": 1 } | {␊  "a": 1␊}␊
     removes the last member on the line of the brace | { "a": 1,␊  "b": 2 } | { "a": 1 } | { "a": 1 }
-    removes a member between comments | { /* x */ "a": 1 /* y */ } | {} | { /* x */ /* y */ }
+    removes a member inline with the comments around it | { /* x */ "a": 1 /* y */ } | {} | {}
+    removes a first member inline with its comments | { /* x */ "a": 1 /* y */, /* z */ "b": 2 } | { "b": 2 } | { /* z */ "b": 2 }
+    removes a last member inline with its comments | { "a": 1 /* x */, /* y */ "b": 2 /* z */ } | { "a": 1 } | { "a": 1 /* x */ }
+    removes an item inline with its comments | { "a": [1 /* x */, /* y */ 2 /* z */, 3] } | { "a": [1,3] } | { "a": [1 /* x */, 3] }
     removes the last member, and inserts one | THREE | { "a": 1, "b": 2, "d": 4 } | {␊  "a": 1, // first␊  // own␊  "b": 2,␊  "d": 4␊}␊
     removes the first member, and inserts one | THREE | { "b": 2, "c": 3, "d": 4 } | {␊  // own␊  "b": 2,␊  "c": 3, // last␊  "d": 4␊}␊
     removes a member inline, and inserts one | { "a": 1, "b": 2 } | { "a": 1, "c": 3 } | { "a": 1, "c": 3 }
