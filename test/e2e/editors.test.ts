@@ -138,7 +138,7 @@ describe.concurrent("an editor with VS Code's language service", () => {
     const run = (...args: readonly string[]) => runRepoconf(args, { folder: folder.path });
     await mkdir(join(folder.path, "elsewhere"));
     await symlink("elsewhere", join(folder.path, ".repoconf"));
-    expect(await run("schema", "--write")).toMatchObject({ code: 1, errorOutput: expect.stringContaining("link") });
+    expect(await run("schema", "--write")).toMatchObject({ code: 3, errorOutput: expect.stringContaining("link") });
     expect(await readdir(join(folder.path, "elsewhere"))).toEqual([]);
     await using other = await temporaryFolder();
     const there = (...args: readonly string[]) => runRepoconf(args, { folder: other.path });

@@ -58,6 +58,20 @@ test("a folder that was deleted is told by repo list, and on a terminal what to 
   expect(errorOutput).toContain("repoconf repo move gone FOLDER");
 });
 
+test("where there is nothing to list or to check, a terminal shows no header and no success, but what to type", async () => {
+  await using home = await makeServedHome();
+  for (const [args, said] of [
+    [["repo", "list"], "Add one: repoconf repo add"],
+    [["key", "list"], "repoconf key create NAME"],
+    [["check"], "Nothing to check"],
+  ] as const)
+    expect(await home.run(args, { nodeArguments: onTerminal })).toEqual({
+      code: 0,
+      output: "",
+      errorOutput: expect.stringContaining(said),
+    });
+});
+
 test("on a terminal of 60 columns, status and doctor wrap their sentences between words", async () => {
   await using home = await makeServedHome();
   await home.put("settings.json", JSON.stringify({ "this is no setting that anybody knows and has a long name": 1 }));

@@ -31,15 +31,17 @@ async function check(named: readonly string[], options: CheckOptions): Promise<v
   const { checkFile } = await import("../../check/check-file.ts");
   const files = await filesOf(named);
   const problems: RatedProblem[] = [];
+  let checked = 0;
   for (const file of files) {
     const { problems: found, exists } = await checkFile(file);
-    if (!exists) printNote(`Nothing to check: there is no ${shown(file.path)} and no schema next to it.`);
+    if (exists) checked += 1;
+    else printNote(`Nothing to check: there is no ${shown(file.path)} and no schema next to it.`);
     problems.push(...found);
   }
   const format = options.json ? "json" : options.format;
   if (format === "json") printJson(problems.map(asJson));
   else if (format === "github") for (const problem of problems) print(annotation(problem));
-  else printText(problems, files.length);
+  else printText(problems, checked);
   if (problems.some(({ isError }) => isError || options.strict === true)) process.exitCode = exitCodes.refused;
 }
 
@@ -64,7 +66,7 @@ function printText(problems: readonly RatedProblem[], files: number): void {
     const word = isError ? style("red", "error") : style("yellow", "warning");
     print(`${shown(file)}:${line}:${column}: ${word}: ${message}`);
   }
-  if (problems.length === 0 && isTerminal())
+  if (problems.length === 0 && files > 0 && isTerminal())
     print(files === 1 ? "No problems found." : `No problems found in ${files} files.`);
 }
 

@@ -50,15 +50,17 @@ export function wrapWords(text: string, width: number, taken = 0): string[] {
   return lines;
 }
 
-/** Wraps between words if possible, and splits words that are longer than a line. */
+/** Wraps between words if possible, else behind a comma, as in JSON, and splits what is longer than a line. */
 function wrap(text: string, width: number): string[] {
   if (isAbsolute(text)) return [text];
   const lines: string[] = [];
   let rest = text;
   while (rest.length > width) {
     const space = rest.lastIndexOf(" ", width);
+    const comma = rest.lastIndexOf(",", width - 1);
     // Never splits a surrogate pair.
-    const end = space > 0 ? space : width - (/[\uDC00-\uDFFF]/.test(rest.charAt(width)) ? 1 : 0);
+    const end =
+      space > 0 ? space : comma > 0 ? comma + 1 : width - (/[\uDC00-\uDFFF]/.test(rest.charAt(width)) ? 1 : 0);
     lines.push(rest.slice(0, end));
     rest = rest.slice(end).trimStart();
   }

@@ -110,6 +110,8 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
     for (const row of clean) process.stdout.write(`${row.join("\t")}\n`);
     return;
   }
+  // A note says that there is nothing.
+  if (rows.length === 0) return;
   // Some terminals report 0 columns.
   const [head = [], ...lines] = layOutTable(header, clean, process.stdout.columns || undefined);
   for (const line of head) print(style("bold", line));

@@ -39,6 +39,11 @@ test("a word that is longer than its column is split, but not within a character
   for (const line of lines) expect(line.isWellFormed()).toBe(true);
 });
 
+test("JSON that is longer than its column is split behind a comma", () => {
+  const [, lines = []] = layOutTable(["A", "B"], [["a", '["www.shop.test","api.shop.test"]']], 25);
+  expect(lines).toEqual(['a  ["www.shop.test",', '   "api.shop.test"]']);
+});
+
 test.each([
   ["a terminal limits the width", true, 60, true],
   ["a terminal without a known width does not", true, 0, false],
