@@ -12,6 +12,12 @@ import type { ValueEdit } from "./value-edit.ts";
  */
 export const protocolVersion = 1;
 
+/**
+ * Where a value is stored: `shared` is the repository's own file, in a work tree the one that git has; `local` is for this machine only,
+ * and counts before it.
+ */
+export type Layer = "shared" | "local";
+
 /** How to make a change. In arguments, null counts as left out. */
 export interface ChangeArguments {
   /** One id or several. */
@@ -30,6 +36,8 @@ export interface ChangeArguments {
   readonly batch?: string | null;
   /** Instead of `repo`: a folder in the repository. */
   readonly path?: string | null;
+  /** If left out: where the value that counts is stored, which is `shared` for a field without a local value. */
+  readonly layer?: Layer | null;
 }
 
 /** Which part of a long list. */
@@ -51,6 +59,8 @@ export interface OperationArgumentsByName {
     readonly schemas?: boolean | null;
     /** Whether the reply names the fields whose values wait for trust. */
     readonly waits?: boolean | null;
+    /** Whether the reply has the stored values of each layer. */
+    readonly layers?: boolean | null;
   };
   /** The fields are additional members, `<scope>.<field>`. */
   "config/set": ChangeArguments & {
@@ -114,14 +124,16 @@ export interface OperationArgumentsByName {
   "repo/update": { readonly repo?: string | null; readonly name?: string | null; readonly path?: string | null };
   "repo/remove": { readonly repo?: string | null };
   "repo/scan": { readonly path: string };
-  "file/read": { readonly repo?: string | null };
+  /** `layer`: whose file; by default the shared one's. */
+  "file/read": { readonly repo?: string | null; readonly layer?: Layer | null };
   "file/write": {
     readonly repo?: string | null;
+    readonly layer?: Layer | null;
     readonly text: string;
     /** The text to be replaced; null if there was no file. */
     readonly expected: string | null;
   };
-  "file/restore": { readonly repo?: string | null };
+  "file/restore": { readonly repo?: string | null; readonly layer?: Layer | null };
   "trust/list": { readonly repo?: string | null };
   "trust/accept": {
     readonly repo?: string | null;
@@ -157,8 +169,15 @@ export type OperationArguments<Name extends OperationName> = OperationArgumentsB
 
 /** One field in the reply to a set (spec 4.2: "fields, values and descriptions"). */
 export interface DescribedValue {
+  /** The value that was set; after an unset, the one that counts now. */
   readonly value: JsonValue;
   readonly description: string;
+  /** Where it was written, if that is not the shared layer. */
+  readonly layer?: "local";
+  /** The layer whose value counts, if it is not the one that was written. */
+  readonly shadowedBy?: Layer;
+  /** Of a list that is merged by the names of its items: the names of those that are local now. */
+  readonly localItems?: readonly string[];
 }
 
 /** One repository in the reply to a set, with only the fields that this set gave the requested value. */
@@ -176,6 +195,16 @@ export interface ChangedRepository {
   readonly batch?: string;
 }
 
+/** The stored value of a field in one layer. */
+export interface ExplainedLayer {
+  readonly layer: Layer;
+  readonly value: JsonValue;
+  /** Only for the owner's key, as in `Explanation`. */
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
 /** Where a field's value comes from. */
 export interface Explanation {
   /** The effective value. */
@@ -188,6 +217,10 @@ export interface Explanation {
    * valid value is active.
    */
   readonly origin: "default" | "stored" | "lastGood";
+  /** The layer whose value counts, if it is not the shared one. `origin`, `file`, `line` and `column` are about it. */
+  readonly layer?: "local";
+  /** If the repository has local values: the layers that have a value of the field, the one that counts first. */
+  readonly layers?: readonly ExplainedLayer[];
   /** Only for the owner's key: the file with the repository's values, and the position of this one in it, counted from 1. */
   readonly file?: string;
   readonly line?: number;
@@ -213,6 +246,8 @@ export interface HealthProblem {
   readonly field?: string;
   readonly line?: number;
   readonly column?: number;
+  /** The layer that it is about, if it is not the shared one. */
+  readonly layer?: "local";
   /** With 1106: the work tree's folder is missing or may be another one, so that its file cannot be restored. */
   readonly noFolder?: true;
   /** With 1116, the id to dismiss it by. */
@@ -504,6 +539,8 @@ export interface Reply<Result = unknown> {
   readonly schemas?: { readonly [field: string]: FieldSchema };
   /** If they were asked for: the fields whose values in the current file wait for trust. */
   readonly waits?: readonly string[];
+  /** If they were asked for: the stored values of each layer; without `local` there are no local values. */
+  readonly layers?: { readonly shared: Config; readonly local?: Config };
   /** What typed changes were read as. */
   readonly typed?: readonly ToldChange[];
 }
@@ -558,6 +595,8 @@ export interface ConfigChanged {
 /** One revision in a repository's history, or (source `forget`) a field whose values were erased. */
 export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "position"> {
   readonly source: ChangeSource | "forget";
+  /** The layer that it changed, if the repository has local values; its changes are those of this layer. */
+  readonly layer?: Layer;
   /** With the source `forget`: the field whose older values were erased. */
   readonly field?: string;
 }

@@ -1,6 +1,15 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { describeCause } from "../files/describe-cause.ts";
-import { changeRows, connectionRows, homeRow, jsonRow, type OptionRow, repositoryRow, sessionRows } from "./options.ts";
+import {
+  changeRows,
+  connectionRows,
+  homeRow,
+  jsonRow,
+  layerRows,
+  type OptionRow,
+  repositoryRow,
+  sessionRows,
+} from "./options.ts";
 import { CommandError, exitCodes } from "./output/exit-codes.ts";
 
 /** Options of every command that connects to a daemon. */
@@ -58,8 +67,19 @@ export function addRepositoryOption(command: Command): Command {
   return addOptions(command, [repositoryRow]);
 }
 
+/** Which layer a command reads or writes; by default, where the value that counts is stored. */
+export interface LayerOptions {
+  readonly local?: boolean;
+  readonly shared?: boolean;
+}
+
+/** Adds the options of commands that read or write one layer. */
+export function addLayerOptions(command: Command): Command {
+  return addOptions(command, layerRows);
+}
+
 /** Options for every command that writes values. */
-export interface WriteOptions {
+export interface WriteOptions extends LayerOptions {
   readonly ifRevision?: number;
   readonly atomic?: boolean;
   readonly dryRun?: boolean;

@@ -58,6 +58,12 @@ const repositoriesRows: readonly OptionRow[] = [
   { flags: "--yes", description: "do not ask for confirmation before changing several repositories" },
 ];
 
+/** The layer that a command reads or writes. */
+export const layerRows: readonly OptionRow[] = [
+  { flags: "--local", description: "the values of your own, which only this machine has and which count first" },
+  { flags: "--shared", description: "the values that everyone has, in a work tree those that git has" },
+];
+
 /** The options of all commands that write values. */
 const writeRows: readonly OptionRow[] = [
   {
@@ -68,6 +74,7 @@ const writeRows: readonly OptionRow[] = [
   { flags: "--atomic", description: "apply all of the changes or none" },
   { flags: "--dry-run", description: "show what would change, without changing anything" },
   { flags: "--reason <text>", description: "why, recorded in the history and shown to watchers" },
+  ...layerRows,
 ];
 
 export const getRows: readonly OptionRow[] = [

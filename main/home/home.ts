@@ -27,6 +27,8 @@ export interface Home {
   readonly restoreFile: string;
   readonly repositorySchemaFile: string;
   readonly repositories: string;
+  /** The values of one's own, a file for each repository that has some. */
+  readonly local: string;
   readonly journal: string;
   readonly log: string;
   readonly removed: string;
@@ -94,6 +96,7 @@ export function homeAt(folder: string): Home {
     restoreFile: at("restore.json"),
     repositorySchemaFile: at("repository.schema.json"),
     repositories: at("repos"),
+    local: at("local"),
     journal: at("journal"),
     log: at("log"),
     removed: at("removed"),

@@ -60,7 +60,8 @@ export async function assertKnownFormat(home: Home): Promise<void> {
  */
 export async function prepareHome(home: Home): Promise<void> {
   const format = await readFormat(home);
-  const folders = [home.repositories, home.journal, home.log, home.removed, home.scopes, home.temporary];
+  const { repositories, local, journal, log, removed, scopes, temporary } = home;
+  const folders = [repositories, local, journal, log, removed, scopes, temporary];
   for (const folder of folders) await makePrivateFolder(folder);
   // Before the first start it may be somebody's own folder.
   if (format !== undefined) await emptyFolder(home.temporary, home.repositories);

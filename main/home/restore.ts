@@ -10,7 +10,7 @@ import type { Home } from "./home.ts";
 import { HomeError, isThere, privateFile } from "./prepare-home.ts";
 
 /** The home's folders that a backup contains. */
-export const backedUpFolders = ["scopes", "repos", "journal", "log", "removed"] as const;
+export const backedUpFolders = ["scopes", "repos", "local", "journal", "log", "removed"] as const;
 /** What a restore replaces. The index and what was found are about the replaced repositories. */
 const replaced = [...backedUpFolders, "settings.json", "index.json", "findings.json"] as const;
 

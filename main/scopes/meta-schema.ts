@@ -89,6 +89,7 @@ const ofField: JsonObject = {
   "x-env": { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
   "x-secret": flag,
   "x-renamedFrom": oneOrMore,
+  "x-layers": { type: "array", minItems: 1, uniqueItems: true, items: { enum: ["shared", "local"] } },
 };
 const dialects = ["", "#"].map(end => `https://json-schema.org/draft/2020-12/schema${end}`);
 const schemas: JsonObject = {

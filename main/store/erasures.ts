@@ -8,7 +8,6 @@ import { forgetValues } from "./history/rewrite.ts";
 import { JournalDamageError } from "./history/segment.ts";
 import { appendWithRetry } from "./log/append-with-retry.ts";
 import type { Committed, Forgetting } from "./log/commit-log.ts";
-import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { causeOf, storageFailure } from "./storage-failure.ts";
 import type { Actor, LogNumber } from "./types.ts";
@@ -20,18 +19,24 @@ interface Shortener {
   shorten(behind: LogNumber): Promise<void>;
 }
 
+/** Repositories, and the documents of their layers. */
+interface ErasedDocuments {
+  find(id: string): Repository | undefined;
+  allOpened(): Iterable<Repository>;
+}
+
 /** Erases values from every history and from the log (`history/forget`). */
 export class Erasures {
   readonly #context: StoreContext;
-  readonly #repositories: Repositories<Repository>;
+  readonly #all: ErasedDocuments;
   readonly #shortener: () => Shortener | undefined;
   /** Entries that request it and are not carried out yet. */
   readonly #pending = new Map<LogNumber, Forgetting>();
 
   /** `shortener`: undefined unless the log is shared. */
-  constructor(context: StoreContext, repositories: Repositories<Repository>, shortener: () => Shortener | undefined) {
+  constructor(context: StoreContext, all: ErasedDocuments, shortener: () => Shortener | undefined) {
     this.#context = context;
-    this.#repositories = repositories;
+    this.#all = all;
     this.#shortener = shortener;
   }
 
@@ -66,20 +71,37 @@ export class Erasures {
   }
 
   async #carryOutOne(entry: Forgetting): Promise<void> {
-    if (!this.#repositories.has(entry.repo)) return;
-    const repository = await this.#repositories.load(entry.repo);
+    const repository = this.#all.find(entry.repo);
+    if (repository === undefined) return;
+    await repository.load();
     await repository.writeHistory();
     await this.#forget(repository, entry);
   }
 
-  async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
-    const repository = await this.#repositories.load(id);
+  /** Erases the earlier values of a field from all layers of a repository. Throws RepoconfError 1102, 1108 or 1110. */
+  async forget(id: string, path: ConfigPath, actor: Actor): Promise<void> {
+    const repository = this.#require(id);
+    await repository.load();
+    for (const { document } of [{ document: repository }, ...repository.above])
+      await this.#forgetIn(document, path, actor).catch(error => {
+        throw error instanceof RepoconfError ? error.inRepository(id) : error;
+      });
+  }
+
+  #require(id: string): Repository {
+    const repository = this.#all.find(id);
+    if (repository === undefined) throw new RepoconfError(1102, `There is no repository ${id}.`, { repo: id });
+    return repository;
+  }
+
+  async #forgetIn(repository: Repository, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
+    const { id } = repository;
     const number = await repository.exclusive(async () => {
       // It may have been removed while this waited.
-      if (this.#repositories.get(id) !== repository) this.#repositories.require(id);
+      if (this.#all.find(id) !== repository) this.#require(id);
       const time = timeText(this.#context.clock);
       const forgetting = (): Forgetting => {
-        const { revision } = repository.state;
+        const { revision } = repository.own;
         return { kind: "forget", time, actor, repo: id, revision, scope, field };
       };
       let appended: Committed<Forgetting>;
@@ -87,7 +109,7 @@ export class Erasures {
         const followed = await repository.writer.flushInQueue();
         await repository.mirror.files.values.dropReplaced();
         // A broken file has to be fixed by a person first.
-        if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
+        if (followed !== true && repository.own.broken === undefined) throw new Error(followed);
         // Older segments may contain the values. They are deleted as soon as the histories have their commits.
         await this.#context.log.seal();
         const through = this.#context.log.newest;
@@ -95,7 +117,7 @@ export class Erasures {
         // With a log of its own, the caller gets the error and retries.
         if (this.#shortener() !== undefined) this.#pending.set(appended.number, appended.entry);
         this.#shortener()?.watchForgetting();
-        for (const kept of this.#repositories.allOpened()) {
+        for (const kept of this.#all.allOpened()) {
           if (kept.keptFrom === undefined) continue;
           // Not awaited: its holder may be waiting for this repository.
           if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);

@@ -4,6 +4,7 @@ import pLimit from "p-limit";
 import { type Config, type ConfigEdit, configValue } from "../../shared/config.ts";
 import { isJsonObject, sameJson } from "../../shared/json.ts";
 import type { Finding, HealthProblem } from "../../shared/protocol.ts";
+import { repositoryOfDocument } from "../../shared/repository-id.ts";
 import { DurableTextFile } from "../files/durable-text-file.ts";
 import { JsonFile } from "../files/json-file.ts";
 import { timeText } from "../time/clock.ts";
@@ -44,7 +45,11 @@ async function recordedIn(file: JsonFile<FindingsData>): Promise<readonly Record
 
 /** Those that are not dismissed, as callers get them. */
 function toldOf(findings: readonly RecordedFinding[]): readonly Finding[] {
-  return findings.filter(({ dismissed }) => !dismissed).map(({ until: _, ...told }) => told);
+  return findings
+    .filter(({ dismissed }) => !dismissed)
+    .map(({ until: _, ...told }) =>
+      told.repo === undefined ? told : { ...told, repo: repositoryOfDocument(told.repo) },
+    );
 }
 
 /**
@@ -94,7 +99,7 @@ export class Findings {
   /** Those about a repository, as a part of its `health`. */
   healthOf(repo: string): readonly HealthProblem[] {
     if (this.#entries.length === 0) return [];
-    const found = this.#entries.filter(one => one.repo === repo);
+    const found = this.#entries.filter(one => one.repo !== undefined && repositoryOfDocument(one.repo) === repo);
     return toldOf(found).map(({ id, message }) => ({ code: 1116, message, finding: id }));
   }
 

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import type { IndexingProgress } from "../../shared/protocol.ts";
+import { repositoryOfDocument } from "../../shared/repository-id.ts";
 import type { FileSystem } from "../files/file-system.ts";
 import { forEachConcurrently } from "../time/for-each-concurrently.ts";
 import type { StoreContext } from "./context.ts";
@@ -44,7 +45,7 @@ export async function knownPositions(
   const positions = index.log === undefined ? [] : [index.log];
   if (index.stop !== undefined && index.stop === stop) return positions;
   await forEachConcurrently([...segments], readWidth, async ([id, ofOne]) => {
-    const known = index.repositories[id]?.history;
+    const known = (index.repositories[id] ?? index.layers?.[id])?.history;
     const position = await newestPosition(ofOne, fileSystem, known).catch(() => undefined);
     if (position !== undefined) positions.push(position);
   });
@@ -92,16 +93,18 @@ interface PendingErasures {
 /** Copies commits that a crash left only in the log to the histories, so that answers about repositories are correct. */
 export async function recoverHistories(
   { onProblem }: StoreContext,
-  repositories: Repositories<MissingRepository>,
+  { repositories, documents }: { readonly [kind in "repositories" | "documents"]: Repositories<MissingRepository> },
   erasures: PendingErasures,
   { entries, commits, lost }: MissedEntries,
   onProgress: (progress: IndexingProgress) => void,
 ): Promise<void> {
-  for (const id of commits.keys()) if (!repositories.has(id)) repositories.add(id);
+  for (const id of commits.keys()) {
+    const all = id === repositoryOfDocument(id) ? repositories : documents;
+    if (!all.has(id)) all.add(id);
+  }
   // All are open before any is read, because the log meanwhile releases entries that no open repository needs.
-  const touched = [...(lost.length > 0 ? repositories.ids() : commits.keys())].flatMap(
-    id => repositories.get(id) ?? [],
-  );
+  const ids = lost.length > 0 ? [...repositories.ids(), ...documents.ids()] : [...commits.keys()];
+  const touched = ids.flatMap(id => repositories.get(id) ?? documents.get(id) ?? []);
   for (const { number, entry } of entries) if (entry.kind === "forget") erasures.add(number, entry);
   let done = 0;
   await forEachConcurrently(touched, readWidth, async repository => {

@@ -37,6 +37,8 @@ interface SharedRepositories {
 
 export interface RosterOptions {
   readonly repositories: Repositories<Repository>;
+  /** See `Layers`. */
+  readonly layers: { moveLeft(repo: string): Promise<void>; drop(repo: string): Promise<void> };
   /** Only with a shared log. */
   readonly shared: SharedRepositories | undefined;
   /** Resolves when changes from before the start have been read. */
@@ -92,8 +94,11 @@ export class Roster {
       });
     }
     const { paths, trust } = this.#context;
-    // Trust for an earlier repository with this id.
+    // Of an earlier repository with this id.
     trust.drop(id);
+    await this.#options.layers.moveLeft(id).catch(error => {
+      throw storageFailure(id, error);
+    });
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { name, ...place, inTree };
     if (shared !== undefined) await shared.additions.add(id, files.home, metadata, actor, assertFree);
@@ -157,7 +162,9 @@ export class Roster {
       return repository.exclusive(async () => {
         // The file that is put aside has every commit, and is not written any more.
         await repository.writer.write();
-        return repository.mirror.locked(() => this.#removeLocked(repository));
+        const [{ document } = { document: undefined }] = repository.above;
+        const remove = () => repository.mirror.locked(() => this.#removeLocked(repository));
+        return document === undefined ? remove() : document.exclusive(() => document.writer.write().then(remove));
       });
     });
   }
@@ -170,8 +177,10 @@ export class Roster {
       await repository.mirror.files.values.dropReplaced();
       // No commit may be in the log only: entries before the removal are never written to files again.
       if (repository.loaded) await repository.mirror.recordText();
-      const removal: Removal = { kind: "remove", time: timeText(clock), repo: id };
-      await appendWithRetry(log, () => removal, repository);
+      const removalOf = (repo: string): Removal => ({ kind: "remove", time: timeText(clock), repo });
+      for (const { document } of repository.above) await appendWithRetry(log, () => removalOf(document.id), document);
+      await appendWithRetry(log, () => removalOf(id), repository);
+      await this.#options.layers.drop(id);
       movedTo = await moveAside(this.#context, id, repository.files.home.path);
     } catch (error) {
       throw storageFailure(id, error);

@@ -1,11 +1,13 @@
 import { RepoconfError } from "../../shared/errors.ts";
 import { limits } from "../../shared/limits.ts";
+import { repositoryOfDocument } from "../../shared/repository-id.ts";
 import { systemErrorCode } from "../files/file-system.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../files/json-document.ts";
 import { AppendError } from "./log/commit-log.ts";
 
 /** The error for the caller of a failed write, which leaves the old value active. */
-export function storageFailure(repo: string, error: unknown): RepoconfError {
+export function storageFailure(id: string, error: unknown): RepoconfError {
+  const repo = repositoryOfDocument(id);
   if (error instanceof RepoconfError) return error;
   if (error instanceof DocumentTooLargeError) {
     const message = `The repository's file would be larger than ${limits.repositoryFileBytes} bytes (the limit of a repository file).`;
@@ -29,7 +31,8 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
 }
 
 /** The error for requests that need the journal: without it, revision numbers and values are unknown. */
-export function unreadableJournal(repo: string, error: unknown): RepoconfError {
+export function unreadableJournal(id: string, error: unknown): RepoconfError {
+  const repo = repositoryOfDocument(id);
   const cause = causeOf(error);
   const message = `The journal of this repository cannot be read (${cause}), so changes are refused and its history cannot be shown. Fix the cause and retry.`;
   return new RepoconfError(1108, message, { repo, details: { cause } });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IndexingProgress } from "../../shared/protocol.ts";
+import { repositoryOfDocument } from "../../shared/repository-id.ts";
 import type { StoreContext, StoreSurroundings } from "./context.ts";
 import { Erasures } from "./erasures.ts";
 import { StoreEvents } from "./events.ts";
@@ -8,6 +9,7 @@ import { HandEditWatcher } from "./hand-edits/hand-edit-watcher.ts";
 import { listRepositoryFiles } from "./hand-edits/repository-folder.ts";
 import type { Journals } from "./history/journals.ts";
 import { LastChanges } from "./history/last-changes.ts";
+import { Layers, noneAbove, watchedLayers } from "./layers/layers.ts";
 import { type CommitLog, formatPosition } from "./log/commit-log.ts";
 import { markStopped } from "./log/log-folder.ts";
 import { RepositoryFiles } from "./mirror/repository-files.ts";
@@ -18,7 +20,8 @@ import { type OpenedRepository, Repositories } from "./repository/repositories.t
 import { Repository } from "./repository/repository.ts";
 import { Roster } from "./roster.ts";
 import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
-import type { LogNumber, Position, RepositorySummary } from "./types.ts";
+import type { ContextEvent } from "./state/repository-context.ts";
+import type { LogNumber, Position, RepositoryState, RepositorySummary } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
 
 export interface StoreOptions extends OpenOptions {
@@ -40,6 +43,7 @@ export class Store {
   readonly trust: TrustedValues;
   readonly events: StoreEvents;
   readonly repositories: Repositories<Repository>;
+  readonly layers: Layers;
   readonly roster: Roster;
   /** Called when `problems`, or what was found about the whole home, may have changed. */
   onProblems: () => void = () => {};
@@ -50,6 +54,9 @@ export class Store {
   readonly #journals: Journals;
   readonly #mirrors: MirrorSchedule;
   readonly #handEdits: HandEditWatcher;
+  readonly #localEdits: HandEditWatcher;
+  /** The documents of layers above repositories' own. */
+  readonly #documents: Repositories<Repository>;
   readonly #shared: SharedStore | undefined;
   /** The log's end when the index was written. Histories of repositories that were added since then name later entries. */
   readonly #indexedUntil: LogNumber | undefined;
@@ -69,37 +76,59 @@ export class Store {
     this.repositories = new Repositories(context, index, {
       mostOpen: options.mostOpen,
       make: (id, known) => this.#make(id, known),
+      onEvict: repository => {
+        journals.keep(repository.id, repository.journal);
+        for (const { document } of repository.above) this.#documents.evict(document);
+      },
+      onDrop: repository => this.#drop(repository),
+      layers: () => this.#documents,
+    });
+    this.#documents = new Repositories(context, index, {
+      // They are evicted together with the repository that stands on them.
+      mostOpen: Number.POSITIVE_INFINITY,
+      make: (id, known) => this.#makeLayer(id, known),
       onEvict: ({ id, journal }) => journals.keep(id, journal),
       onDrop: repository => this.#drop(repository),
     });
     const { repositories } = this;
+    this.layers = new Layers(context, { repositories, documents: this.#documents, journals });
     events.subscribe(event => {
       if (event.kind === "changed") this.lastChanges.note(repositories.opened(event.state.id), event.change);
       repositories.saveIndexSoon();
     });
     context.findings.onChange = repo => {
-      const state = repo === undefined ? undefined : repositories.summary(repo);
+      const state = repo === undefined ? undefined : repositories.summary(repositoryOfDocument(repo));
       if (state !== undefined) events.publish({ kind: "found", state });
       this.onProblems();
     };
     this.#mirrors = new MirrorSchedule(context, {
-      repositories: () => repositories.allOpened(),
+      repositories: () => this.#allOpened(),
       others: () => [...this.erasures.numbers, ...(this.#shared?.numbers ?? [])],
       onRelease: () => void this.#shared?.shortener.shortenIfLong(),
     });
-    this.erasures = new Erasures(context, repositories, () => this.#shared?.shortener);
+    const all = {
+      find: (id: string) => repositories.get(id) ?? this.#documents.get(id),
+      allOpened: () => this.#allOpened(),
+    };
+    this.erasures = new Erasures(context, all, () => this.#shared?.shortener);
     const { scopes, leastBytes } = options.shared ?? {};
     const parts = { repositories, journals, erasures: this.erasures, events };
     const { snapshots } = context.log;
     this.#shared = scopes && snapshots && new SharedStore(context, { ...parts, scopes }, snapshots, leastBytes);
     scopes?.begin(context.log, () => this.reinterpret());
     const reconciled = () => this.#handEdits.reconciled;
-    this.roster = new Roster(context, { repositories, shared: this.#shared, reconciled, events });
-    this.#handEdits = new HandEditWatcher(context, {
+    this.roster = new Roster(context, { repositories, layers: this.layers, shared: this.#shared, reconciled, events });
+    this.#handEdits = new HandEditWatcher(context, context.paths.repositories, {
       rescanInterval: options.rescanInterval,
       repositories,
       adopt: (ids, onRead) => this.roster.adopt(ids, onRead),
       onIndexing: () => options.onIndexing?.(),
+    });
+    this.#localEdits = new HandEditWatcher(context, context.paths.local, {
+      rescanInterval: options.rescanInterval,
+      repositories: watchedLayers(repositories, this.#documents),
+      adopt: (ids, onRead) => this.layers.adopt(ids, onRead),
+      onIndexing: () => {},
     });
   }
 
@@ -115,9 +144,12 @@ export class Store {
   async #start({ context, indexed, missed }: OpenedStore): Promise<void> {
     const { repositories, erasures } = this;
     const there = await listRepositoryFiles(context.paths.repositories);
-    const known = repositories.begin(there, indexed, removedIds(missed.entries));
+    const removed = removedIds(missed.entries);
+    const known = repositories.begin(there, indexed, removed);
+    await this.layers.begin(indexed, removed);
     for (const entry of known) this.#handEdits.watchFolder(entry);
-    await recoverHistories(context, repositories, erasures, missed, progress => this.#options.onRecovering?.(progress));
+    const onRecovering = (progress: IndexingProgress) => this.#options.onRecovering?.(progress);
+    await recoverHistories(context, { repositories, documents: this.#documents }, erasures, missed, onRecovering);
     await this.#mirrors.release();
     this.#missed = undefined;
     const onReachable = () => {
@@ -130,6 +162,7 @@ export class Store {
   /** Starts to watch for edits by hand, beginning with earlier ones. Call it once the daemon is ready: it reads every file's stamp. */
   watchFiles(): void {
     this.#handEdits.start();
+    if (this.log.shared === undefined) this.#localEdits.start();
   }
 
   /** The log's present position: later changes have later positions. */
@@ -156,7 +189,8 @@ export class Store {
 
   /** Resolves when files that changed before the start have been read. */
   get reconciled(): Promise<void> {
-    return this.#handEdits.reconciled;
+    const reconciled = this.#handEdits.reconciled;
+    return this.log.shared === undefined ? reconciled.then(() => this.#localEdits.reconciled) : reconciled;
   }
 
   /** A summary of every repository. Waits for files that are being read. */
@@ -172,7 +206,7 @@ export class Store {
 
   /** Call when the rules for values have changed: checks the stored values again. */
   reinterpret(): void {
-    for (const repository of this.repositories.allOpened()) {
+    for (const repository of this.#allOpened()) {
       this.repositories.touch(repository);
       if (repository.isRead) void repository.refresh();
     }
@@ -182,11 +216,11 @@ export class Store {
   async close(): Promise<void> {
     const { repositories, log, trust } = this;
     await this.#stopWork();
-    for (const repository of repositories.allOpened()) await repository.idle();
+    for (const repository of this.#allOpened()) await repository.idle();
     await this.#mirrors.drain();
-    for (const repository of repositories.allOpened()) await repository.reader.lateEdits.end();
+    for (const repository of this.#allOpened()) await repository.reader.lateEdits.end();
     // First apply the edits that were found meanwhile.
-    for (const repository of repositories.allOpened()) await repository.idle();
+    for (const repository of this.#allOpened()) await repository.idle();
     try {
       await log.seal();
       await this.#mirrors.release();
@@ -210,9 +244,21 @@ export class Store {
     this.#mirrors.close();
     this.#shared?.close();
     await this.#handEdits.close();
+    await this.#localEdits.close();
   }
 
-  #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository): Repository {
+  /** Also those of layers. */
+  *#allOpened(): Generator<Repository> {
+    yield* this.repositories.allOpened();
+    yield* this.#documents.allOpened();
+  }
+
+  #makeLayer(id: string, known: OpenedRepository): Repository {
+    const files = known.files ?? this.layers.filesOf(id, known.indexed, this.#missed === undefined);
+    return this.#make(id, { ...known, files }, true);
+  }
+
+  #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository, isLayer = false): Repository {
     const { lost = [] } = this.#missed ?? {};
     const isKnown = indexed !== undefined || commits !== undefined;
     const given = {
@@ -223,17 +269,27 @@ export class Store {
       addedBy,
       missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost },
       absentUntil: isKnown ? undefined : files === undefined ? this.#indexedUntil : this.log.newest,
+      isLayer,
     };
-    const repository: Repository = new Repository(this.#context, given, {
-      publish: event => this.events.publish(event),
-      onMetadata: state => this.#handEdits.watchFolder(state),
+    const reports = {
+      publish: (event: ContextEvent) => {
+        for (const one of isLayer ? this.layers.standingOn(id) : [repository]) {
+          const translated = one.translate(event);
+          if (translated !== undefined) this.events.publish(translated);
+        }
+      },
+      onMetadata: (state: RepositoryState) => {
+        if (!isLayer) this.#handEdits.watchFolder(state);
+      },
       onOutdated: () => {
         // It may have been evicted while somebody was about to change it.
-        this.repositories.touch(repository);
+        for (const one of isLayer ? this.layers.standingOn(id) : [repository]) this.repositories.touch(one);
         this.#mirrors.want(repository);
       },
       onUpToDate: () => this.#mirrors.drop(repository),
-    });
+    };
+    const above = isLayer ? noneAbove : this.layers.of(id);
+    const repository: Repository = new Repository(this.#context, given, reports, above);
     return repository;
   }
 

@@ -2,7 +2,7 @@ import type { Config, ConfigEdit } from "../../shared/config.ts";
 import type { StoredDifference } from "../../shared/config-diff.ts";
 import type { ConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { ChangeSource, Finding, HealthProblem } from "../../shared/protocol.ts";
+import type { ChangeSource, Finding, HealthProblem, Layer } from "../../shared/protocol.ts";
 import type { Effect } from "../../shared/scopes/scope-schema.ts";
 
 /*
@@ -19,6 +19,8 @@ export type Position = string;
 /** The paths in the home that the store uses. */
 export interface StorePaths {
   readonly repositories: string;
+  /** The files of the local layers. */
+  readonly local: string;
   readonly journal: string;
   readonly log: string;
   readonly temporary: string;
@@ -98,13 +100,28 @@ export interface RepositoryState extends RepositoryInfo {
   readonly stored: Config | undefined;
   /** Set while the file as a whole cannot be used; then nothing can be written (1106). */
   readonly broken?: HealthProblem;
+  /** If the repository has more than one layer: the state of each, the lowest first. All else is what counts over them. */
+  readonly layers?: readonly LayerState[];
+}
+
+/** The state of the document that a repository's layer is. */
+export interface LayerState {
+  readonly name: Layer;
+  readonly state: RepositoryState;
+}
+
+/** An edit of a layer; of the lowest one, the shared one, if none is named. */
+export interface LayerEdit extends ConfigEdit {
+  readonly layer?: Layer;
 }
 
 export interface ChangeRequest<Answer> extends Pick<Attribution, "actor" | "source" | "reason" | "batch"> {
   /** Answer only when the file has the change too, or cannot be written for now. */
   readonly flush?: boolean;
   /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
-  decide(state: RepositoryState): { readonly edits: readonly ConfigEdit[] | undefined; readonly answer: Answer };
+  decide(state: RepositoryState): { readonly edits: readonly LayerEdit[] | undefined; readonly answer: Answer };
+  /** The layer that the request names. */
+  readonly layer?: Layer | undefined;
 }
 
 export interface Applied<Answer> {
@@ -175,7 +192,17 @@ export interface RecordedChange extends Attribution {
   readonly revision: number;
   /** Its position in the log, once it is there. */
   readonly position?: Position;
+  /** The changes of what counts. */
   readonly changes: readonly RecordedDifference[];
+  /** If the repository has more than one layer: the one that the revision changed. */
+  readonly ofLayer?: LayerChanges;
+}
+
+/** The changes of one layer's own values. `beneath`: what counts without them, of fields that the layer lacks before or after. */
+interface LayerChanges {
+  readonly layer: Layer;
+  readonly changes: readonly RecordedDifference[];
+  readonly beneath: Config;
 }
 
 /** A revision, without its changes. */
@@ -200,7 +227,8 @@ export type StoreEvent =
       /** For a commit to several repositories: whether events for other ones follow. */
       readonly isPart: boolean;
     }
-  | { readonly kind: "added" | "updated"; readonly state: RepositoryState }
+  | { readonly kind: "added"; readonly state: RepositoryState }
+  | { readonly kind: "updated"; readonly state: RepositoryState }
   | { readonly kind: "health"; readonly state: RepositoryState; readonly before: readonly HealthProblem[] }
   /** What was found about it changed, or was dismissed. */
   | { readonly kind: "found"; readonly state: RepositorySummary }

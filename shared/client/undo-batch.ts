@@ -158,22 +158,23 @@ export async function undoEntries(
 
 async function undoEntry(
   client: Pick<Client, "request">,
-  { repo, revision, changes }: FoundHistoryEntry,
+  { repo, revision, changes, layer }: FoundHistoryEntry,
   options: UndoEntriesOptions,
   trees: KnownTrees,
 ): Promise<UndoneBatch> {
   for (let tries = 1; ; tries += 1) {
-    const now = await client.request("config/list", { repo, stored: true });
+    const now = await client.request("config/list", { repo, stored: true, ...(layer && { layers: true }) });
+    const present = (layer && now.layers ? now.layers[layer] : now.result) ?? {};
     const [unreadable] = now.errors;
     if (unreadable !== undefined) return { restored: [], left: [{ repo, message: unreadable.message }] };
-    if (await isOtherFile(client, trees, repo, revision, now.revision))
+    if (layer !== "local" && (await isOtherFile(client, trees, repo, revision, now.revision)))
       return { restored: [], left: [{ repo, message: otherFile }] };
     const fields: string[] = [];
     const left: LeftField[] = [];
     for (const [scope, changed] of Object.entries(changes))
       for (const [field, { value, stored, forgotten }] of Object.entries(changed)) {
         const path = joinConfigPath(scope, field);
-        const isThere = sameJson(configValue(now.result, scope, field), stored ? value : undefined);
+        const isThere = sameJson(configValue(present, scope, field), stored ? value : undefined);
         if (isThere && !forgotten) fields.push(path);
         else
           left.push({
@@ -184,7 +185,8 @@ async function undoEntry(
       }
     if (fields.length === 0) return { restored: [], left };
     const current = now.revision === undefined ? {} : { revision: now.revision };
-    const reply = await client.request("history/restore", { ...options, ...current, repo, to: revision - 1, fields });
+    const how = { ...options, ...current, ...(layer && { layer }) };
+    const reply = await client.request("history/restore", { ...how, repo, to: revision - 1, fields });
     // The repository changed in between: check again.
     if (reply.errors.some(({ code }) => code === 1104) && tries < maxTries) continue;
     const [own] = options.dryRun ? [] : reply.result;

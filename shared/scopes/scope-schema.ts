@@ -23,6 +23,8 @@ export interface ValueSchema {
   readonly "x-env"?: string;
   /** Ours, for a whole field: the value is a secret, so it should be a reference to one. */
   readonly "x-secret"?: boolean;
+  /** Ours, for a whole field: the layers that may have a value of it, such as `["shared"]`; if left out, all. */
+  readonly "x-layers"?: readonly string[];
   /** Ours: what a number counts, such as "seconds". */
   readonly "x-unit"?: string;
   /** Ours: the text is a path on this machine. */
@@ -47,7 +49,7 @@ export interface ScopeSchema {
 }
 
 /** Keywords about a whole field. Elsewhere in a schema they have no effect. */
-export const fieldKeywords = ["x-command", "x-env", "x-secret", "x-renamedFrom", "x-keyOf"] as const;
+export const fieldKeywords = ["x-command", "x-env", "x-secret", "x-renamedFrom", "x-layers", "x-keyOf"] as const;
 
 /**
  * Whether a field's value can run as a command. Environment variables can too (LD_PRELOAD, NODE_OPTIONS, PATH and others), and no

@@ -56,7 +56,7 @@ export const mutants = [
     },
     "error 1110 for a position before the start of the history": {
       file: "main/store/history/repository-history.ts",
-      find: "  if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);\n",
+      find: "  if ((history.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);\n",
       name: "from a position older than the history",
     },
   }),

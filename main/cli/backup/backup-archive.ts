@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { Header, Pax } from "tar";
 import packageJson from "../../../package.json" with { type: "json" };
-import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { isRepositoryId, localDocumentOf, repositoryOfDocument } from "../../../shared/repository-id.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { openRegularFile } from "../../files/foreign-file.ts";
@@ -85,11 +85,12 @@ export function isKnownFile(path: string): boolean {
 /** Whether a file in one of the home's folders can have this name. All such names are valid on every system. */
 function isKnownName(folder: string | undefined, name: string): boolean {
   if (folder === "log") return /^\d{10}\.log$/.test(name);
-  if (folder === "journal") return isRepositoryId(/^([^.]+)\.\d{1,15}-\d{1,15}\.jsonl$/.exec(name)?.[1] ?? "");
+  if (folder === "journal")
+    return isRepositoryId(repositoryOfDocument(/^([^.]+)\.\d{1,15}-\d{1,15}\.jsonl$/.exec(name)?.[1] ?? ""));
   const id = /^(.+)\.json$/.exec(name)?.[1];
   if (id === undefined) return false;
   // In `removed`, names consist of the id, what happened to the repository, and when.
-  return folder === "repos" ? isRepositoryId(id) : /^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/.test(id);
+  return folder === "repos" || folder === "local" ? isRepositoryId(id) : /^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/.test(id);
 }
 
 /**
@@ -160,8 +161,10 @@ async function* repositoriesWithJournals(home: Home, saved: Set<string>, leftOut
   const journals = await listJournals(home);
   // Called only because it adds other files to `leftOut`.
   await namesIn(home, "journal", leftOut);
-  for (const name of await namesIn(home, "repos", leftOut)) {
-    const id = basename(name, ".json");
+  const repositories = await namesIn(home, "repos", leftOut);
+  for (const name of [...repositories, ...(await namesIn(home, "local", leftOut))]) {
+    const repo = basename(name, ".json");
+    const id = name.startsWith("local/") ? localDocumentOf(repo) : repo;
     const listed = journals.get(id) ?? [];
     journals.delete(id);
     if (saved.has(id)) continue;

@@ -36,10 +36,11 @@ async function printRestored(
   // A field that was not stored at that revision has its default again.
   const stored = await client.run("config/list", { repo, revision: from, stored: true });
   for (const [scope, values] of Object.entries(config)) {
-    for (const [field, { value }] of Object.entries(values)) {
+    for (const [field, { value, layer }] of Object.entries(values)) {
       const path = joinConfigPath(scope, field);
       const shown = showValue(value, fields.get(path), false);
-      const mark = configValue(stored, scope, field) === undefined ? " (default)" : "";
+      const place = layer === undefined ? "" : ` (${layer})`;
+      const mark = configValue(stored, scope, field) === undefined ? " (default)" : place;
       print(`${dryRun ? "Would restore" : "Restored"} ${path} = ${shown}${mark}`);
     }
   }

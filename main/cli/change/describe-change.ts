@@ -14,10 +14,11 @@ export const forgottenMark = "(forgotten)";
 
 /** The lines that `watch` and `history` print for a change. `name` is the repository's, if several are shown. */
 export function describeChange(change: HistoryEntry, options: DescribeOptions, name?: string): string[] {
-  const { revision, time, reason, changes, source, field } = change;
+  const { revision, time, reason, changes, source, field, layer } = change;
   const of = name === undefined ? "" : `${name}  `;
   const why = reason === undefined ? "" : `: ${reason}`;
-  const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}  ${describeAuthor(change)}${why}`;
+  const own = layer === "local" ? "  (local)" : "";
+  const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}${own}  ${describeAuthor(change)}${why}`;
   if (source === "forget") return [head, `  ${field}: older values erased`];
   const lines = Object.entries(changes).flatMap(([scope, values]) =>
     Object.entries(values).map(([one, fieldChange]) => describeField(joinConfigPath(scope, one), fieldChange, options)),

@@ -2,22 +2,27 @@ import { type RepoconfClient, RequestError } from "../../../shared/client/client
 import { InexactNumberError, NestingError, parseExactJson } from "../../../shared/exact-number.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
-import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import type { Layer, RepositoryEntry } from "../../../shared/protocol.ts";
 import { schemaAt, showPlace } from "../../../shared/typed-place.ts";
 import { accepts } from "../../../shared/typed-value.ts";
 import { isError, problemsOfText } from "../../check/check-text.ts";
 import { describeJsonProblem } from "../../files/json-text-problems.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { listFields, readConfig, showValue } from "../connect/fields.ts";
-import { batchOfEnvironment } from "../output/changes.ts";
+import { batchOfEnvironment, whereWritten } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import type { EditedText } from "./edit-until-valid.ts";
 import { readAt, readPlace } from "./value-place.ts";
 
-/** A repository's whole file. Throws RequestError. */
-export async function editFile(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<EditedText> {
-  const { text } = await client.run("file/read", { repo: id });
+/** A repository's whole file, or that of a layer. Throws RequestError. */
+export async function editFile(
+  client: RepoconfClient,
+  { id, name }: RepositoryEntry,
+  layer: Layer | undefined,
+): Promise<EditedText> {
+  const file = { repo: id, ...(layer && { layer }) };
+  const { text } = await client.run("file/read", file);
   let expected = text;
   return {
     fileName: "repository.json",
@@ -26,11 +31,11 @@ export async function editFile(client: RepoconfClient, { id, name }: RepositoryE
       const scopes = await scopesOf(client);
       const problems = problemsOfText(edited, scopes);
       if (problems.some(problem => isError(problem, scopes))) return { problems: problems.map(describeProblem) };
-      const { errors } = await client.request("file/write", { repo: id, text: edited, expected });
+      const { errors } = await client.request("file/write", { ...file, text: edited, expected });
       const [first] = errors;
-      if (first === undefined) return { done: `Saved the file of ${name}.` };
+      if (first === undefined) return { done: `Saved the ${layer === "local" ? "local file" : "file"} of ${name}.` };
       if (first.code !== 1104) throw new RequestError(first, { result: null, errors });
-      ({ text: expected } = await client.run("file/read", { repo: id }));
+      ({ text: expected } = await client.run("file/read", file));
       return { problems: ["The file was changed in the meantime."], now: expected ?? "" };
     },
   };
@@ -41,7 +46,7 @@ export async function editValue(
   client: RepoconfClient,
   { id, health }: RepositoryEntry,
   typed: string,
-  reason: string | undefined,
+  { reason, layer }: { readonly reason: string | undefined; readonly layer: Layer | undefined },
 ): Promise<EditedText> {
   const fields = await listFields(client);
   const place = readPlace(typed, fields);
@@ -68,11 +73,12 @@ export async function editValue(
       if (value instanceof Error) return { problems: [`This is not valid JSON: ${describeJsonProblem(text)}.`] };
       for (;;) {
         const { revision } = before;
-        const how = { flush: true, revision, ...(reason !== undefined && { reason }), ...batchOfEnvironment() };
+        const why = { ...(reason !== undefined && { reason }), ...batchOfEnvironment() };
+        const how = { flush: true, revision, ...why, ...(layer && { layer }) };
         const set = place.path === "" ? { [field]: value } : { edits: [{ ...place, op: "set", value } as const] };
-        const { errors } = await client.request("config/set", { repo: id, ...set, ...how });
+        const { result, errors } = await client.request("config/set", { repo: id, ...set, ...how });
         const [first] = errors;
-        if (first === undefined) return { done: `Set ${field}.` };
+        if (first === undefined) return { done: `Set ${field}${whereWritten(result, place.field)}.` };
         if (first.code === 1103) return { problems: [describeError(new RequestError(first, { result: [], errors }))] };
         if (first.code !== 1104) throw new RequestError(first, { result: [], errors });
         const now = await read();

@@ -1,18 +1,20 @@
 import type { Command } from "commander";
 import {
+  addLayerOptions,
   addRepositoryOption,
   addSessionOptions,
+  type LayerOptions,
   type RepositoryOptions,
   type SessionOptions,
 } from "../command-options.ts";
 
-interface EditOptions extends SessionOptions, RepositoryOptions {
+interface EditOptions extends SessionOptions, RepositoryOptions, LayerOptions {
   readonly reason?: string;
 }
 
 /** `repoconf edit [FIELD]`: opens a repository's file, or one value, in an editor. */
 export function addEditCommand(program: Command): void {
-  addRepositoryOption(addSessionOptions(program.command("edit")))
+  addLayerOptions(addRepositoryOption(addSessionOptions(program.command("edit"))))
     .argument(
       "[field]",
       "edit only the value of this field, such as svc.services, or of a place inside it (default: the repository's whole file)",
@@ -30,12 +32,14 @@ async function edit(field: string | undefined, options: EditOptions): Promise<vo
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { editFile, editValue } = await import("../change/edited-text.ts");
   const { editUntilValid } = await import("../change/edit-until-valid.ts");
+  const { layerOf } = await import("../output/changes.ts");
+  const layer = layerOf(options);
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const edited =
       field === undefined
-        ? await editFile(client, repository)
-        : await editValue(client, repository, field, options.reason);
+        ? await editFile(client, repository, layer)
+        : await editValue(client, repository, field, { reason: options.reason, layer });
     await editUntilValid(edited);
   });
 }

@@ -55,6 +55,8 @@ export async function printExplanation(
   print(`${field} = ${show(explanation.value)}`);
   print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
   print(`  comes from  ${describeOrigin(explanation, waitsForTrust(place.field, repository.health))}`);
+  for (const { layer, value, ...at } of (explanation.layers ?? []).slice(1))
+    print(`  beneath     ${show(value)} (${layer}${at.file === undefined ? "" : `, ${placeIn(at)}`})`);
   if (explanation.default !== undefined) print(`  default     ${show(explanation.default)}`);
   const { revision, time, actor, source, reason } = explanation;
   if (revision === undefined || time === undefined || actor === undefined || source === undefined) {
@@ -73,7 +75,7 @@ export async function printExplanation(
 async function explainPlace(
   client: Requests,
   { id: repo, health }: RepositoryEntry,
-  { origin, file, line, column, ...explained }: Explanation,
+  { origin, file, line, column, layer, layers, ...explained }: Explanation,
   { fields, ...place }: ValuePlace & { readonly typed: string; readonly fields: Fields },
 ): Promise<Explanation> {
   const at = (name: "value" | "default" | "stored") => {
@@ -85,24 +87,35 @@ async function explainPlace(
   const { entries } = await readHistory(client, repo, { place, fields }, { limit: 1 });
   const [{ revision, time, actor, source, reason } = {}] = entries;
   const changed = { revision, time, actor, source, reason };
-  const where = { origin, file, line, column };
+  const inside = layers?.flatMap(one => {
+    const there = valueAt(one.value, place.path, fields.get(place.field));
+    return there === undefined ? [] : [{ ...one, value: there }];
+  });
+  const where = { origin, file, line, column, ...(layer && { layer }), ...(inside && { layers: inside }) };
+  const found = { value, ...at("default"), ...at("stored"), ...where, ...changed };
   // It is printed, where what is absent is left out.
-  return { value, ...at("default"), ...at("stored"), ...where, ...changed } as Explanation;
+  return found as unknown as Explanation;
 }
 
 function masked(explanation: Explanation, field: string, fields: Fields): Explanation {
   const show = (value: JsonValue) => printable(field, value, fields);
-  const { value, default: byDefault, stored } = explanation;
+  const { value, default: byDefault, stored, layers } = explanation;
   return {
     ...explanation,
     value: show(value),
     ...(byDefault !== undefined && { default: show(byDefault) }),
     ...(stored !== undefined && { stored: show(stored) }),
+    ...(layers && { layers: layers.map(one => ({ ...one, value: show(one.value) })) }),
   };
 }
 
-function describeOrigin({ origin, file, line, column }: Explanation, waits: boolean): string {
-  const place = file === undefined ? "the file" : line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+function placeIn({ file = "the file", line, column }: Pick<Explanation, "file" | "line" | "column">): string {
+  return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+}
+
+function describeOrigin({ origin, layer, ...at }: Explanation, waits: boolean): string {
+  const { line } = at;
+  const place = `${placeIn(at)}${layer === undefined ? "" : ` (${layer})`}`;
   const unused = `the value in ${place} ${waits ? "waits for trust (repoconf trust)" : "is invalid"}`;
   switch (origin) {
     case "default":

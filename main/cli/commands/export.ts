@@ -4,13 +4,15 @@ import { type Command, Option } from "commander";
 import { configEntries } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import {
+  addLayerOptions,
   addRepositoryOption,
   addSessionOptions,
+  type LayerOptions,
   type RepositoryOptions,
   type SessionOptions,
 } from "../command-options.ts";
 
-interface ExportOptions extends SessionOptions, RepositoryOptions {
+interface ExportOptions extends SessionOptions, RepositoryOptions, LayerOptions {
   readonly allFields?: boolean;
   readonly format?: "json" | "env";
   readonly output?: string;
@@ -20,7 +22,7 @@ interface ExportOptions extends SessionOptions, RepositoryOptions {
 
 /** `repoconf export`: writes the values of a repository in a format that `import` reads. */
 export function addExportCommand(program: Command): void {
-  addRepositoryOption(addSessionOptions(program.command("export")))
+  addLayerOptions(addRepositoryOption(addSessionOptions(program.command("export"))))
     .summary("write the stored values of a repository as JSON or as environment variables")
     .description(
       "write the stored values of a repository as JSON or as environment variables\n\nMasked values cannot be imported again, so the command refuses with exit code 3 if there are any, unless you pass --reveal.",
@@ -49,11 +51,22 @@ async function exportValues(options: ExportOptions): Promise<void> {
   const { listFields } = await import("../connect/fields.ts");
   const { pathsIn, refuseMasked } = await import("../output/masking.ts");
   const { isTerminal, printNote, printValue } = await import("../output/terminal.ts");
+  const { layerOf } = await import("../output/changes.ts");
+  const { RequestError } = await import("../../../shared/client/request-error.ts");
   const { output, allFields = false, force = false } = options;
+  const layer = layerOf(options);
+  if (layer !== undefined && allFields) {
+    const { CommandError, exitCodes } = await import("../output/exit-codes.ts");
+    throw new CommandError("A layer has no defaults: use either --all-fields or --local, --shared.", exitCodes.usage);
+  }
   const format = options.format ?? (output === undefined ? "json" : formatOfOutput(output));
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, options.repo);
-    const config = await client.run("config/list", { repo: id, ...(!allFields && { stored: true }) });
+    const request = { repo: id, ...(!allFields && { stored: true }), ...(layer !== undefined && { layers: true }) };
+    const reply = await client.request("config/list", request);
+    const [refused] = reply.errors;
+    if (refused !== undefined) throw new RequestError(refused, reply);
+    const config = layer === undefined ? reply.result : (reply.layers?.[layer] ?? {});
     if (!options.reveal) refuseMasked(pathsIn(config), await listFields(client));
     const values = new Map(
       [...configEntries(config)].map(({ scope, field, value }) => [joinConfigPath(scope, field), value]),

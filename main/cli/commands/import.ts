@@ -4,13 +4,16 @@ import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
-import type { OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
+import type { Layer, OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
+import { describeEffect, effectOf, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
 import { applyValueEdits, valueAt } from "../../../shared/value-edit.ts";
 import { showDifference } from "../change/describe-change.ts";
 import {
   addJsonOption,
+  addLayerOptions,
   addRepositoryOption,
   addSessionOptions,
+  type LayerOptions,
   type OutputOptions,
   type RepositoryOptions,
   type SessionOptions,
@@ -19,13 +22,13 @@ import { type Fields, listFields, showValue } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
 import { type ImportFormat, importFormats } from "../import/file-formats.ts";
 import { type ReadValues, variablesField } from "../import/read-values.ts";
-import { batchOfEnvironment } from "../output/changes.ts";
+import { batchOfEnvironment, layerOf } from "../output/changes.ts";
 import { CommandError, exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
 import { confirmOrThrow, print, printJson, printNote, visible } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
 
-interface ImportOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+interface ImportOptions extends SessionOptions, OutputOptions, RepositoryOptions, LayerOptions {
   readonly format?: ImportFormat;
   readonly map?: string;
   readonly service?: string;
@@ -43,7 +46,7 @@ interface Change {
 
 /** `repoconf import FILE`: sets the values from a file, all in one revision or none. */
 export function addImportCommand(program: Command): void {
-  addJsonOption(addRepositoryOption(addSessionOptions(program.command("import"))))
+  addLayerOptions(addJsonOption(addRepositoryOption(addSessionOptions(program.command("import")))))
     .argument("<file>", "such as .env, compose.yaml, or what repoconf export writes; - reads standard input")
     .summary("set the values from a file, after showing what would change")
     .description(
@@ -51,7 +54,9 @@ export function addImportCommand(program: Command): void {
 
 A variable of an env file (as dotenv reads it), of the [env] of a mise.toml, of the environment in a compose file, or of a plain export line in an .envrc becomes the field whose x-env it is; any other goes into svc.envvars, whose other variables stay. JSON, YAML and TOML have values by scope and field, or a --map says where they are. Everything is one revision, which one undo takes back.
 
-A line that is not understood is named, and nothing is imported. What would surprise is told before you confirm: secrets in clear text, references that nothing replaces, and what is left out.`,
+A line that is not understood is named, and nothing is imported. What would surprise is told before you confirm: secrets in clear text, references that nothing replaces, and what is left out.
+
+Into a repository whose values are in its work tree, it imports local values, which git does not get, unless you pass --shared.`,
     )
     .addOption(
       new Option(
@@ -84,27 +89,28 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const name = file === "-" ? "standard input" : file;
     const { format = formatOfFile(file, content), service, ignoreUnknown = false } = options;
     const wanted = await readImportedFile({ name, content, format, mapping, service, ignoreUnknown }, fields);
-    const stored = await client.request("config/list", { repo: repository.id, stored: true });
+    const named = layerOf(options);
+    const stored = await client.request("config/list", { repo: repository.id, stored: true, layers: true });
     failOnError(stored);
-    const { revision = repository.revision } = stored;
-    const notes = [...wanted.notes, ...mergeVariables(wanted, stored.result, fields)];
-    const set = {
-      ...Object.fromEntries(wanted.values),
-      repo: repository.id,
-      revision,
-      atomic: true,
-      flush: true,
-      ...batchOfEnvironment(),
-    };
-    await refuseUnlessValid(client, name, wanted, set);
+    const { revision = repository.revision, layers = { shared: stored.result } } = stored;
+    // What was exported with a value of one's own must not get into the file that git has.
+    const layer = named ?? (repository.inTree ? "local" : undefined);
+    // By default, a value that counts already need not be a local one.
+    const present = named === undefined ? stored.result : (layers[named] ?? {});
+    const variables = layer === undefined ? stored.result : (layers[layer] ?? {});
+    const notes = [...wanted.notes, ...mergeVariables(wanted, variables, fields)];
+    const whole = { atomic: true, flush: true, ...batchOfEnvironment() };
+    const how = { repo: repository.id, revision, ...whole, ...(layer && { layer }) };
+    await refuseUnlessValid(client, name, wanted, { ...Object.fromEntries(wanted.values), ...how });
 
     const changes: Change[] = [];
     for (const [field, value] of wanted.values) {
       const { scope, field: name } = splitConfigPath(field) ?? { scope: "", field };
-      const previous = configValue(stored.result, scope, name);
+      const previous = configValue(field === variablesField ? variables : present, scope, name);
       if (!sameJson(previous, value)) changes.push({ field, ...(previous !== undefined && { previous }), value });
     }
-    if (!options.json) printPreview(changes, wanted.variables, fields);
+    const set = { ...Object.fromEntries(changes.map(({ field, value }) => [field, value])), ...how };
+    if (!options.json) printPreview(changes, wanted.variables, fields, layer);
     printNote(...notes, ...importNotes(changes, wanted.variables, fields));
     if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
     // Standard input cannot contain both the file and the answer.
@@ -114,7 +120,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     }
     const reply = await client.request("config/set", set);
     failOnError(reply);
-    printOutcome(repository, reply.result[0]?.revision ?? revision, changes, fields, options);
+    printOutcome(repository, reply.result[0]?.revision ?? revision, changes, fields, options, layer);
   });
 }
 
@@ -155,12 +161,24 @@ async function refuseUnlessValid(
   throw new CommandError([`Nothing was changed; ${name} was rejected:`, ...all.map(visible)].join("\n"), code);
 }
 
-function printPreview(changes: readonly Change[], variables: ReadValues["variables"], fields: Fields): void {
+function printPreview(
+  changes: readonly Change[],
+  variables: ReadValues["variables"],
+  fields: Fields,
+  layer: Layer | undefined,
+): void {
+  if (layer === "local" && changes.length > 0) print("As local values, which only this machine has:");
   for (const { field, previous, value } of changes) {
     const schema = fields.get(field);
     const show = (shown: JsonValue | undefined) => (shown === undefined ? "(none)" : showValue(shown, schema, false));
     const before = previous === undefined ? `${show(schema?.default ?? null)} (default)` : show(previous);
-    if (field !== variablesField || variables.length === 0) print(`${field}: ${showDifference(before, show(value))}`);
+    // Nobody is asked to trust what is not in a work tree.
+    const effect =
+      layer === "local" && schema !== undefined && runsAsCommand(schema)
+        ? `, which ${describeEffect(effectOf(schema))}`
+        : "";
+    const difference = `${showDifference(before, show(value))}${effect}`;
+    if (field !== variablesField || variables.length === 0) print(`${field}: ${difference}`);
     else
       for (const { name, text } of variables) {
         const one = valueAt(previous ?? [], `/${name}/value`, schema);
@@ -175,12 +193,16 @@ function printOutcome(
   changes: readonly Change[],
   fields: Fields,
   { json, dryRun }: ImportOptions,
+  layer?: Layer,
 ): void {
   const count = changes.length === 1 ? "1 field" : `${changes.length} fields`;
   if (json) printJson({ repo: id, revision, changes: changes.map(change => printableOf(change, fields)) });
   else if (changes.length === 0) print("Nothing to change.");
   else if (dryRun) print("Nothing was changed (--dry-run).");
-  else print(`Imported ${count} into ${name} (${id}), revision ${revision}.`);
+  else
+    print(
+      `Imported ${count} into ${name} (${id})${layer === "local" ? " as local values" : ""}, revision ${revision}.`,
+    );
 }
 
 function printableOf({ field, previous, value }: Change, fields: Fields): Change {

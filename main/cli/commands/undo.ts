@@ -83,6 +83,8 @@ export async function undoChange(
   }
   const reply = await client.request("history/restore", {
     reason: `undo of revision ${revision}`,
+    // What others see must not change because a private value is taken back, and the other way round.
+    ...(last.layer && { layer: last.layer }),
     ...changeArguments(options),
     repo: repository.id,
     to: revision - 1,
@@ -148,7 +150,7 @@ export async function findLastChange(client: Requests, repository: RepositoryEnt
     for (const entry of result ?? []) {
       // Erasures, of which there may be any number, are no changes.
       if (entry.source === "forget") continue;
-      if (inTree && changes.length === 0 && isFromFile(entry)) fromFile.push(entry);
+      if (inTree && entry.layer !== "local" && changes.length === 0 && isFromFile(entry)) fromFile.push(entry);
       else changes.push(entry);
     }
     older = next;

@@ -77,7 +77,8 @@ export async function checkRights(
     home.auditFile,
   ];
   const others = [home.formatFile, home.settingsFile, home.indexFile, home.restoreFile, home.logFile];
-  const folders = [home.repositories, home.journal, home.log, home.removed, home.scopes, home.temporary, home.agents];
+  const { repositories, local, journal, log, removed, scopes, temporary, agents } = home;
+  const folders = [repositories, local, journal, log, removed, scopes, temporary, agents];
   const found = await Promise.all([
     checkEntry(home.folder, { folder: true, mode: 0o700 }),
     ...secrets.map(path => checkEntry(path, { folder: false, mode: 0o600 })),

@@ -195,7 +195,7 @@ async function checkAbsence(
   const message =
     served === undefined
       ? await new WorkTreeFolder(options).findProblem()
-      : served.health.find(({ code }) => code === 1106)?.message;
+      : served.health.find(({ code, layer }) => code === 1106 && layer === undefined)?.message;
   const action = `To give it up: repoconf repo remove ${id}`;
   return message === undefined ? [] : [problem(check, message, action, placeIn(id, home, locate(home, ["path"])))];
 }

@@ -1,20 +1,28 @@
 import { RequestError } from "../../../shared/client/request-error.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { ChangedRepository, Reply } from "../../../shared/protocol.ts";
+import type { ChangedRepository, DescribedValue, Layer, Reply } from "../../../shared/protocol.ts";
 import type { ToldChange } from "../../../shared/typed-changes.ts";
 import { describeAbsent, describeEdit } from "../change/value-place.ts";
-import type { WriteOptions } from "../command-options.ts";
+import type { LayerOptions, WriteOptions } from "../command-options.ts";
 import { type Fields, type ReadFields, showValue, withSuggestion } from "../connect/fields.ts";
 import { warnOfPlainSecrets } from "../environment/secret-references.ts";
-import { CommandError, exitCodeOf } from "./exit-codes.ts";
+import { CommandError, exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { printableResult } from "./masking.ts";
 import { describeError } from "./messages.ts";
 import { print, printJson, printNote, visible } from "./terminal.ts";
 
+/** The layer that the options name; undefined if none. Throws CommandError if they name both. */
+export function layerOf({ local, shared }: LayerOptions): Layer | undefined {
+  if (local && shared) throw new CommandError("Use either --local or --shared, not both.", exitCodes.usage);
+  return local ? "local" : shared ? "shared" : undefined;
+}
+
 /** The options as arguments of the operations. */
-export function changeArguments({ ifRevision, atomic, dryRun, reason }: WriteOptions) {
+export function changeArguments({ ifRevision, atomic, dryRun, reason, ...options }: WriteOptions) {
+  const layer = layerOf(options);
   return {
+    ...(layer !== undefined && { layer }),
     // The file must have the value when the command ends.
     flush: true,
     ...(ifRevision !== undefined && { revision: ifRevision }),
@@ -56,18 +64,36 @@ export function printChanges(
 /** One line for each field, or for each edit inside its value. */
 function describeChanges({ config }: ChangedRepository, changes: readonly ToldChange[], fields: Fields): string[] {
   return Object.entries(config).flatMap(([scope, described]) =>
-    Object.entries(described).flatMap(([field, { value }]) => {
+    Object.entries(described).flatMap(([field, written]) => {
+      const { value } = written;
+      const where = whereOf(written);
       const path = joinConfigPath(scope, field);
       const schema = fields.get(path);
       const own = changes.filter(change => change.field === path);
       const inside = own.filter(change => change.path !== undefined);
       if (inside.length > 0)
-        return inside.map(edit => (edit.absent ? describeAbsent(edit, schema, value) : describeEdit(edit, schema)));
+        return inside.map(
+          edit => `${edit.absent ? describeAbsent(edit, schema, value) : describeEdit(edit, schema)}${where}`,
+        );
       const shown = showValue(value, schema, false);
       if (own.some(({ absent }) => absent)) return [`nothing to unset: ${path} has its default, ${shown}`];
-      return [`${own.some(({ op }) => op === "unset") ? "unset; now" : "set"} ${path} = ${shown}`];
+      return [`${own.some(({ op }) => op === "unset") ? "unset; now" : "set"} ${path} = ${shown}${where}`];
     }),
   );
+}
+
+/** Where it was written, if that is not the only place, and what counts instead. */
+function whereOf({ layer, shadowedBy, localItems }: DescribedValue): string {
+  if (localItems !== undefined) return ` (local: ${localItems.join(", ")})`;
+  if (shadowedBy !== undefined) return ` (${layer ?? "shared"}; your ${shadowedBy} value still counts)`;
+  return layer === undefined ? "" : ` (${layer})`;
+}
+
+/** The same of a field in a reply; nothing if it was written where everyone has it, and counts. */
+export function whereWritten(result: readonly ChangedRepository[], path: string): string {
+  const { scope = "", field = "" } = splitConfigPath(path) ?? {};
+  const written = result[0]?.config[scope]?.[field];
+  return written === undefined ? "" : whereOf(written);
 }
 
 /** Warns of secrets among the values that were set. */

@@ -1,15 +1,26 @@
-import { type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
+import type { Layer } from "../../../shared/protocol.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { applyValueEdits, nestsDeeper, pointerTokens, type ValueEdit } from "../../../shared/value-edit.ts";
 import { showPointer, showSteps } from "../../../shared/value-place.ts";
 import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
 import type { Store } from "../../store/store.ts";
-import type { RepositoryState } from "../../store/types.ts";
+import type { LayerEdit, RepositoryState } from "../../store/types.ts";
+import {
+  countedValues,
+  isMergedByName,
+  type LayerValues,
+  layersOf,
+  mayHave,
+  splitByName,
+  storedIn,
+  withEdits,
+} from "../../store/values/counted-values.ts";
 import type { Caller } from "../keys/caller.ts";
 import { jsonBytes } from "../socket/measure.ts";
 
@@ -18,6 +29,10 @@ export interface ConfigChangeRequest {
   readonly repos: readonly string[];
   /** The new values by field (`<scope>.<field>`, as named in the request); undefined to unset. */
   readonly values: ReadonlyMap<string, JsonValue | undefined>;
+  /** New values of the local layer, beside those of `values`, which are of `layer`. */
+  readonly localValues?: ReadonlyMap<string, JsonValue | undefined> | undefined;
+  /** Where `values` and `edits` belong; undefined: each where the value that counts is stored. */
+  readonly layer?: Layer | undefined;
   /** Edits inside the values of fields that are not in `values`, also by field. */
   readonly edits?: ReadonlyMap<string, readonly ValueEdit[]>;
   readonly source: "set" | "unset" | "restore";
@@ -40,8 +55,19 @@ type ValueSource = ConfigChangeRequest["source"] | "edits";
 export interface Decision {
   readonly errors: readonly RepoconfError[];
   /** The edits that apply after the request, whether they change anything or not. */
-  readonly accepted: readonly ConfigEdit[];
-  readonly changes: boolean;
+  readonly accepted: readonly LayerEdit[];
+  /** The layers whose values change. */
+  readonly changed: ReadonlySet<Layer>;
+  /** The values of all layers after it, if the repository has several or is to have. */
+  readonly after?: readonly LayerValues[];
+}
+
+/** A change of one field of one layer, as requested. */
+interface RequestedField {
+  readonly path: string;
+  readonly layer: Layer;
+  readonly value: JsonValue | undefined;
+  readonly source: ValueSource;
 }
 
 /** Decides which values of a request a repository takes: rights, schemas, trust, rules across fields, compare and set. */
@@ -60,39 +86,95 @@ export class ChangeCheck {
     if (wanted !== undefined && wanted !== state.revision) {
       const message = `The repository is at revision ${state.revision}, not ${wanted}: it was changed in the meantime. Read it again, then retry.`;
       const error = new RepoconfError(1104, message, { repo: state.id, details: { current: state.revision } });
-      return { errors: [error], accepted: [], changes: false };
+      return { errors: [error], accepted: [], changed: new Set() };
     }
     const errors: RepoconfError[] = [];
-    const edits: ConfigEdit[] = [];
+    const edits: LayerEdit[] = [];
+    const layers = layersOf(state);
     const spare = new SpareSteps();
-    for (const [path, value] of request.values) {
-      const edit = this.#checkField(caller, state, path, value, request.source, spare);
+    const check = (requested: RequestedField) => {
+      const edit = this.#checkField(caller, state, layers, requested, spare);
       if (edit instanceof RepoconfError) errors.push(edit);
       else edits.push(edit);
-    }
+    };
+    const { source } = request;
+    const write = (path: string, value: JsonValue | undefined, how: ValueSource) => {
+      const split = request.layer === undefined ? this.#split(layers, path, value) : undefined;
+      if (split === undefined) check({ path, value, source: how, layer: request.layer ?? this.#layerOf(layers, path) });
+      else for (const layer of ["shared", "local"] as const) check({ path, value: split[layer], source: how, layer });
+    };
+    for (const [path, value] of request.values) write(path, value, source);
+    for (const [path, value] of request.localValues ?? []) check({ path, value, source, layer: "local" });
     for (const [path, changes] of request.edits ?? []) {
-      const value = this.#editedValue(state, path, changes);
-      const edit =
-        value instanceof RepoconfError ? value : this.#checkField(caller, state, path, value, "edits", spare);
-      if (edit instanceof RepoconfError) errors.push(edit);
-      else edits.push(edit);
+      const value = this.#editedValue(
+        state,
+        layers,
+        request.layer ?? this.#layerOf(layers, path),
+        path,
+        changes,
+        request,
+      );
+      if (value instanceof RepoconfError) errors.push(value);
+      else write(path, value, "edits");
     }
-    const stored = state.stored ?? {};
-    const accepted = this.#checkReferences(caller, state, edits, errors);
-    const changes = accepted.some(({ scope, field, value }) => !sameJson(configValue(stored, scope, field), value));
-    return { errors, accepted, changes };
+    return this.#checked(caller, state, layers, edits, errors);
   }
 
-  /** The field's value after edits inside it; a field without a stored value starts from its default. */
+  /** Without the edits that break a rule across fields: of the shared layer in its own values, of the local one in what counts then. */
+  #checked(
+    caller: Caller,
+    state: RepositoryState,
+    layers: readonly LayerValues[],
+    edits: readonly LayerEdit[],
+    errors: RepoconfError[],
+  ): Decision {
+    const [local, own] = [edits.filter(one => one.layer === "local"), edits.filter(one => one.layer !== "local")];
+    const accepted = [...this.#checkReferences(caller, state.id, storedIn(layers, "shared"), own, errors)];
+    if (local.length > 0) {
+      const revealed = [...accepted, ...local.map(edit => ({ ...edit, value: undefined }))];
+      const counted = countedValues(withEdits(layers, revealed), this.#scopes).stored;
+      accepted.push(...this.#checkReferences(caller, state.id, counted, local, errors));
+    }
+    const isChange = ({ layer = "shared", scope, field, value }: LayerEdit) =>
+      !sameJson(configValue(storedIn(layers, layer), scope, field), value);
+    const changed = new Set(accepted.filter(isChange).map(({ layer = "shared" }) => layer));
+    const after = withEdits(layers, accepted);
+    return { errors, accepted, changed, ...(after.length > 1 && { after }) };
+  }
+
+  /** A list of both layers in its two parts; undefined if the value belongs to one layer. */
+  #split(layers: readonly LayerValues[], path: string, value: JsonValue | undefined) {
+    const split = splitConfigPath(path);
+    const isBoth =
+      split !== undefined && this.#layerOf(layers, path) === "local" && isMergedByName(split, this.#scopes);
+    return isBoth && Array.isArray(value) ? splitByName(split, value, layers, this.#scopes) : undefined;
+  }
+
+  /** Where the value that counts is stored: in the local layer, if that has one. */
+  #layerOf(layers: readonly LayerValues[], path: string): Layer {
+    const split = splitConfigPath(path);
+    if (layers.length === 1 || split === undefined || !mayHave("local", split, this.#scopes)) return "shared";
+    return configValue(storedIn(layers, "local"), split.scope, split.field) === undefined ? "shared" : "local";
+  }
+
+  /** The field's value after edits inside it; one that a layer does not have starts from the layer below, or from its default. */
   #editedValue(
     { id: repo, stored = {} }: RepositoryState,
+    layers: readonly LayerValues[],
+    layer: Layer,
     path: string,
     edits: readonly ValueEdit[],
+    { layer: asked }: ConfigChangeRequest,
   ): JsonValue | undefined | RepoconfError {
     const split = splitConfigPath(path);
     const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
-    const own = split && configValue(stored, split.scope, split.field);
-    const before = own === undefined ? schema?.default : own;
+    const valueIn = (name: Layer) => split && configValue(storedIn(layers, name), split.scope, split.field);
+    const isMerged = split !== undefined && layer === "local" && isMergedByName(split, this.#scopes);
+    // What counts is split by name again.
+    const own = isMerged && asked === undefined ? configValue(stored, split.scope, split.field) : valueIn(layer);
+    // Never from a layer above: a private value must not get into the shared one.
+    const below = isMerged ? [] : layer === "local" ? valueIn("shared") : undefined;
+    const [before = schema?.default] = [own, below].filter(value => value !== undefined);
     const outcome = applyValueEdits(before, edits, schema);
     if ("problem" in outcome) {
       const { message, path: pointer, given } = outcome.problem;
@@ -118,25 +200,27 @@ export class ChangeCheck {
   #checkField(
     caller: Caller,
     state: RepositoryState,
-    path: string,
-    value: JsonValue | undefined,
-    source: ValueSource,
+    layers: readonly LayerValues[],
+    { path, layer, value, source }: RequestedField,
     spare: SpareSteps,
-  ): ConfigEdit | RepoconfError {
-    const { id: repo, stored = {}, inTree } = state;
+  ): LayerEdit | RepoconfError {
+    const { id: repo, inTree } = state;
     const split = splitConfigPath(path);
     const field = split && this.#scopes.field(split.scope, split.field);
     if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))
       return noSuchField(path, repo);
-    const unused = unusedValue(state, path, source);
+    if (value !== undefined && !mayHave(layer, split, this.#scopes)) return notInLayer(path, repo, layer);
+    const unused = unusedValue(state, path, layer, source);
     if (unused !== undefined) return unused;
     const problem = value === undefined ? undefined : field.validate(value, spare);
     if (value === undefined || problem === undefined) {
-      const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
-      // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust.
-      const isFree = source !== "restore" || !field.isCommand || isServed;
+      const edit = { ...split, value, ...(layer === "local" && { layer }) };
+      const isServed =
+        value === undefined || sameJson(configValue(storedIn(layers, layer), split.scope, split.field), value);
+      // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust. Local values are the person's own.
+      const isFree = source !== "restore" || !field.isCommand || isServed || layer === "local";
       const isTrusted = isFree || !inTree || this.#store.trust.has(repo, this.#scopes, split, value);
-      return isTrusted ? { ...split, value } : untrustedValue(path, repo);
+      return isTrusted ? edit : untrustedValue(path, repo);
     }
     const { message, path: pointer, rule, given } = problem;
     return new RepoconfError(1103, `${showPointer(path, pointer, value, field.schema)} ${message}.`, {
@@ -149,19 +233,20 @@ export class ChangeCheck {
   /** Leaves out the edits that would make a field refer to a missing key; the rules apply to the result as a whole. */
   #checkReferences(
     caller: Caller,
-    state: RepositoryState,
-    edits: readonly ConfigEdit[],
+    repo: string,
+    stored: Config,
+    edits: readonly LayerEdit[],
     errors: RepoconfError[],
-  ): readonly ConfigEdit[] {
+  ): readonly LayerEdit[] {
     let accepted = edits;
     for (;;) {
-      const found = this.#findCulprit(state, accepted);
+      const found = this.#findCulprit(stored, accepted);
       if (found === undefined) return accepted;
       const { culprit, broken } = found;
-      const message = describeReference(broken, culprit, path => allows(caller.grants, "read", state.id, path));
+      const message = describeReference(broken, culprit, path => allows(caller.grants, "read", repo, path));
       errors.push(
         new RepoconfError(1103, message, {
-          repo: state.id,
+          repo,
           field: joinConfigPath(culprit.scope, culprit.field),
           details: { path: "", rule: "x-keyOf", given: "string" },
         }),
@@ -172,14 +257,14 @@ export class ChangeCheck {
 
   /** A broken reference and the edit that breaks it: the values before the edits kept the rule. */
   #findCulprit(
-    state: RepositoryState,
-    edits: readonly ConfigEdit[],
-  ): { culprit: ConfigEdit; broken: BrokenReference } | undefined {
-    const stored = state.stored ?? {};
+    stored: Config,
+    edits: readonly LayerEdit[],
+  ): { culprit: LayerEdit; broken: BrokenReference } | undefined {
     const edited = new Map(edits.map(edit => [joinConfigPath(edit.scope, edit.field), edit]));
     const storedAt = (scope: string, field: string) => {
       const edit = edited.get(joinConfigPath(scope, field));
-      return edit === undefined ? configValue(stored, scope, field) : edit.value;
+      const isRevealed = edit?.value === undefined && edit?.layer === "local";
+      return edit === undefined || isRevealed ? configValue(stored, scope, field) : edit.value;
     };
     for (const broken of this.#scopes.brokenReferences(storedAt)) {
       const { scope, field, target } = broken;
@@ -215,9 +300,12 @@ export function noSuchField(field: string, repo?: string, hint = " To list all f
 function unusedValue(
   { id: repo, health }: RepositoryState,
   path: string,
+  ofLayer: Layer,
   source: ValueSource,
 ): RepoconfError | undefined {
-  const found = health.find(({ code, field }) => field === path && (code === 1114 || code === 1103));
+  const found = health.find(
+    ({ code, field, layer = "shared" }) => field === path && layer === ofLayer && (code === 1114 || code === 1103),
+  );
   const isDerived = source === "edits" || (source === "restore" && found?.code === 1114);
   if (found === undefined || !isDerived) return undefined;
   const why =
@@ -226,6 +314,12 @@ function unusedValue(
       : "is invalid, so the last valid one is active. Correct it first";
   const message = `This would replace the file's value of ${path}, which ${why}, or set the whole value.`;
   return new RepoconfError(found.code, message, { repo, field: path });
+}
+
+function notInLayer(field: string, repo: string, layer: Layer): RepoconfError {
+  const how = layer === "local" ? "without --local" : "with --local";
+  const message = `By its schema (x-layers), ${field} has no ${layer} value. Set it ${how} (layer).`;
+  return new RepoconfError(1101, message, { repo, field });
 }
 
 function untrustedValue(field: string, repo: string): RepoconfError {

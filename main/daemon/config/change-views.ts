@@ -1,4 +1,4 @@
-import { type Config, configValue } from "../../../shared/config.ts";
+import { applyConfigEdits, type Config, configEntries, configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allows } from "../../../shared/grants.ts";
 import type { ConfigChanged, FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
@@ -72,7 +72,7 @@ export function viewRecord(
     return { revision, time, actor: actorName(caller, actor), source: "forget", field, changes: {} };
   }
   // The history of a repository without values begins with a revision that changed nothing.
-  if (record.changes.length === 0 && path === undefined)
+  if ((record.ofLayer ?? record).changes.length === 0 && path === undefined)
     return {
       revision: record.revision,
       time: record.time,
@@ -81,10 +81,18 @@ export function viewRecord(
       ...(caller.owner && record.machine !== undefined && { machine: record.machine }),
       changes: {},
     };
-  const seen = viewChange(caller, repo, record, defaults, path);
+  const { ofLayer } = record;
+  // An entry has the changes of its layer, with what counted where the layer had nothing.
+  const own = ofLayer === undefined ? record : { ...record, changes: ofLayer.changes };
+  const beneath = ofLayer === undefined ? defaults : withValues(defaults, ofLayer.beneath);
+  const seen = viewChange(caller, repo, own, beneath, path);
   if (seen === undefined) return undefined;
   const { repo: _, ...entry } = seen;
-  return entry;
+  return { ...entry, ...(ofLayer && { layer: ofLayer.layer }) };
+}
+
+function withValues(defaults: Config, values: Config): Config {
+  return applyConfigEdits(defaults, [...configEntries(values)]);
 }
 
 /** The id of the named key that the actor is, for the owner: another key may have its name later. */

@@ -4,13 +4,21 @@ import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts"
 import { RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import { allows, allowsAnyField } from "../../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
-import type { ChangedRepository, DescribedValue } from "../../../shared/protocol.ts";
+import type { ChangedRepository, DescribedValue, Layer } from "../../../shared/protocol.ts";
 import type { ValueEdit } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import { configAt } from "../../store/history/repository-history.ts";
+import { layersAt } from "../../store/history/repository-history.ts";
 import { changeTogether } from "../../store/repository/commit-together.ts";
 import type { Store } from "../../store/store.ts";
 import type { Applied, ChangeRequest, Mirrored } from "../../store/types.ts";
+import {
+  countedValues,
+  countingLayer,
+  isMergedByName,
+  itemsNamed,
+  layersOf,
+  storedIn,
+} from "../../store/values/counted-values.ts";
 import { isForgotten, valueByAnyName } from "../../store/values/renamed-fields.ts";
 import type { Caller } from "../keys/caller.ts";
 import { ChangeCheck, type ConfigChangeRequest, type Decision, noSuchField } from "./change-check.ts";
@@ -24,6 +32,14 @@ export interface RestoreRequest
   readonly to: number;
   /** Undefined: every field that the caller may write and that differs. */
   readonly fields: readonly string[] | undefined;
+  /** Undefined: every layer. */
+  readonly layer: Layer | undefined;
+}
+
+interface RestoredValue {
+  readonly name: Layer;
+  readonly value: JsonValue | undefined;
+  readonly differs: boolean;
 }
 
 export interface ConfigChangeResult {
@@ -48,12 +64,14 @@ export class ConfigChanges {
     const errors = request.repos.filter(repo => !writable.includes(repo)).map(notWritable);
     if (writable.length === 0) return { result: [], errors };
 
-    const { values, edits = new Map<string, readonly ValueEdit[]>() } = request;
-    const missing = new Set([...values.keys(), ...edits.keys()].filter(path => !this.#exists(caller, path, writable)));
+    const { values, localValues = new Map(), edits = new Map<string, readonly ValueEdit[]>() } = request;
+    const named = new Set([...values.keys(), ...localValues.keys(), ...edits.keys()]);
+    const missing = new Set([...named].filter(path => !this.#exists(caller, path, writable)));
     for (const path of missing) errors.push(this.#missingField(caller, path, writable));
     const known = <Change>(all: ReadonlyMap<string, Change>) =>
       new Map([...all].filter(([path]) => !missing.has(path)));
-    const rest = { ...request, values: known(values), edits: known(edits), batch: batchOf(caller, request) };
+    const changes = { values: known(values), localValues: known(localValues), edits: known(edits) };
+    const rest = { ...request, ...changes, batch: batchOf(caller, request) };
 
     if (!request.atomic) {
       const outcomes = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, rest)));
@@ -70,39 +88,55 @@ export class ConfigChanges {
     return this.#changeTogether(caller, writable, rest);
   }
 
-  /** Restores the stored values that fields had at a revision; unsets those that had none. Throws RepoconfError 1110 or 1112. */
-  async restore(caller: Caller, { repo, to, fields, ...options }: RestoreRequest): Promise<ConfigChangeResult> {
+  /**
+   * Restores the stored values that fields had at a revision; unsets those that had none. Each layer gets its own values, or only the one
+   * that is named: no value gets from one into another. Throws RepoconfError 1110 or 1112.
+   */
+  async restore(caller: Caller, { repo, to, fields, layer, ...options }: RestoreRequest): Promise<ConfigChangeResult> {
     if (!this.#canWrite(caller, repo)) return { result: [], errors: [notWritable(repo)] };
-    const { config: past, forgotten } = await configAt(await this.#store.repositories.load(repo), to);
+    const pasts = await layersAt(await this.#store.repositories.load(repo), to);
     const state = await this.#store.repositories.read(repo);
-    const present = state?.stored ?? {};
+    const presents = state === undefined ? [] : layersOf(state);
     const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
-    // If the request names such a field, it is an error; otherwise the field is skipped and listed in the result.
-    const isErased = (path: string) => {
-      const split = splitConfigPath(path);
-      return split !== undefined && isForgotten({ config: past, forgotten }, split, this.#scopes);
-    };
-    const passedOver = fields === undefined ? all.filter(isErased) : [];
-    const wanted = fields ?? all.filter(path => !isErased(path));
-    const values = new Map<string, JsonValue | undefined>();
+    const passedOver = new Set<string>();
     const errors: RepoconfError[] = [];
-    for (const path of wanted) {
+    const restored = {
+      shared: new Map<string, JsonValue | undefined>(),
+      local: new Map<string, JsonValue | undefined>(),
+    };
+    for (const path of fields ?? all) {
       const split = splitConfigPath(path);
-      const value = split && valueByAnyName(past, split, this.#scopes);
-      const differs = split === undefined || !sameJson(value, configValue(present, split.scope, split.field));
       const isReachable = allows(caller.grants, "write", repo, path);
-      if (isErased(path) && isReachable) errors.push(forgottenValue(path, repo, to));
-      else if (fields !== undefined || differs) values.set(path, value);
+      const candidates: RestoredValue[] = [];
+      for (const past of pasts.filter(({ name }) => layer === undefined || name === layer)) {
+        const { name, config } = past;
+        const value = split && valueByAnyName(config, split, this.#scopes);
+        const now =
+          split && configValue(presents.find(one => one.name === name)?.stored ?? {}, split.scope, split.field);
+        // If the request names such a field, it is an error; otherwise the field is skipped and listed in the result.
+        if (split === undefined || !isForgotten(past, split, this.#scopes))
+          candidates.push({ name, value, differs: split === undefined || !sameJson(value, now) });
+        else if (fields === undefined) passedOver.add(path);
+        else if (isReachable) errors.push(forgottenValue(path, repo, to));
+      }
+      const differing = candidates.filter(({ differs }) => differs);
+      // A field that is named is in the answer.
+      const unchanged = fields === undefined ? [] : candidates.slice(0, 1);
+      for (const { name, value } of differing.length > 0 ? differing : unchanged) restored[name].set(path, value);
     }
     if (errors.length > 0 && options.atomic) return { result: [], errors };
+    const { shared: values, local: localValues } = restored;
     const done = await this.run(caller, {
       ...options,
       repos: [repo],
       values,
+      layer: "shared",
+      localValues,
       source: "restore",
-      mayBeEmpty: fields === undefined && values.size === 0,
+      mayBeEmpty: fields === undefined && values.size + localValues.size === 0,
     });
-    const result = done.result.map(entry => ({ ...entry, ...(passedOver.length > 0 && { forgotten: passedOver }) }));
+    const forgotten = [...passedOver];
+    const result = done.result.map(entry => ({ ...entry, ...(forgotten.length > 0 && { forgotten }) }));
     return { result, errors: [...errors, ...done.errors] };
   }
 
@@ -138,9 +172,10 @@ export class ConfigChanges {
   }
 
   #changeRequest(caller: Caller, request: ConfigChangeRequest): ChangeRequest<Decision> {
-    const { source, reason, atomic, dryRun, flush, batch } = request;
+    const { source, reason, atomic, dryRun, flush, batch, layer, localValues } = request;
     return {
       actor: caller.actor,
+      layer: localValues !== undefined && localValues.size > 0 ? "local" : layer,
       source,
       flush: flush && !dryRun,
       ...(reason !== undefined && { reason }),
@@ -158,16 +193,26 @@ export class ConfigChanges {
     const nothingToDo = request.mayBeEmpty === true && answer.errors.length === 0;
     if (answer.accepted.length === 0 && !nothingToDo) return undefined;
     const config: { [scope: string]: { [field: string]: DescribedValue } } = {};
-    for (const { scope, field, value } of answer.accepted) {
+    const after = answer.after && { layers: answer.after, counted: countedValues(answer.after, this.#scopes).stored };
+    for (const { scope, field, value, layer = "shared" } of answer.accepted) {
       const schema = this.#scopes.field(scope, field)?.schema;
       const fields = config[scope] ?? {};
       config[scope] = fields;
+      const isMerged = after !== undefined && isMergedByName({ scope, field }, this.#scopes);
+      const counted = after && configValue(after.counted, scope, field);
+      const now = value === undefined || isMerged ? counted : value;
+      const own = after && configValue(storedIn(after.layers, "local"), scope, field);
+      const localItems = isMerged ? itemsNamed({ scope, field }, own, this.#scopes) : [];
+      const counting = after && countingLayer(after.layers, { scope, field }, this.#scopes);
       fields[field] = {
-        value: value === undefined ? (schema?.default ?? null) : value,
+        value: now === undefined ? (schema?.default ?? null) : now,
         description: schema?.description ?? schema?.title ?? "",
+        ...(layer === "local" && !isMerged && { layer }),
+        ...(layer === "shared" && counting === "local" && !isMerged && { shadowedBy: counting }),
+        ...(localItems.length > 0 && { localItems }),
       };
     }
-    const revision = request.dryRun && answer.changes ? state.revision + 1 : state.revision;
+    const revision = request.dryRun ? state.revision + answer.changed.size : state.revision;
     const batch = request.batch === undefined ? {} : { batch: request.batch };
     return { repo: state.id, revision, config, ...batch, ...viewMirrored(mirrored) };
   }

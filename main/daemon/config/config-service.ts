@@ -13,8 +13,10 @@ import type {
 } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { configAt, historyFrom } from "../../store/history/repository-history.ts";
+import { explainLayers } from "../../store/repository/repository-layers.ts";
 import type { Store } from "../../store/store.ts";
 import type { LastChange, RecordedChange, RepositoryInfo, RepositoryState, StoreEvent } from "../../store/types.ts";
+import { layersOf } from "../../store/values/counted-values.ts";
 import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts";
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
@@ -80,7 +82,7 @@ export class ConfigService {
   /** The values at that revision, with the current schemas and defaults; erased values are omitted. */
   async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
     const repository = await this.#store.repositories.load(repo);
-    const past = await configAt(repository, revision, this.#yielding.begin(caller.keyId));
+    const past = await configAt(repository, revision, this.#scopes, this.#yielding.begin(caller.keyId));
     const named = withNewNames(past.config, this.#scopes).config;
     const known = filterConfig(named, (scope, field) => this.#scopes.field(scope, field) !== undefined);
     const config = filterConfig(
@@ -101,18 +103,16 @@ export class ConfigService {
     const { stored: all = {} } = await repository.read();
     const value = split && configValue(config, split.scope, split.field);
     if (split === undefined || value === undefined) throw unknownRepository(repo);
-    const { scope, field } = split;
-    const stored = configValue(all, scope, field);
-    const refused = !repository.isFromFile(scope, field);
+    const stored = configValue(all, split.scope, split.field);
     // Only the owner may know where the home is.
-    const source = caller.owner ? await repository.source({ scope, field }, inside) : undefined;
+    const place = caller.owner ? inside : undefined;
+    const explained = await explainLayers(repository, split, place, this.#scopes);
     const change = (await this.lastChanges(caller, repo))(path);
     return {
       value,
-      default: configValue(this.#scopes.defaults, scope, field) ?? null,
+      default: configValue(this.#scopes.defaults, split.scope, split.field) ?? null,
       ...(stored !== undefined && { stored }),
-      origin: stored === undefined ? "default" : refused ? "lastGood" : "stored",
-      ...source,
+      ...explained,
       ...change,
     };
   }
@@ -137,6 +137,13 @@ export class ConfigService {
       }
       return undefined;
     };
+  }
+
+  /** The stored values of each layer that the caller may read, who may list them. */
+  async readLayers({ grants }: Caller, repo: string): Promise<{ readonly shared: Config; readonly local?: Config }> {
+    const layers = layersOf((await this.#store.repositories.read(repo)) ?? {});
+    const seen = layers.map(({ name, stored }) => [name, readableConfig(stored, repo, grants)]);
+    return { shared: {}, ...Object.fromEntries(seen) };
   }
 
   /** The fields whose values wait for trust: in the current file for the owner, who may see it, else as of the repository's health. */

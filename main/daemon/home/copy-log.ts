@@ -168,6 +168,11 @@ async function appendAll(
     throw new HomeError(
       `The values of ${inTree.join(", ")} are in work trees, which git already shares, so they cannot be in a shared log. Nothing was copied.`,
     );
+  const local = summaries.flatMap(state => (state?.layers ? [state.id] : []));
+  if (local.length > 0)
+    throw new HomeError(
+      `There are local values for ${local.join(", ")}, or there were, and a home on a shared log has none yet. Nothing was copied.`,
+    );
   const { machine = hostname() } = settings.log ?? {};
   const digests = new Map<string, string>();
   {

@@ -1,7 +1,7 @@
 import { limitExceeded, RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { ChangeArguments, MatrixField, MatrixRow, SearchHit } from "../../../shared/protocol.ts";
+import type { ChangeArguments, Layer, MatrixField, MatrixRow, SearchHit } from "../../../shared/protocol.ts";
 import { parseQuery } from "../../../shared/query/parse-query.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import {
@@ -67,7 +67,7 @@ export function configOperations(
   }
 
   return {
-    "config/list": async ({ repo, scope, field, stored, revision, schemas, waits }, { caller }) => {
+    "config/list": async ({ repo, scope, field, stored, revision, schemas, waits, layers }, { caller }) => {
       if (!repo) throw noRepository();
       const request = { repo, scope: scope ?? undefined, field: field ?? undefined, stored: stored ?? undefined };
       // First, because a value that is read before its schema may be a text that the schema then makes a variable.
@@ -77,6 +77,7 @@ export function configOperations(
         ...{ result: list.config, revision: list.revision, isShared: list.isShared },
         ...(readable !== undefined && { schemas: schemasOf(list.config, readable) }),
         ...(waits && { waits: await service.waiting(caller, repo) }),
+        ...(layers && { layers: await service.readLayers(caller, repo) }),
       };
     },
 
@@ -233,10 +234,13 @@ export function requestedRepositories(repo: ChangeArguments["repo"]): string[] |
   return typeof repo === "string" ? [repo] : [...new Set(repo)];
 }
 
-export function changeOptions(
-  args: ChangeArguments,
-): Omit<ConfigChangeRequest, "repos" | "values" | "edits" | "source"> {
-  const { atomic, dryRun, reason, flush, batch } = args;
+export function changeOptions(args: ChangeArguments): Omit<
+  ConfigChangeRequest,
+  "repos" | "values" | "edits" | "source" | "layer"
+> & {
+  readonly layer: Layer | undefined;
+} {
+  const { atomic, dryRun, reason, flush, batch, layer } = args;
   return {
     // Without a repository there is nothing to compare, and 1006 will say so.
     revisions: args.repo ? expectedRevisions(args.repo, args.revision, "revision") : new Map(),
@@ -245,6 +249,7 @@ export function changeOptions(
     reason: reason ?? undefined,
     flush: flush ?? false,
     batch: batch ?? undefined,
+    layer: layer ?? undefined,
   };
 }
 

@@ -30,6 +30,8 @@ const query = { type: "string", maxLength: 1000 } as const;
 const batch = { type: ["string", "null"], minLength: 1, maxLength: 100 } as const;
 const limit = { type: ["integer", "null"], minimum: 1, maximum: limits.pageLength } as const;
 
+const layer = { enum: ["shared", "local", null] } as const;
+
 /** Arguments of `set`, `unset` and similar operations besides the fields. None has a dot, so none can be mistaken for a field. */
 const changeOptions = {
   revision: {
@@ -45,6 +47,7 @@ const changeOptions = {
   flush: optionalBoolean,
   batch,
   path: optionalString,
+  layer,
 } as const;
 
 /** One grant of a key. */
@@ -121,6 +124,7 @@ export const argumentSchemas = {
       revision,
       schemas: optionalBoolean,
       waits: optionalBoolean,
+      layers: optionalBoolean,
     },
   },
   "config/set": {
@@ -219,13 +223,13 @@ export const argumentSchemas = {
   },
   "repo/remove": { type: "object", properties: { repo: optionalString } },
   "repo/scan": { type: "object", properties: { path: { type: "string", minLength: 1 } }, required: ["path"] },
-  "file/read": { type: "object", properties: { repo: optionalString } },
+  "file/read": { type: "object", properties: { repo: optionalString, layer } },
   "file/write": {
     type: "object",
-    properties: { repo: optionalString, text: { type: "string" }, expected: optionalString },
+    properties: { repo: optionalString, layer, text: { type: "string" }, expected: optionalString },
     required: ["text", "expected"],
   },
-  "file/restore": { type: "object", properties: { repo: optionalString } },
+  "file/restore": { type: "object", properties: { repo: optionalString, layer } },
   "trust/list": { type: "object", properties: { repo: optionalString } },
   "trust/accept": {
     type: "object",

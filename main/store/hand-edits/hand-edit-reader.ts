@@ -3,6 +3,7 @@ import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import { diffConfigs, diffingConfigs, editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
+import { repositoryOfDocument } from "../../../shared/repository-id.ts";
 import { runInParts } from "../../time/turns.ts";
 import { applyCommit } from "../apply-commit.ts";
 import type { ChangeRecord } from "../history/record.ts";
@@ -280,6 +281,16 @@ export class HandEditReader {
       });
       this.#context.reports.onMetadata(this.#context.current);
     };
+    // The revisions of a layer count from an empty one, so that all its values are changes.
+    if (this.#context.given.isLayer && begins && isNew) {
+      const empty = this.#proposed("file", [], []);
+      const begin = (entry: OwnCommit, number: LogNumber) => {
+        const applied = applyCommit(this.#context.committed, entry, entry.documents[0], { target: {} });
+        const options = { isFirst: first, file: content, isSilent: true };
+        this.#context.commit([{ committed: { number, entry }, applied }], [], options);
+      };
+      return (await this.#record(empty, after, begin)) ? this.#reconcile(target, kind, after) : by;
+    }
     if (this.takenAt > after) {
       this.#beginAgain(new ConflictError(Promise.resolve()));
       return by;
@@ -347,12 +358,13 @@ export class HandEditReader {
   }
 
   notWritable(): RepoconfError {
-    if (this.isRemoved)
-      return new RepoconfError(1102, `There is no repository ${this.#context.id}.`, { repo: this.#context.id });
+    const repo = repositoryOfDocument(this.#context.id);
+    if (this.isRemoved) return new RepoconfError(1102, `There is no repository ${repo}.`, { repo });
     const { broken } = this.#context.current;
     const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
-    const message = `The repository's file is invalid. Fix it and retry: ${what}`;
-    return new RepoconfError(1106, message, { repo: this.#context.id });
+    const whose = this.#context.given.isLayer ? "file of local values" : "file";
+    const message = `The repository's ${whose} is invalid. Fix it and retry: ${what}`;
+    return new RepoconfError(1106, message, { repo });
   }
 }
 

@@ -81,9 +81,10 @@ export class HandEditWatcher {
   #started = false;
   #closed = false;
 
-  constructor(context: StoreContext, options: HandEditWatcherOptions) {
+  /** `folder`: that of the files. */
+  constructor(context: StoreContext, folder: string, options: HandEditWatcherOptions) {
     this.#context = context;
-    this.#folder = context.paths.repositories;
+    this.#folder = folder;
     this.#options = options;
     this.#watcher = new FolderWatcher(error =>
       context.onProblem("a folder cannot be watched", { error: String(error) }),

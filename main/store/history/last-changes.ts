@@ -2,7 +2,7 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { Turn } from "../../time/yielding.ts";
 import type { LastChange, RecordedChange } from "../types.ts";
-import { historyFrom, type RecordedRepository } from "./repository-history.ts";
+import { historyFrom, type RecordedDocument } from "./repository-history.ts";
 
 interface Index {
   /** By `<scope>.<field>`. */
@@ -21,10 +21,10 @@ type LastChangeOf = (path: string) => LastChange | undefined;
  * repository's values once it was not used for long. It contains no values, so there is nothing to forget.
  */
 export class LastChanges {
-  readonly #indexes = new WeakMap<RecordedRepository, Index>();
+  readonly #indexes = new WeakMap<RecordedDocument, Index>();
 
   /** Throws RepoconfError 1108. */
-  async of(repository: RecordedRepository, turn: Turn): Promise<LastChangeOf> {
+  async of(repository: RecordedDocument, turn: Turn): Promise<LastChangeOf> {
     let index = this.#indexes.get(repository);
     if (index?.revision !== repository.state.revision) {
       index = begin(repository, turn);
@@ -48,7 +48,7 @@ export class LastChanges {
   }
 
   /** Adds a revision that has become visible. */
-  note(repository: RecordedRepository | undefined, change: RecordedChange): void {
+  note(repository: RecordedDocument | undefined, change: RecordedChange): void {
     const index = repository && this.#indexes.get(repository);
     // After a gap, the index is read again at the next request.
     if (index === undefined || change.revision !== index.revision + 1 || change.source === "recovery") return;
@@ -57,7 +57,7 @@ export class LastChanges {
   }
 }
 
-function begin(repository: RecordedRepository, turn: Turn): Index {
+function begin(repository: RecordedDocument, turn: Turn): Index {
   const { revision } = repository.state;
   const changes = new Map<string, LastChange>();
   const readAll = async () => {

@@ -2,12 +2,12 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { Turn } from "../../time/yielding.ts";
 import { type CommitLog, numberIn } from "../log/commit-log.ts";
 import type { HistoryRecord, LogNumber, Position } from "../types.ts";
-import { historyFrom, type RecordedRepository } from "./repository-history.ts";
+import { historyFrom, type RecordedDocument } from "./repository-history.ts";
 
 interface RecordedRepositories {
   /** The log position of the newest revision, or a later one; undefined if it is not known. */
   position(id: string): Position | undefined;
-  load(id: string): Promise<RecordedRepository>;
+  load(id: string): Promise<RecordedDocument>;
 }
 
 /** The place of an entry among those of all repositories. */
@@ -57,7 +57,7 @@ interface Source {
   groups: AsyncGenerator<HistoryGroup> | undefined;
 }
 
-async function* groupsOf(repository: RecordedRepository, log: string, from: number, turn: Turn) {
+async function* groupsOf(repository: RecordedDocument, log: string, from: number, turn: Turn) {
   const { id: repo } = repository;
   let records: HistoryRecord[] = [];
   for await (const record of historyFrom(repository, from, turn)) {

@@ -2,11 +2,15 @@ import { applyConfigEdits, type Config } from "../../../shared/config.ts";
 import { editsBefore } from "../../../shared/config-diff.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import type { Layer } from "../../../shared/protocol.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { numberIn } from "../log/commit-log.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type { HistoryRecord, PastConfig, Position, RecordedChange, RepositoryState } from "../types.ts";
+import { countedValues } from "../values/counted-values.ts";
+import { LayeredHistory } from "./layered-history.ts";
 import type { ChangeRecord, JournalRecord, Segment } from "./record.ts";
 import { JournalDamageError, SegmentMissingError } from "./segment.ts";
 
@@ -15,19 +19,18 @@ import { JournalDamageError, SegmentMissingError } from "./segment.ts";
  * yet are left out.
  */
 
-interface RecordedJournal {
+export interface RecordedJournal {
   readonly segments: readonly Segment[];
   backward(upTo: number, turn?: Turn): AsyncIterable<JournalRecord>;
   forward(after: number, upTo: number, turn?: Turn): AsyncIterable<ChangeRecord>;
   reportDamage(error: JournalDamageError): void;
 }
 
-export interface RecordedRepository {
+/** A history with a number for each revision: of one document, or of all layers of a repository. */
+export interface RecordedDocument {
   readonly id: string;
-  readonly journal: RecordedJournal;
+  readonly history: RecordedJournal;
   readonly state: Pick<RepositoryState, "revision" | "position">;
-  /** The values in the log that belong to `state`. */
-  readonly recorded: Config;
   /** The oldest revision after which all revisions are kept. */
   readonly oldest: number;
   load(): Promise<void>;
@@ -35,9 +38,28 @@ export interface RecordedRepository {
   writeHistory(): Promise<void>;
 }
 
+/** One layer of a repository. */
+export interface RecordedLayer {
+  readonly name: Layer;
+  /** As it numbers its own revisions. */
+  readonly document: RecordedDocument;
+  /** The values in the log that belong to its state. */
+  readonly recorded: Config;
+}
+
+export interface RecordedRepository extends RecordedDocument {
+  /** The lowest first. */
+  readonly recordedLayers: readonly RecordedLayer[];
+}
+
+/** The values of a layer at a revision of its repository. */
+export interface PastLayer extends PastConfig {
+  readonly name: Layer;
+}
+
 /** The changes after a revision, oldest first. Throws RepoconfError 1108, 1110 or 1112. */
 export async function* changesAfter(
-  repository: RecordedRepository,
+  repository: RecordedDocument,
   after: number,
   turn: Turn = endlessTurn,
 ): AsyncGenerator<RecordedChange> {
@@ -45,7 +67,7 @@ export async function* changesAfter(
   const newest = repository.state.revision;
   await repository.writeHistory();
   let at = after;
-  for await (const change of withErrors(repository, repository.journal.forward(after, newest, turn))) {
+  for await (const change of withErrors(repository, repository.history.forward(after, newest, turn))) {
     if (change.revision !== at + 1 || change.recovered !== undefined) throw lostRevision(repository, at + 1);
     at = change.revision;
     yield change;
@@ -55,7 +77,7 @@ export async function* changesAfter(
 
 /** The revision at a position of the log with this id. The repository need not be loaded. Throws RepoconfError 1108 or 1110. */
 export async function revisionAt(
-  repository: RecordedRepository,
+  repository: RecordedDocument,
   log: string,
   position: Position,
   turn: Turn,
@@ -65,52 +87,88 @@ export async function revisionAt(
   const { state: known } = repository;
   if (known.position !== undefined && isReached(known.position)) return known.revision;
   await repository.load();
-  const { journal, state } = repository;
+  const { history, state } = repository;
   await repository.writeHistory();
   let revision = state.revision;
-  for await (const record of withErrors(repository, journal.backward(state.revision, turn))) {
+  for await (const record of withErrors(repository, history.backward(state.revision, turn))) {
     if (record.kind !== "change") continue;
     if (isReached(record.position)) return record.revision;
     revision = record.revision - 1;
     if (record.recovered !== undefined) throw lostRevision(repository, revision);
   }
   // A revision older than the kept ones may also be after the position.
-  if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);
+  if ((history.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);
   return revision;
 }
 
 /** The kept history from a revision backwards, newest first. Throws RepoconfError 1108, or 1110 where it is damaged. */
 export async function* historyFrom(
-  repository: RecordedRepository,
+  repository: RecordedDocument,
   from: number,
   turn: Turn,
 ): AsyncGenerator<HistoryRecord> {
-  const { journal, state } = repository;
+  const { history, state } = repository;
   await repository.writeHistory();
   const { oldest } = repository;
-  for await (const record of withErrors(repository, journal.backward(Math.min(from, state.revision), turn))) {
+  for await (const record of withErrors(repository, history.backward(Math.min(from, state.revision), turn))) {
     if (record.revision <= oldest) return;
     if (record.kind === "change" || record.kind === "forget") yield record;
   }
 }
 
-/**
- * The stored values at a revision: the present ones with every later change reverted, so only the records of later revisions must be
- * intact. Throws RepoconfError 1108, 1110 or 1112.
- */
+/** The stored values that counted at a revision. Throws RepoconfError 1108, 1110 or 1112. */
 export async function configAt(
   repository: RecordedRepository,
   revision: number,
+  scopes: Scopes,
   turn: Turn = endlessTurn,
 ): Promise<PastConfig> {
+  const layers = await layersAt(repository, revision, turn);
+  const [only, ...others] = layers;
+  if (only !== undefined && others.length === 0) return only;
+  const { stored } = countedValues(
+    layers.map(({ name, config }) => ({ name, stored: config })),
+    scopes,
+  );
+  return { config: stored, forgotten: new Set(layers.flatMap(({ forgotten }) => [...forgotten])) };
+}
+
+/** The stored values of each layer at a revision, the lowest first. Throws RepoconfError 1108, 1110 or 1112. */
+export async function layersAt(
+  repository: RecordedRepository,
+  revision: number,
+  turn: Turn = endlessTurn,
+): Promise<readonly PastLayer[]> {
   assertKept(repository, revision);
-  const { journal, state, recorded } = repository;
+  const { history, recordedLayers } = repository;
+  if (recordedLayers.length > 1) await repository.writeHistory();
+  const pasts = history instanceof LayeredHistory ? await readErrors(repository, history.pastAt(revision, turn)) : null;
+  if (pasts === undefined) throw unknownValues(repository, revision);
+  return Promise.all(
+    recordedLayers.map(async ({ name, document, recorded }, index) => {
+      const own = pasts === null ? revision : (pasts[index]?.revision ?? 0);
+      // Before its document began, a layer had no values.
+      if (index > 0 && own <= 1) return { name, config: {}, forgotten: new Set<string>() };
+      return { name, ...(await documentAt(document, recorded, own, turn)) };
+    }),
+  );
+}
+
+/** The present values with every later change reverted, so only the records of later revisions must be intact. */
+async function documentAt(
+  repository: RecordedDocument,
+  recorded: Config,
+  revision: number,
+  turn: Turn,
+): Promise<PastConfig> {
+  assertKept(repository, revision);
+  const { history, state } = repository;
   let config = recorded;
   const forgotten = new Set<string>();
   if (revision === state.revision) return { config, forgotten };
   await repository.writeHistory();
   let reached: number | undefined;
-  for await (const record of withErrors(repository, journal.backward(state.revision, turn))) {
+  for await (const record of withErrors(repository, history.backward(state.revision, turn))) {
     // Where a revision is missing, later values cannot be reverted to earlier ones.
     if (record.revision < (reached ?? state.revision)) break;
     reached = record.revision;
@@ -127,24 +185,28 @@ export async function configAt(
   }
   // Otherwise the revision was lost with the journal's end, or compacted during this read.
   if (reached === revision) return { config, forgotten };
-  const message = `The values of revision ${revision} are not known: records after it are lost or damaged.`;
-  throw unavailable(repository, message);
+  throw unknownValues(repository, revision);
 }
 
-function lostRevision(repository: RecordedRepository, revision: number): RepoconfError {
+function unknownValues(repository: RecordedDocument, revision: number): RepoconfError {
+  const message = `The values of revision ${revision} are not known: records after it are lost or damaged.`;
+  return unavailable(repository, message);
+}
+
+function lostRevision(repository: RecordedDocument, revision: number): RepoconfError {
   const message = `The journal no longer contains revision ${revision}. Read the values again and continue from there.`;
   return unavailable(repository, message);
 }
 
 function unavailable(
-  { id, oldest, state }: RecordedRepository,
+  { id, oldest, state }: RecordedDocument,
   message: string,
   code: 1110 | 1112 = 1110,
 ): RepoconfError {
   return new RepoconfError(code, message, { repo: id, details: { current: state.revision, oldest } });
 }
 
-function assertKept(repository: RecordedRepository, revision: number): void {
+function assertKept(repository: RecordedDocument, revision: number): void {
   const { oldest, state } = repository;
   if (revision > state.revision) {
     const message = `Revision ${revision} does not exist yet; the newest is ${state.revision}.`;
@@ -157,20 +219,30 @@ function assertKept(repository: RecordedRepository, revision: number): void {
 }
 
 /** Converts damage to the journal, and failed reads (1108), to errors for callers. */
-async function* withErrors<Item>(repository: RecordedRepository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
+async function* withErrors<Item>(repository: RecordedDocument, records: AsyncIterable<Item>): AsyncGenerator<Item> {
   try {
     yield* records;
   } catch (error) {
-    if (error instanceof JournalDamageError) throw damagedJournal(repository, error);
-    if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);
-    if (!(error instanceof SegmentMissingError)) throw error;
-    throw unavailable(repository, "The journal was compacted while it was being read. Retry.");
+    throw readError(repository, error);
   }
 }
 
+function readErrors<Result>(repository: RecordedDocument, read: Promise<Result>): Promise<Result> {
+  return read.catch(error => {
+    throw readError(repository, error);
+  });
+}
+
+function readError(repository: RecordedDocument, error: unknown): unknown {
+  if (error instanceof JournalDamageError) return damagedJournal(repository, error);
+  if (systemErrorCode(error) !== undefined) return unreadableJournal(repository.id, error);
+  if (!(error instanceof SegmentMissingError)) return error;
+  return unavailable(repository, "The journal was compacted while it was being read. Retry.");
+}
+
 /** The error for callers; also reports the damage to the daemon's log. */
-export function damagedJournal({ id, state, journal }: RecordedRepository, error: JournalDamageError): RepoconfError {
-  journal.reportDamage(error);
+export function damagedJournal({ id, state, history }: RecordedDocument, error: JournalDamageError): RepoconfError {
+  history.reportDamage(error);
   const message = `The journal of this repository is damaged (${error.message}); older entries cannot be shown.`;
   return new RepoconfError(1110, message, { repo: id, details: { current: state.revision } });
 }

@@ -47,7 +47,7 @@ export interface IndexedTree {
 }
 
 interface FilesContext {
-  readonly paths: Pick<StorePaths, "repositories" | "temporary">;
+  readonly paths: Pick<StorePaths, "repositories" | "local" | "temporary">;
   readonly fileSystem: FileSystem;
   readonly clock: Clock;
 }
@@ -58,6 +58,8 @@ export interface RepositoryFilesOptions {
   /** The repository has just been added. */
   readonly isNew?: boolean;
   readonly indexed?: IndexedTree | undefined;
+  /** It is the local layer of a repository: the file has nothing but values, and never points to a work tree. */
+  readonly isLocal?: boolean;
 }
 
 /**
@@ -75,20 +77,24 @@ export class RepositoryFiles {
   readonly #options: Pick<DurableTextFileOptions, "maximumBytes" | "keepsReplaced"> & Omit<FilesContext, "paths">;
   /** The work tree that the index knows. */
   readonly #indexed: IndexedTree | undefined;
+  readonly #isLocal: boolean;
   /** Whether a person has just named the folder of the work tree. */
   #isFolderChosen: boolean;
 
   constructor(
     id: string,
     { paths, fileSystem, clock }: FilesContext,
-    { isExpected = false, isNew = false, indexed }: RepositoryFilesOptions = {},
+    { isExpected = false, isNew = false, indexed, isLocal = false }: RepositoryFilesOptions = {},
   ) {
     this.#id = id;
+    this.#isLocal = isLocal;
     this.#options = { maximumBytes: limits.repositoryFileBytes, keepsReplaced: true, fileSystem, clock };
     this.#indexed = indexed;
     this.#isFolderChosen = isNew;
-    const path = join(paths.repositories, `${id}.json`);
-    this.home = new JsonDocument({ ...this.#options, path, temporaryFolder: paths.temporary, mode: 0o600 }, isExpected);
+    const path = join(isLocal ? paths.local : paths.repositories, `${id}.json`);
+    // The shared file has the same name: what a write leaves of a private one must never be taken for its.
+    const temporaryFolder = isLocal ? paths.local : paths.temporary;
+    this.home = new JsonDocument({ ...this.#options, path, temporaryFolder, mode: 0o600 }, isExpected);
   }
 
   /** The file that holds the values. */
@@ -159,13 +165,10 @@ export class RepositoryFiles {
   get content(): RepositoryContent {
     const { status } = this.home;
     if (status.kind !== "good") return { kind: "broken", problem: fileProblem(this.home) };
-    const metadata = readMetadata(this.#id, this.home.value);
-    if (this.home.value["inTree"] === true && !metadata.inTree) {
-      return {
-        kind: "broken",
-        metadata,
-        problem: shapeProblem(this.home, "path", "must be the absolute path of the work tree"),
-      };
+    const metadata = this.#metadata;
+    if (!this.#isLocal && this.home.value["inTree"] === true && !metadata.inTree) {
+      const problem = shapeProblem(this.home, "path", "must be the absolute path of the work tree");
+      return { kind: "broken", metadata, problem };
     }
     if (this.#folderProblem !== undefined)
       return { kind: "broken", metadata, problem: { code: 1106, message: this.#folderProblem, noFolder: true } };
@@ -179,10 +182,14 @@ export class RepositoryFiles {
     return { kind: "broken", metadata, problem };
   }
 
+  get #metadata(): RepositoryMetadata {
+    return this.#isLocal ? { name: this.#id, inTree: false } : readMetadata(this.#id, this.home.value);
+  }
+
   /** Opens the file that the pointer names now, or none. While the pointer is broken the one it named last stays. */
   openTarget(): void {
     if (this.home.status.kind !== "good") return;
-    const metadata = readMetadata(this.#id, this.home.value);
+    const metadata = this.#metadata;
     const path = metadata.inTree && metadata.path !== undefined ? join(metadata.path, inTreeFileName) : undefined;
     if (this.#tree?.path === path) return;
     void this.#tree?.dropReplaced().catch(() => {});
@@ -230,6 +237,11 @@ export function homeFileOf(
   return inTree
     ? { ...metadata, inTree: true }
     : { $schema: `../${basename(repositorySchemaFile)}`, ...metadata, config };
+}
+
+/** The content of the file of a local layer. */
+export function localFileOf(config: Config, paths: Pick<StorePaths, "repositorySchemaFile">): JsonObject {
+  return { $schema: `../${basename(paths.repositorySchemaFile)}`, config };
 }
 
 /** Cache of verified objects; they are immutable. */

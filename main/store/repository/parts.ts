@@ -1,5 +1,6 @@
 import type { Config } from "../../../shared/config.ts";
 import type { RepoconfError } from "../../../shared/errors.ts";
+import type { Layer } from "../../../shared/protocol.ts";
 import type { ConflictError } from "../log/commit-log.ts";
 import type { Mirrored } from "../types.ts";
 
@@ -30,5 +31,12 @@ export interface FileReader {
 /** See `MirrorWriter`. */
 export interface FileWriter {
   write(): Promise<Mirrored>;
+  flush(): Promise<Mirrored>;
   writeInTree(): Promise<void>;
+}
+
+/** A document above a repository's own, with values that count before it. */
+export interface DocumentAbove<Document> {
+  readonly name: Layer;
+  readonly document: Document;
 }

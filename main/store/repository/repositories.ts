@@ -1,5 +1,7 @@
 import { RepoconfError } from "../../../shared/errors.ts";
+import { localDocumentOf } from "../../../shared/repository-id.ts";
 import type { StoreContext } from "../context.ts";
+import { revisionOf } from "../history/layered-history.ts";
 import { type Commit, type Committed, formatPosition } from "../log/commit-log.ts";
 import type { RepositoryFiles } from "../mirror/repository-files.ts";
 import type { IndexData, IndexedRepository, RepositoryIndex } from "../state/repository-index.ts";
@@ -42,6 +44,15 @@ export interface RepositoriesOptions<Repository> {
   onEvict(repository: Repository): void;
   /** Called when a repository was removed. */
   onDrop(repository: Repository): void;
+  /** The documents of layers, which are in the same index. */
+  layers?(): IndexedLayers;
+}
+
+/** The documents of layers. */
+interface IndexedLayers {
+  has(id: string): boolean;
+  revision(id: string): number;
+  indexEntries(): { readonly [id: string]: IndexedRepository };
 }
 
 /** Milliseconds from a change to the next write of the index. After a crash in between, the next start reads the file. */
@@ -152,7 +163,11 @@ export class Repositories<Repository extends OpenRepository> {
 
   /** The newest revision known now; 0 if the repository does not exist. */
   revision(id: string): number {
-    return this.brief(id)?.revision ?? 0;
+    const own = this.brief(id)?.revision ?? 0;
+    const layers = this.#options.layers?.();
+    const local = localDocumentOf(id);
+    // An open one tells the revision of all its layers.
+    return this.opened(id) === undefined && layers?.has(local) ? revisionOf([own, layers.revision(local)]) : own;
   }
 
   /** All that are open. */
@@ -172,14 +187,20 @@ export class Repositories<Repository extends OpenRepository> {
 
   /** The log position of its newest revision, or a later one; undefined if it is not known. */
   position(id: string): Position | undefined {
-    return (this.opened(id)?.state ?? this.#known.get(id))?.position;
+    const opened = this.opened(id);
+    if (opened !== undefined) return opened.state.position;
+    // A layer's may be later.
+    return this.#options.layers?.().has(localDocumentOf(id)) ? undefined : this.#known.get(id)?.position;
   }
 
   /** A summary, without opening the repository. */
   summary(id: string): RepositorySummary | undefined {
     if (!this.has(id)) return undefined;
-    const { position: _, stamps: __, isLevel: ___, history: ____, ...known } = this.#known.get(id) ?? nothingKnown(id);
-    return this.opened(id)?.summary ?? known;
+    const opened = this.opened(id);
+    if (opened !== undefined) return opened.summary;
+    const indexed = this.#known.get(id) ?? nothingKnown(id);
+    const { position: _, stamps: __, isLevel: ___, history: ____, folder: _____, counted, ...known } = indexed;
+    return { ...known, ...counted, revision: this.revision(id) };
   }
 
   /**
@@ -205,6 +226,12 @@ export class Repositories<Repository extends OpenRepository> {
     return indexed;
   }
 
+  /** Their entries for the index, by id. */
+  indexEntries(): { readonly [id: string]: IndexedRepository } {
+    const known = [...this.ids()].flatMap(id => this.indexed(id) ?? []);
+    return Object.fromEntries(known.map(one => [one.id, one]));
+  }
+
   saveIndexSoon(): void {
     if (this.#closed || this.#cancelIndexWrite !== undefined) return;
     this.#cancelIndexWrite = this.#context.clock.schedule(indexDelay, () => {
@@ -218,9 +245,13 @@ export class Repositories<Repository extends OpenRepository> {
     const { log } = this.#context;
     try {
       await this.#index.write(() => {
-        const known = [...this.ids()].flatMap(id => this.indexed(id) ?? []);
-        const repositories = Object.fromEntries(known.map(one => [one.id, one]));
-        return { repositories, log: formatPosition(log.id, log.newest), ...(stop !== undefined && { stop }) };
+        const layers = this.#options.layers?.().indexEntries() ?? {};
+        return {
+          repositories: this.indexEntries(),
+          ...(Object.keys(layers).length > 0 && { layers }),
+          log: formatPosition(log.id, log.newest),
+          ...(stop !== undefined && { stop }),
+        };
       });
       return true;
     } catch (error) {
@@ -248,6 +279,12 @@ export class Repositories<Repository extends OpenRepository> {
       if (oldest.isAtRest) this.#evict(oldest);
       else this.#open.set(oldest.id, oldest);
     }
+  }
+
+  /** Leaves only the index entry of one that is at rest. */
+  evict(repository: Repository): void {
+    this.#open.delete(repository.id);
+    this.#evict(repository);
   }
 
   #evict(repository: Repository): void {

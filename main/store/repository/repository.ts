@@ -1,31 +1,44 @@
 import { type Config, configValue, countConfigFields } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
+import type { Layer } from "../../../shared/protocol.ts";
 import { plainTokens } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { applyCommit } from "../apply-commit.ts";
 import type { StoreContext } from "../context.ts";
 import { HandEditReader } from "../hand-edits/hand-edit-reader.ts";
 import type { Journal } from "../history/journal.ts";
+import { revisionOf } from "../history/layered-history.ts";
+import type { RecordedJournal, RecordedLayer } from "../history/repository-history.ts";
 import { type Commit, type Committed, type ConflictError, numberIn } from "../log/commit-log.ts";
 import type { Mirror } from "../mirror/mirror.ts";
 import type { FileStamps, RepositoryFiles } from "../mirror/repository-files.ts";
-import { type KnownRepository, RepositoryContext, type RepositoryReports } from "../state/repository-context.ts";
+import {
+  type ContextEvent,
+  type KnownRepository,
+  RepositoryContext,
+  type RepositoryReports,
+} from "../state/repository-context.ts";
 import type { IndexedRepository } from "../state/repository-index.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type {
+  Actor,
   Applied,
   ChangeRequest,
   DocumentCommit,
   LogNumber,
   RepositoryState,
   RepositorySummary,
+  StoreEvent,
   ValueSource,
   WaitingValue,
 } from "../types.ts";
 import { valueByAnyName } from "../values/renamed-fields.ts";
+import { changeLayers, flushLayers, settleWith } from "./commit-together.ts";
 import { MirrorWriter } from "./mirror-writer.ts";
+import type { DocumentAbove } from "./parts.ts";
 import { RepositoryChanges } from "./repository-changes.ts";
+import { RepositoryLayers } from "./repository-layers.ts";
 import { RepositoryQueue } from "./repository-queue.ts";
 import { type PreviewedValue, previewScope } from "./scope-preview.ts";
 import { TextOperations } from "./text-operations.ts";
@@ -34,8 +47,15 @@ import { acceptValue, waitingValues } from "./waiting-values.ts";
 /** Milliseconds after the last write during which an edit by hand may still be based on an older text. */
 const restTime = 10_000;
 
+/** What gives a repository the documents above its own. */
+export interface AboveRepository {
+  /** The same array as long as nothing changes. */
+  documents(): readonly DocumentAbove<Repository>[];
+  make(layer: Layer, actor: Actor): Promise<void>;
+}
+
 /**
- * One repository. Operations (`RepositoryChanges`) and edits by hand (`HandEditReader`) change its state in the same way, one at a time
+ * One repository, or the document of a layer. Operations (`RepositoryChanges`) and edits by hand (`HandEditReader`) change its state in the same way, one at a time
  * (`RepositoryQueue`): they are compared with the present state (`RepositoryContext`), appended to the log, and then made visible and
  * published. History and file follow (`MirrorWriter`).
  */
@@ -51,9 +71,13 @@ export class Repository {
   readonly text: TextOperations;
   readonly #context: RepositoryContext;
   readonly #queue: RepositoryQueue;
+  readonly #layers: RepositoryLayers;
+  readonly #above: AboveRepository;
 
-  constructor(store: StoreContext, given: KnownRepository, reports: RepositoryReports) {
+  constructor(store: StoreContext, given: KnownRepository, reports: RepositoryReports, above: AboveRepository) {
     const context = new RepositoryContext(store, given, reports);
+    this.#layers = new RepositoryLayers(store);
+    this.#above = above;
     const reader = new HandEditReader(
       context,
       () => this.refresh(),
@@ -72,11 +96,15 @@ export class Repository {
       // Another machine may remove a repository that was not read yet.
       isToBeRead: () => !reader.isRead && !reader.isRemoved,
       refresh: async () => {
+        // What an edit by hand changes of what counts depends on them.
+        for (const { document } of this.above) if (!document.isRead) await document.refresh();
         await reader.refresh().catch(error => reader.giveUpLoading(error));
       },
       change: async batch => {
         try {
-          await this.changes.change(batch);
+          if (this.above.length === 0 && batch.every(({ request }) => request.layer !== "local"))
+            await this.changes.change(batch);
+          else for (const waiting of batch) await settleWith(waiting, changeLayers(this, store.log, waiting.request));
         } finally {
           await this.mirror.dropPrepared();
         }
@@ -84,14 +112,61 @@ export class Repository {
     });
   }
 
-  /** The newest durable state; until `loaded`, the one in the index. */
+  /** The newest durable state of what counts over all layers; until `loaded`, the one in the index. */
   get state(): RepositoryState {
+    const { above } = this;
+    return above.length === 0 ? this.own : this.#layers.stateOf(this.own, above);
+  }
+
+  /** The state of this document alone: for a repository, of its shared layer. */
+  get own(): RepositoryState {
     return this.#context.visible;
   }
 
-  /** The oldest revision after which all revisions are kept. */
+  /** The documents with values that count before these, the lowest first. */
+  get above(): readonly DocumentAbove<Repository>[] {
+    return this.#above.documents();
+  }
+
+  /** Makes the document of a layer that has none. Call it inside `exclusive`. Throws RepoconfError 1101 or 1108. */
+  makeLayer(layer: Layer, actor: Actor): Promise<void> {
+    return this.#above.make(layer, actor);
+  }
+
+  /** The event of a document that this repository stands on, as one of the repository; undefined if it is none. */
+  translate(event: ContextEvent): StoreEvent | undefined {
+    const { above } = this;
+    if (above.length === 0) return event;
+    return this.loaded ? this.#layers.translate(event, this.own, above) : undefined;
+  }
+
+  /** The oldest revision after which all revisions are kept; with several layers, it may be a later one. */
   get oldest(): number {
-    return this.journal.oldest(this.#context.current.revision);
+    const documents = [this, ...this.above.map(({ document }) => document)];
+    return revisionOf(documents.map(({ journal, own }) => journal.oldest(own.revision)));
+  }
+
+  /** The history of all layers. */
+  get history(): RecordedJournal {
+    const { above } = this;
+    return above.length === 0 ? this.journal : this.#layers.history(this, above);
+  }
+
+  /** The history of each layer, the lowest first. */
+  get recordedLayers(): readonly RecordedLayer[] {
+    const layers = [{ name: "shared" as const, document: this }, ...this.above];
+    return layers.map(({ name, document }) => ({
+      name,
+      recorded: document.recorded,
+      document: {
+        id: this.id,
+        history: document.journal,
+        state: document.own,
+        oldest: document.journal.oldest(document.own.revision),
+        load: () => document.load(),
+        writeHistory: () => document.writeHistory(),
+      },
+    }));
   }
 
   /** Distinguishes this repository from earlier ones with the same id; known once it is loaded. */
@@ -103,12 +178,12 @@ export class Repository {
     return this.reader.hasBegun;
   }
 
-  /** The values in the log that belong to `state`. */
+  /** The values in the log that belong to `own`. */
   get recorded(): Config {
     return this.#context.committed.valid;
   }
 
-  /** The versions of the files that `state` was made from. */
+  /** The versions of the files that `own` was made from. */
   get stamps(): FileStamps {
     return this.#context.stamps;
   }
@@ -130,7 +205,7 @@ export class Repository {
 
   /** Whether `state` is the newest one, by the present rules. */
   get isUpToDate(): boolean {
-    return this.loaded && !this.#context.isCheckedByOldRules;
+    return this.loaded && !this.#context.isCheckedByOldRules && this.above.every(({ document }) => document.isUpToDate);
   }
 
   /** Whether it was tried to read them, successfully or not. */
@@ -145,13 +220,16 @@ export class Repository {
     if (this.reader.unrecorded !== undefined || !this.isUpToDate) return false;
     const isWell = this.#context.current.broken === undefined && this.#context.current.health.length === 0;
     const isOver = this.wroteAt + restTime < this.#context.store.clock.monotonic();
-    return isWell && isOver && !this.mirror.isOutdated && this.keptFrom === undefined;
+    const isWritten = !this.mirror.isOutdated && this.keptFrom === undefined;
+    return isWell && isOver && isWritten && this.above.every(({ document }) => document.isAtRest);
   }
 
   get summary(): RepositorySummary {
-    const { stored, broken: _, position: __, ...info } = this.#context.current;
-    const modified = stored === undefined ? (this.#context.given.indexed?.modified ?? 0) : countConfigFields(stored);
-    return { ...info, modified };
+    const { indexed } = this.#context.given;
+    const isLayered = this.above.length > 0;
+    const { stored, broken: _, position: __, layers: ___, ...info } = isLayered ? this.state : this.#context.current;
+    const modified = stored === undefined ? (indexed?.modified ?? 0) : countConfigFields(stored);
+    return { ...info, modified, ...(isLayered && !this.loaded && indexed?.counted) };
   }
 
   /** The index entry for a later start or another object. The repository must be loaded. */
@@ -161,13 +239,18 @@ export class Repository {
     const history = this.journal.end === undefined ? {} : { history: this.journal.end };
     const { treeFolder } = this.files;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
-    return { ...this.summary, ...this.#context.indexedPlace, stamps: this.stamps, ...level, ...history, ...folder };
+    const { modified, health } = this.summary;
+    const isLayered = this.above.length > 0;
+    const own = isLayered ? { health: this.own.health, counted: { modified, health } } : {};
+    const place = this.#context.indexedPlace;
+    return { ...this.summary, ...own, ...place, stamps: this.stamps, ...level, ...history, ...folder };
   }
 
   /** Reads files and journal unless they have been read. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
   async load(): Promise<void> {
     if (!this.loaded) await this.refresh();
     if (!this.loaded) throw this.reader.isRemoved ? this.reader.notWritable() : this.reader.unrecorded;
+    for (const { document } of this.above) await document.load();
   }
 
   /**
@@ -187,7 +270,7 @@ export class Repository {
 
   /** Whether a field's active value is the file's; also true if both have none. */
   isFromFile(scope: string, field: string): boolean {
-    const { stored, broken } = this.#context.current;
+    const { stored, broken } = this.own;
     const served = configValue(stored ?? {}, scope, field);
     const said = valueByAnyName(this.#context.committed.target, { scope, field }, this.#context.store.scopes);
     return broken === undefined && sameJson(served, said);
@@ -234,6 +317,7 @@ export class Repository {
   async read(): Promise<RepositoryState> {
     if (!this.loaded) await this.refresh();
     while (this.#context.isCheckedByOldRules && !this.reader.isRemoved) await this.refresh();
+    for (const { document } of this.above) await document.read();
     return this.state;
   }
 
@@ -243,7 +327,7 @@ export class Repository {
    */
   async change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
     const applied = await this.#queue.change(request);
-    return request.flush ? { ...applied, mirrored: await this.writer.flush() } : applied;
+    return request.flush ? { ...applied, mirrored: await flushLayers(this) } : applied;
   }
 
   /** Runs `task` while nothing else changes this repository. */
@@ -266,6 +350,7 @@ export class Repository {
   /** Appends commits to the history, for its readers. Throws RepoconfError 1108. */
   async writeHistory(): Promise<void> {
     try {
+      for (const { document } of this.above) await document.mirror.writeHistory(true);
       await this.mirror.writeHistory(true);
     } catch (error) {
       throw unreadableJournal(this.id, error);

@@ -2,7 +2,7 @@ import { filterConfig } from "../../../shared/config.ts";
 import type { FileText } from "../../../shared/protocol.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
-import { homeFileOf } from "../mirror/repository-files.ts";
+import { homeFileOf, localFileOf } from "../mirror/repository-files.ts";
 import { keepAside } from "../removed-files.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
@@ -93,7 +93,7 @@ export class TextOperations {
    * none. Throws RepoconfError 1102, 1106 or 1108.
    */
   async restore(): Promise<string | undefined> {
-    const { id, files, mirror, store } = this.#context;
+    const { id, files, mirror, store, given } = this.#context;
     if (this.#reader.isRemoved) throw this.#reader.notWritable();
     await this.#reader.refresh();
     return mirror.locked(async () => {
@@ -101,7 +101,8 @@ export class TextOperations {
       const { edited, isFolderUnknown, tree } = files;
       if (current.stored === undefined || isFolderUnknown) throw this.#reader.notWritable();
       const config = filterConfig(current.stored, () => true);
-      const value = edited === tree ? { config } : homeFileOf(current, config, store.paths);
+      const inHome = given.isLayer ? localFileOf(config, store.paths) : homeFileOf(current, config, store.paths);
+      const value = edited === tree ? { config } : inHome;
       let kept: string | undefined;
       const keep = async () => {
         // A blocked rename is retried: the copy is from the last try.

@@ -7,7 +7,7 @@ import {
 } from "../../../shared/config.ts";
 import { editsBefore, editsOf } from "../../../shared/config-diff.ts";
 import { readRemote } from "../../git/git-remote.ts";
-import type { RecordedRepository } from "../history/repository-history.ts";
+import type { RecordedDocument, RecordedJournal } from "../history/repository-history.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import type { HeldRepository } from "../log/append-with-retry.ts";
 import { type Commit, type Committed, type Forgetting, numberIn, type SnapshotPart } from "../log/commit-log.ts";
@@ -18,8 +18,11 @@ import type { OpenRepository } from "../repository/repositories.ts";
 import type { DocumentCommit, RepositoryState } from "../types.ts";
 
 /** A repository that several machines share. */
-export interface SharedRepository extends OpenRepository, RecordedRepository, HeldRepository {
+export interface SharedRepository extends OpenRepository, RecordedDocument, HeldRepository {
   readonly state: RepositoryState;
+  readonly journal: RecordedJournal;
+  /** The values in the log that belong to `state`. */
+  readonly recorded: Config;
   readonly isRead: boolean;
   readonly lineage: string;
   readonly files: RepositoryFiles;

@@ -103,7 +103,7 @@ function* checkingOutcome(
   rules: Rules,
 ): Generator<void, Pick<Interpretation, "health"> & { readonly changes: readonly StoredDifference[] }> {
   // Without the edits it was active as a whole, so only they are checked.
-  if (before.stored === committed.target && areServed(edits, target, rules.scopes))
+  if (before.stored === committed.target && areServed(edits, target, rules))
     return { health: [], changes: differencesAt(edits, before.stored, target) };
   // Set values were checked when they were decided, and setting a value through the daemon also trusts it.
   const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));

@@ -35,11 +35,19 @@ export interface KnownRepository {
   readonly missed: Pick<OpenedLog, "lost"> & { readonly commits: readonly Committed<Commit>[] };
   /** Of a file that was found: until this entry, the log is known to have no repository with this id. Undefined if it may have one. */
   readonly absentUntil: LogNumber | undefined;
+  /** It is a layer above another document. */
+  readonly isLayer?: boolean | undefined;
 }
+
+/** What happens to one document. */
+export type ContextEvent = Extract<
+  StoreEvent,
+  { readonly kind: "changed" } | { readonly kind: "health" } | { readonly kind: "updated" }
+>;
 
 /** What a repository reports to the store. */
 export interface RepositoryReports {
-  publish(event: StoreEvent): void;
+  publish(event: ContextEvent): void;
   /** Called with name and path in the file, whenever it was read. */
   onMetadata(state: RepositoryState): void;
   /** Called when the history or the file lacks a commit. */
@@ -136,7 +144,7 @@ export class RepositoryContext {
     const { trust } = this.store;
     const isTrusted = (path: ConfigPath, value: JsonValue) =>
       !this.#isOfWorkTree || trust.has(this.id, scopes, path, value);
-    return { scopes, isTrusted };
+    return { scopes, isTrusted, ...(this.given.isLayer && { isLayer: true }) };
   }
 
   /** Whether git may change the values. A file of the home is the person's own. */

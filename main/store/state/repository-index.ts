@@ -16,10 +16,14 @@ export interface IndexedRepository extends RepositorySummary, Pick<RepositorySta
   readonly history?: string;
   /** Identifies the folder of an in-tree repository. */
   readonly folder?: RecordedFolder;
+  /** What counts over all layers, if there are several; the other members are of the shared one. */
+  readonly counted?: Pick<RepositorySummary, "modified" | "health">;
 }
 
 export interface IndexData {
   readonly repositories: { readonly [id: string]: IndexedRepository };
+  /** The documents of layers. */
+  readonly layers?: { readonly [id: string]: IndexedRepository };
   /** The end of the log. */
   readonly log?: Position;
   /** Marks a clean stop, after which nothing was written, if the log is marked with the same. */

@@ -21,6 +21,8 @@ export interface Rules {
   readonly scopes: Scopes;
   /** Whether a value that runs as a command may become active. */
   isTrusted(path: ConfigPath, value: JsonValue): boolean;
+  /** They are the values of a layer above another one: rules across fields apply only to what counts over all layers. */
+  readonly isLayer?: boolean;
 }
 
 export interface Interpretation {
@@ -243,7 +245,7 @@ export function* interpretingConfig(
         steps = 0;
       }
       if (isGood) continue;
-      const used = serves ? "its last valid value" : "its default";
+      const used = serves ? "its last valid value" : rules.isLayer ? "the value of the layer below" : "its default";
       const message = () =>
         `${showPointer(joinConfigPath(scopeName, name), problem?.path ?? "", value, field.schema)} ${problem === undefined ? untrusted(field.schema) : problem.message}; using ${used}.`;
       // If there is nothing at the path, such as a missing member, the problem is at the value itself.
@@ -253,7 +255,7 @@ export function* interpretingConfig(
     stored[scopeName] = good;
   }
   if (refreshed >= checkedAtOnce) yield;
-  resolveReferences(stored, lastGood, scopes, findings);
+  if (!rules.isLayer) resolveReferences(stored, lastGood, scopes, findings);
   if (refreshed >= checkedAtOnce) yield;
   return { stored: findings.count === 0 && config === raw ? raw : stored, health: findings.health(locate) };
 }
@@ -280,11 +282,9 @@ function untrusted(schema: FieldSchema): string {
 }
 
 /** Whether a configuration that was active as a whole stays so with these edits, each valid for its field. */
-export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: Scopes): boolean {
-  return (
-    edits.every(({ scope, field }) => scopes.field(scope, field) !== undefined) &&
-    scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0
-  );
+export function areServed(edits: readonly ConfigEdit[], edited: Config, { scopes, isLayer }: Rules): boolean {
+  if (!edits.every(({ scope, field }) => scopes.field(scope, field) !== undefined)) return false;
+  return isLayer === true || scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0;
 }
 
 function resolveReferences(

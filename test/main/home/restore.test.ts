@@ -7,8 +7,8 @@ import { startTestDaemon } from "../../helpers/daemon.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-/** The number of renames in a restore of this home: six entries are moved aside, four folders and settings.json are moved in. */
-const moves = 11 + 1;
+/** The number of renames in a restore of this home: seven entries are moved aside, four folders and settings.json are moved in. */
+const moves = 12 + 1;
 
 /** A home with the repository "old", and in its staging folder an unpacked backup of a home with the repository "new". */
 async function makeHome(above: string): Promise<{ readonly home: Home; readonly before: string }> {
@@ -74,7 +74,7 @@ describe("a restore of a home", () => {
       expect((await t.owner.call("history/list", { repo: "new" })).result).toHaveLength(2);
       expect(await readFile(home.settingsFile, "utf8")).toContain("200");
       expect((await readdir(before)).sort()).toEqual(
-        ["index.json", "journal", "log", "removed", "repos", "scopes", "settings.json"].sort(),
+        ["index.json", "journal", "local", "log", "removed", "repos", "scopes", "settings.json"].sort(),
       );
       expect(await readFile(join(before, "repos/old.json"), "utf8")).toContain(`"timeout": 1`);
       expect(t.log.some(line => line.includes("completed an interrupted restore"))).toBe(move <= moves);

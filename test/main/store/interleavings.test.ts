@@ -6,10 +6,13 @@ import { homeAt } from "../../../main/home/home.ts";
 import { prepareHome, privateFile } from "../../../main/home/prepare-home.ts";
 import { compileScope, Scopes } from "../../../main/scopes/scopes.ts";
 import { Findings } from "../../../main/store/findings.ts";
-import { configAt } from "../../../main/store/history/repository-history.ts";
+import { configAt, historyFrom } from "../../../main/store/history/repository-history.ts";
 import type { Commit } from "../../../main/store/log/commit-log.ts";
+import type { Repository } from "../../../main/store/repository/repository.ts";
 import { Store } from "../../../main/store/store.ts";
+import { withNewNames } from "../../../main/store/values/renamed-fields.ts";
 import { TrustedValues, trustHash } from "../../../main/store/values/trusted-values.ts";
+import { endlessTurn } from "../../../main/time/yielding.ts";
 import { applyConfigEdits, type Config, type ConfigEdit, configEntries } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
@@ -142,9 +145,20 @@ const editOf = (at: string, value: JsonValue): ConfigEdit => {
   return { scope, field, value };
 };
 
-/** A home with one repository in it and one in a work tree, and what is expected of them. */
+/** The shared layer of a repository, or the local one. */
+type Target = "home" | "tree" | "home local" | "tree local";
+const targets = ["home", "tree", "home local", "tree local"] as const;
+const repositoryOf = (target: Target) => (target.startsWith("home") ? "home" : "tree");
+const isLocal = (target: Target) => target.endsWith("local");
+
+/** A home with one repository in it and one in a work tree, both with local values, and what is expected of them. */
 class World {
-  readonly models = { home: new Model(false), tree: new Model(true) };
+  readonly models: { readonly [target in Target]: Model } = {
+    home: new Model(false),
+    tree: new Model(true),
+    "home local": new Model(false),
+    "tree local": new Model(false),
+  };
   readonly #folder: string;
   readonly #clock = new TestClock();
   readonly #scopes = new Scopes();
@@ -191,40 +205,49 @@ class World {
     for (const model of Object.values(this.models)) model.settle();
   }
 
-  async run(step: Step, id: "home" | "tree"): Promise<void> {
+  /** The document of a layer; a local one only if there is one. */
+  async #documentOf(target: Target): Promise<Repository | undefined> {
+    const repository = await this.store.repositories.load(repositoryOf(target));
+    return isLocal(target) ? repository.above[0]?.document : repository;
+  }
+
+  async run(step: Step, id: Target): Promise<void> {
     const model = this.models[id];
-    const repository = await this.store.repositories.load(id);
+    const repository = await this.store.repositories.load(repositoryOf(id));
     const { scope, field } = editOf("at" in step ? step.at : "", 0);
     const schema = this.#scopes.field(scope, field);
     switch (step.kind) {
       case "set": {
         const value = valueFor(step.at, step.number);
         if (schema === undefined || schema.validate(value) !== undefined) return;
-        const decide = () => ({ edits: [editOf(step.at, value)], answer: undefined });
-        await repository.change({ actor: { kind: "file" }, source: "set", decide });
+        const layer = isLocal(id) ? "local" : "shared";
+        const decide = () => ({ edits: [{ ...editOf(step.at, value), layer } as const], answer: undefined });
+        await repository.change({ actor: { kind: "file" }, source: "set", layer, decide });
         return model.set(step.at, value);
       }
       case "edit": {
         // The person knows every set.
-        await repository.writer.flush();
+        await (await this.#documentOf(id))?.writer.flush();
         this.#clock.advance(3_000);
-        await repository.idle();
+        await (await this.#documentOf(id))?.idle();
         const edited = step.edited.map(
           ([at, number, isGood]) => [at, isGood ? valueFor(at, number) : [number]] as const,
         );
         const file = new Map<string, JsonValue>([...without(model.file, step.removed), ...edited]);
         await this.save(id, file);
-        await repository.refresh();
+        if (isLocal(id)) await this.store.layers.adopt([repositoryOf(id)], () => {});
+        const document = await this.#documentOf(id);
+        await document?.refresh();
         // Before the history has this text, a start would take it for an edit that came after a later set.
-        await repository.writer.flush();
+        await document?.writer.flush();
         return model.settle(file);
       }
       case "another machine": {
         const value = valueFor(step.at, step.number);
         // What the schemas here refuse stays active until the next edit or start.
-        if (model.isTree || schema?.validate(value) !== undefined) return;
-        const { lineage, state } = repository;
-        const document = { repo: id, lineage, revision: state.revision + 1, edits: [editOf(step.at, value)] };
+        if (id !== "home" || schema?.validate(value) !== undefined) return;
+        const { lineage, own } = repository;
+        const document = { repo: id, lineage, revision: own.revision + 1, edits: [editOf(step.at, value)] };
         const time = "2026-01-01T00:00:00.000Z";
         const entry: Commit = { kind: "commit", time, actor: { kind: "file" }, source: "set", documents: [document] };
         const committed = (number: number) => repository.applyRemote({ number, entry }, document, false);
@@ -233,6 +256,7 @@ class World {
         return model.setElsewhere(step.at, value);
       }
       case "trust": {
+        if (isLocal(id)) return;
         const [waiting] = await repository.waiting();
         if (waiting === undefined) return;
         await repository.accept(waiting, trustHash(this.#scopes, waiting, waiting.value));
@@ -245,8 +269,7 @@ class World {
         return this.#settle();
       default:
         // What a file lacks, a start writes by the new names.
-        if (step.to === rules[1])
-          for (const one of Object.keys(this.models)) await (await this.store.repositories.load(one)).writer.flush();
+        if (step.to === rules[1]) for (const one of targets) await (await this.#documentOf(one))?.writer.flush();
         await this.stop(step.kind === "kill");
         this.#use(step.to);
         await this.open();
@@ -254,24 +277,63 @@ class World {
     }
   }
 
-  async save(id: string, file: Values): Promise<void> {
+  async save(id: Target, file: Values): Promise<void> {
     const edits = [...file].map(([at, value]) => editOf(at, value));
     const text = JSON.stringify({ ...(id === "home" && { name: id }), config: applyConfigEdits({}, edits) }, null, 2);
-    await saveByRename(join(this.#folder, id === "tree" ? "tree/.repoconf.json" : `home/repos/${id}.json`), text);
+    const path = isLocal(id) ? `home/local/${repositoryOf(id)}.json` : `home/repos/${id}.json`;
+    await saveByRename(join(this.#folder, id === "tree" ? "tree/.repoconf.json" : path), text);
   }
 
-  /** Expects of both repositories what their models say. */
+  /** Expects of both repositories what their models say, also of every past revision. */
   async check(): Promise<void> {
-    for (const [id, model] of Object.entries(this.models)) {
+    for (const id of ["home", "tree"] as const) {
+      const layers = [this.models[id], this.models[`${id} local`]] as const;
       const repository = await this.store.repositories.load(id);
       const { stored = {}, health, revision } = await repository.read();
-      const served = Object.fromEntries([...model.fields.keys()].map(at => [at, model.lastValid(at)]));
-      const known = Object.fromEntries([...valuesOf(stored)].filter(([at]) => model.fields.has(at)));
-      expect([id, revision, known]).toEqual([id, model.revisions.length, served]);
-      expect(health.map(({ code, field }) => `${code} ${field}`).sort()).toEqual(model.health);
-      for (const [index, values] of model.revisions.entries())
-        expect([index, valuesOf((await configAt(repository, index + 1)).config)]).toEqual([index, values]);
+      const served = Object.fromEntries(
+        [...layers[0].fields.keys()].map(at => [at, layers.map(one => one.lastValid(at))]),
+      );
+      const known = [...valuesOf(stored)].filter(([at]) => layers[0].fields.has(at));
+      const counted = Object.entries(served).flatMap(([at, [shared, local]]) =>
+        (local ?? shared) === undefined ? [] : [[at, local ?? shared] as const],
+      );
+      const count = layers[0].revisions.length + layers[1].revisions.length - 1;
+      expect([id, revision, Object.fromEntries(known)]).toEqual([id, count, Object.fromEntries(counted)]);
+      const problems = health.map(({ code, field, layer = "shared" }) => `${layer} ${code} ${field}`);
+      const expected = layers.flatMap(({ health: own }, index) =>
+        own.map(one => `${index === 0 ? "shared" : "local"} ${one}`),
+      );
+      expect(problems.sort()).toEqual(expected.sort());
+      await this.#checkPast(repository, layers);
     }
+  }
+
+  async #checkPast(repository: Repository, layers: readonly [Model, Model]): Promise<void> {
+    const order: string[] = [];
+    for await (const record of historyFrom(repository, Number.MAX_SAFE_INTEGER, endlessTurn))
+      if (record.kind === "change") order.unshift(record.ofLayer?.layer ?? "shared");
+    const at = { shared: 0, local: 0 };
+    for (const [index, layer] of order.entries()) {
+      if (index > 0) at[layer === "local" ? "local" : "shared"] += 1;
+      const [shared, local] = [layers[0].revisions[at.shared], layers[1].revisions[at.local]];
+      const past = valuesOf((await configAt(repository, index + 1, this.#scopes)).config);
+      const counted = [
+        this.#renamed(shared),
+        new Map([...this.#renamed(local)].filter(([one]) => layers[1].fields.has(one))),
+      ];
+      const isLayered = repository.above.length > 0;
+      expect([index, past]).toEqual([index, isLayered ? new Map(counted.flatMap(one => [...one])) : shared]);
+    }
+    expect([order.length - 1, at]).toEqual([
+      at.shared + at.local,
+      { shared: layers[0].revisions.length - 1, local: layers[1].revisions.length - 1 },
+    ]);
+  }
+
+  /** By today's names, as what counts is. */
+  #renamed(values: Values = new Map()): Values {
+    const edits = [...values].map(([at, value]) => editOf(at, value));
+    return valuesOf(withNewNames(applyConfigEdits({}, edits), this.#scopes).config);
   }
 
   /** The store stops as by `close`, or in the middle of whatever it does. */
@@ -291,9 +353,9 @@ class World {
 test(`${runs} random sequences of sets, edits, other machines' commits, schemas, trust, restarts and kills agree with a simple model`, {
   timeout: 600_000,
 }, async () => {
-  const agrees = async (steps: readonly (readonly [Step, "home" | "tree"])[]) => {
+  const agrees = async (steps: readonly (readonly [Step, Target])[]) => {
     await using folder = await temporaryFolder();
-    for (const name of ["home", "home/repos", "tree"]) await mkdir(join(folder.path, name));
+    for (const name of ["home", "home/repos", "home/local", "tree"]) await mkdir(join(folder.path, name));
     const world = new World(folder.path);
     await world.open();
     try {
@@ -306,9 +368,9 @@ test(`${runs} random sequences of sets, edits, other machines' commits, schemas,
       await world.stop(false);
     }
   };
-  const anySteps = fc.array(fc.tuple(anyStep, fc.constantFrom("home" as const, "tree" as const)), { maxLength: 14 });
+  const anySteps = fc.array(fc.tuple(anyStep, fc.constantFrom(...targets)), { maxLength: 14 });
   // The value in the file is refused when its scope comes back.
-  const comesBack: [Step, "home" | "tree"][] = [
+  const comesBack: [Step, Target][] = [
     [{ kind: "set", at: "deploy.jobs", number: 5 }, "home"],
     [{ kind: "rules", to: undefined }, "home"],
     [{ kind: "edit", removed: [], edited: [["deploy.jobs", 6, false]] }, "home"],

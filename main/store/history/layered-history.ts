@@ -1,0 +1,221 @@
+import { applyConfigEdits, type Config, configValue } from "../../../shared/config.ts";
+import { differencesAt, editsBefore, editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
+import type { Layer } from "../../../shared/protocol.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import { parsePosition } from "../log/commit-log.ts";
+import type { RecordedDifference } from "../types.ts";
+import { countedValues, type LayerValues } from "../values/counted-values.ts";
+import type { ChangeRecord, ForgetRecord, JournalRecord, Segment } from "./record.ts";
+import type { JournalDamageError } from "./segment.ts";
+
+/** The document of one layer, with its own history, which numbers its own revisions. */
+export interface LayerHistory {
+  readonly name: Layer;
+  readonly revision: number;
+  /** The values of that revision. */
+  readonly values: Config;
+  readonly journal: {
+    readonly segments: readonly Segment[];
+    oldest(newest: number): number;
+    backward(upTo: number, turn?: Turn): AsyncIterable<JournalRecord>;
+    forward(after: number, upTo: number, turn?: Turn): AsyncIterable<ChangeRecord>;
+    reportDamage(error: JournalDamageError): void;
+  };
+}
+
+/** A layer's own revision and values at some time. */
+export interface LayerPast {
+  readonly revision: number;
+  readonly values: Config;
+}
+
+/** One revision on the way back: the layer that it changed, and all layers before and after it. */
+interface Step {
+  readonly index: number;
+  readonly revision: number;
+  readonly record: ChangeRecord;
+  readonly forgets: readonly ForgetRecord[];
+  readonly before: readonly LayerPast[];
+  readonly after: readonly LayerPast[];
+}
+
+/** A change in a layer's history, and the requests to forget values after it. */
+interface Group {
+  readonly record: ChangeRecord;
+  readonly forgets: readonly ForgetRecord[];
+}
+
+/**
+ * The revision of a repository whose layers have these revisions, the lowest first: their sum. The document of a higher layer begins with
+ * an empty revision, which does not count.
+ */
+export function revisionOf(revisions: readonly number[]): number {
+  return revisions.reduce((sum, one, index) => sum + (index === 0 ? one : Math.max(0, one - 1)), 0);
+}
+
+/**
+ * The history of a repository with several layers, as one journal. Each revision changes one layer. They are in the order of the log, and
+ * numbered from the present one down; records have the changes of what counts, and those of the layer beside them.
+ */
+export class LayeredHistory {
+  readonly #layers: readonly LayerHistory[];
+  readonly #scopes: Scopes;
+
+  /** `layers`: the lowest first, as they are now. */
+  constructor(layers: readonly LayerHistory[], scopes: Scopes) {
+    this.#layers = layers;
+    this.#scopes = scopes;
+  }
+
+  /** Those of the layer whose oldest revisions are no longer kept first, if there is one. */
+  get segments(): readonly Segment[] {
+    const firstOf = (segments: readonly Segment[]) => segments[0]?.revision ?? 0;
+    const all = this.#layers.map(({ journal }) => journal.segments);
+    return all.toSorted((one, other) => firstOf(other) - firstOf(one)).flat();
+  }
+
+  reportDamage(error: JournalDamageError): void {
+    const damaged = this.#layers.find(({ journal }) => journal.segments.some(({ path }) => path === error.path));
+    (damaged ?? this.#layers[0])?.journal.reportDamage(error);
+  }
+
+  /** See `Journal.backward`; only changes and requests to forget values. */
+  async *backward(upTo: number, turn: Turn = endlessTurn): AsyncGenerator<JournalRecord> {
+    for await (const step of this.#walk(turn)) {
+      const { revision, forgets } = step;
+      if (revision > upTo) continue;
+      for (const forget of forgets) yield { ...forget, revision };
+      yield this.#counted(step);
+    }
+  }
+
+  /** See `Journal.forward`. Reads the histories twice: backward to find the order, then forward. */
+  async *forward(after: number, upTo: number, turn: Turn = endlessTurn): AsyncGenerator<ChangeRecord> {
+    const order: number[] = [];
+    let pasts: readonly LayerPast[] | undefined;
+    for await (const { revision, index, before } of this.#walk(turn)) {
+      if (revision <= after) break;
+      order.push(index);
+      pasts = before;
+    }
+    if (pasts === undefined) return;
+    const begins = pasts.map(({ revision }, index) => (index === 0 ? revision : Math.max(1, revision)));
+    const sources = this.#layers.map(({ journal, revision }, index) =>
+      journal.forward(begins[index] ?? 0, revision, turn)[Symbol.asyncIterator](),
+    );
+    try {
+      for (const index of order.reverse()) {
+        const next = await sources[index]?.next();
+        if (next === undefined || next.done) return;
+        const record = next.value;
+        const before: readonly LayerPast[] = pasts;
+        const values = applyConfigEdits(before[index]?.values ?? {}, editsOf(record.changes));
+        const after = before.with(index, { revision: record.revision, values });
+        const revision = revisionOf(after.map(past => past.revision));
+        if (revision > upTo) return;
+        yield this.#counted({ index, revision, record, before, after });
+        pasts = after;
+      }
+    } finally {
+      for (const source of sources) await source.return?.();
+    }
+  }
+
+  /** The layers as they were at a revision; undefined if the kept histories do not tell. */
+  async pastAt(revision: number, turn: Turn = endlessTurn): Promise<readonly LayerPast[] | undefined> {
+    let reached: readonly LayerPast[] = this.#layers;
+    if (revisionOf(reached.map(past => past.revision)) === revision) return reached;
+    for await (const { before, record } of this.#walk(turn)) {
+      if (record.recovered !== undefined) return undefined;
+      reached = before;
+      const at = revisionOf(reached.map(past => past.revision));
+      if (at <= revision) return at === revision ? reached : undefined;
+    }
+    return undefined;
+  }
+
+  /** All revisions, the newest first, as far as every layer's history reaches. */
+  async *#walk(turn: Turn): AsyncGenerator<Step> {
+    let pasts: readonly LayerPast[] = this.#layers;
+    const sources = this.#layers.map(layer => groupsOf(layer, turn));
+    try {
+      const heads = await Promise.all(sources.map(source => source.next()));
+      for (;;) {
+        // Where one history ends, the number of an earlier revision of another one is not known.
+        const isOver = (past: LayerPast, index: number) => heads[index]?.done && past.revision > (index === 0 ? 0 : 1);
+        if (pasts.some(isOver)) return;
+        let index = -1;
+        let group: Group | undefined;
+        for (const [at, head] of heads.entries())
+          if (!head.done && (group === undefined || !isNewer(group.record, head.value.record)))
+            [index, group] = [at, head.value];
+        const source = sources[index];
+        if (group === undefined || source === undefined) return;
+        const { record, forgets } = group;
+        const after = pasts.map((past, at) => (at === index ? { ...past, revision: record.revision } : past));
+        const values = applyConfigEdits(after[index]?.values ?? {}, editsBefore(record.changes));
+        pasts = after.with(index, { revision: record.revision - 1, values });
+        heads[index] = await source.next();
+        // The beginning of a higher layer.
+        if (index > 0 && record.revision === 1) continue;
+        yield { index, revision: revisionOf(after.map(past => past.revision)), record, forgets, before: pasts, after };
+      }
+    } finally {
+      for (const source of sources) await source.return(undefined);
+    }
+  }
+
+  /** The record with the changes of what counts. */
+  #counted({ index, revision, record, before, after }: Omit<Step, "forgets">): ChangeRecord {
+    const names = this.#layers.map(({ name }) => name);
+    const layer = names[index] ?? "shared";
+    const valuesOf = (pasts: readonly LayerPast[]) =>
+      pasts.map(({ values }, at) => ({ name: names[at] ?? "shared", stored: values }));
+    const changed = countedChange(index, record.changes, valuesOf(before), valuesOf(after), this.#scopes);
+    return { ...record, revision, changes: changed.changes, ofLayer: { layer, ...changed.own } };
+  }
+}
+
+/** What a change of one layer changes of what counts, and the layer's own changes with what is beneath them. */
+export function countedChange(
+  index: number,
+  changes: readonly RecordedDifference[],
+  before: readonly LayerValues[],
+  after: readonly LayerValues[],
+  scopes: Scopes,
+): {
+  readonly changes: readonly StoredDifference[];
+  readonly own: { readonly changes: readonly RecordedDifference[]; readonly beneath: Config };
+} {
+  // A change of one field may break another's reference, or repair it.
+  const referring = changes.flatMap(({ scope }): ConfigPath[] =>
+    [...(scopes.get(scope)?.references.keys() ?? [])].map(field => ({ scope, field })),
+  );
+  const [was, is] = [countedValues(before, scopes).stored, countedValues(after, scopes).stored];
+  const beneath = index === 0 ? {} : countedValues(after.slice(0, index), scopes).stored;
+  const edits = changes.map(({ scope, field }) => ({ scope, field, value: configValue(beneath, scope, field) }));
+  const counted = differencesAt([...changes, ...referring], was, is);
+  return { changes: counted, own: { changes, beneath: applyConfigEdits({}, edits) } };
+}
+
+/** Whether a revision of one layer came after one of another, which is listed later: by the log, or in another log by the clock. */
+function isNewer(one: ChangeRecord, other: ChangeRecord): boolean {
+  const [here, there] = [parsePosition(one.position ?? ""), parsePosition(other.position ?? "")];
+  if (here.log !== "" && here.log === there.log) return here.number > there.number;
+  return one.time > other.time;
+}
+
+/** A layer's kept changes, the newest first, each with the requests to forget values that came after it. */
+async function* groupsOf({ journal, revision }: LayerHistory, turn: Turn): AsyncGenerator<Group, undefined> {
+  const oldest = journal.oldest(revision);
+  let forgets: ForgetRecord[] = [];
+  for await (const record of journal.backward(revision, turn)) {
+    if (record.revision <= oldest) return;
+    if (record.kind === "forget") forgets.push(record);
+    if (record.kind !== "change") continue;
+    yield { record, forgets };
+    forgets = [];
+  }
+}

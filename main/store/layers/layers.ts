@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { Layer } from "../../../shared/protocol.ts";
+import { isRepositoryId, localDocumentOf, repositoryOfDocument } from "../../../shared/repository-id.ts";
+import { ignoreMissing } from "../../files/file-system.ts";
+import type { StoreContext } from "../context.ts";
+import { listRepositoryFiles } from "../hand-edits/repository-folder.ts";
+import type { Journals } from "../history/journals.ts";
+import { localFileOf, RepositoryFiles } from "../mirror/repository-files.ts";
+import { moveAside } from "../removed-files.ts";
+import type { DocumentAbove as Above } from "../repository/parts.ts";
+import type { OpenedRepository, Repositories } from "../repository/repositories.ts";
+import type { AboveRepository, Repository } from "../repository/repository.ts";
+import type { IndexData, IndexedRepository } from "../state/repository-index.ts";
+import { storageFailure } from "../storage-failure.ts";
+import type { Actor } from "../types.ts";
+
+type DocumentAbove = Above<Repository>;
+
+/** A document that stands on no other one. */
+export const noneAbove: AboveRepository = {
+  documents: () => none,
+  make: () => Promise.reject(new Error("a layer has no layers")),
+};
+const none: readonly DocumentAbove[] = [];
+
+interface LayersOptions {
+  readonly repositories: Repositories<Repository>;
+  /** The documents of layers, by their own ids. */
+  readonly documents: Repositories<Repository>;
+  readonly journals: Journals;
+}
+
+/**
+ * The layers of repositories above their own documents: each is a document with a history, a log and recovery of its own, which nothing
+ * lists as a repository. So no document ever has a value of another layer.
+ */
+export class Layers {
+  readonly #context: StoreContext;
+  readonly #options: LayersOptions;
+  /** By repository: made again when its document's object is another one. */
+  readonly #above = new Map<string, readonly DocumentAbove[]>();
+
+  constructor(context: StoreContext, options: LayersOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** Adds the documents that the index knows, and those of the files of repositories that there are. */
+  async begin(index: IndexData, removed: ReadonlySet<string>): Promise<void> {
+    const { documents, repositories } = this.#options;
+    if (this.#context.log.shared !== undefined) return;
+    const files = await listRepositoryFiles(this.#context.paths.local);
+    const isWanted = (id: string) => repositories.has(repositoryOfDocument(id));
+    const known = Object.entries(index.layers ?? {}).filter(([id]) => isWanted(id) && !removed.has(id));
+    documents.begin(files.map(localDocumentOf).filter(isWanted), { repositories: Object.fromEntries(known) }, removed);
+  }
+
+  /** The documents above a repository's own one, the lowest first. */
+  of(repo: string): AboveRepository {
+    return { documents: () => this.#documentsAbove(repo), make: (layer, actor) => this.#make(repo, layer, actor) };
+  }
+
+  /** The repositories that stand on a document. */
+  *standingOn(id: string): Generator<Repository> {
+    const repository = this.#options.repositories.get(repositoryOfDocument(id));
+    if (repository !== undefined) yield repository;
+  }
+
+  #documentsAbove(repo: string): readonly DocumentAbove[] {
+    const { documents } = this.#options;
+    const id = localDocumentOf(repo);
+    if (!documents.has(id)) return none;
+    const document = documents.opened(id) ?? documents.get(id);
+    const known = this.#above.get(repo);
+    if (document === undefined || known?.[0]?.document === document) return known ?? none;
+    const above: readonly DocumentAbove[] = [{ name: "local", document }];
+    this.#above.set(repo, above);
+    return above;
+  }
+
+  /** The files of a document of a layer, and how it is opened. */
+  filesOf(id: string, indexed: IndexedRepository | undefined, isExpected: boolean): RepositoryFiles {
+    return new RepositoryFiles(repositoryOfDocument(id), this.#context, { isExpected, indexed, isLocal: true });
+  }
+
+  /** Makes the local layer of a repository that has none. */
+  async #make(repo: string, _layer: Layer, actor: Actor): Promise<void> {
+    const { documents } = this.#options;
+    const id = localDocumentOf(repo);
+    if (this.#context.log.shared !== undefined) throw notOnSharedLog(repo);
+    if (documents.has(id)) return;
+    const files = this.filesOf(id, undefined, false);
+    try {
+      await files.home.refresh();
+      // One that was just put there is read like an edit by hand.
+      if (files.home.status.kind === "missing") await files.home.write(localFileOf({}, this.#context.paths));
+    } catch (error) {
+      throw storageFailure(repo, error);
+    }
+    await this.#open(id, { files, addedBy: actor });
+  }
+
+  async #open(id: string, known: OpenedRepository): Promise<void> {
+    const document = this.#options.documents.open(id, known);
+    await document.load();
+  }
+
+  /** Makes documents of files that people put there, for repositories that there are. Calls `onRead` after each. */
+  async adopt(repos: readonly string[], onRead: () => void): Promise<void> {
+    const { documents, repositories } = this.#options;
+    for (const repo of repos) {
+      const id = localDocumentOf(repo);
+      const repository = isRepositoryId(repo) ? repositories.get(repo) : undefined;
+      const adopt = async () => {
+        if (!documents.has(id) && repositories.has(repo)) await this.#open(id, {});
+      };
+      await repository
+        ?.load()
+        .then(() => repository.exclusive(adopt))
+        .catch(error => this.#context.onProblem("a new local file cannot be read", { repo, error: String(error) }));
+      onRead();
+    }
+  }
+
+  /** Moves the file of a removed repository away, and drops its history: they are not those of the next one. Throws the system's error. */
+  async moveLeft(repo: string): Promise<void> {
+    await moveAside(this.#context, `${repo}.local`, join(this.#context.paths.local, `${repo}.json`));
+    const { segments } = this.#options.journals.open(localDocumentOf(repo));
+    for (const { path } of segments) await this.#context.fileSystem.unlink(path).catch(ignoreMissing);
+  }
+
+  /** Drops the documents of a repository that is being removed, whose removal is in the log. Throws the system's error. */
+  async drop(repo: string): Promise<void> {
+    const above = this.#documentsAbove(repo);
+    this.#above.delete(repo);
+    for (const { document } of above) {
+      await document.mirror.files.values.dropReplaced();
+      this.#options.documents.drop(document);
+      await this.moveLeft(repo);
+    }
+  }
+}
+
+/** The error of a request for a layer that a home on a shared log cannot have. */
+function notOnSharedLog(repo: string): RepoconfError {
+  const message =
+    "A home on a shared log has no local values yet, because it has no log of its own to keep them in. Set the value for everyone (without --local), or keep this repository in a home of its own.";
+  return new RepoconfError(1101, message, { repo });
+}
+
+/** The documents of layers under the ids of their repositories, for the watcher of their folder. */
+export function watchedLayers(repositories: Repositories<Repository>, documents: Repositories<Repository>) {
+  const opened = (id: string) => documents.opened(localDocumentOf(id));
+  return {
+    has: (id: string) => documents.has(localDocumentOf(id)),
+    ids: () => [...documents.ids()].map(repositoryOfDocument),
+    indexed: (id: string) => documents.indexed(localDocumentOf(id)),
+    opened,
+    get: (id: string) => {
+      const document = documents.get(localDocumentOf(id));
+      const refresh = async () => {
+        // What an edit by hand changes of what counts depends on the layers below.
+        await repositories.get(id)?.load();
+        await document?.refresh();
+      };
+      return document && { ...watchedState(document), refresh };
+    },
+  };
+}
+
+function watchedState({ loaded, own: state, files, stamps, wroteAt }: Repository) {
+  return { loaded, state, files, stamps, wroteAt };
+}

@@ -1,0 +1,210 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { HistoryEntry } from "../../../shared/protocol.ts";
+import { noRescans, startTestDaemon } from "../../helpers/daemon.ts";
+import { patience } from "../../helpers/patience.ts";
+import { saveByRename } from "../../helpers/shop.ts";
+
+const poll = <Value>(read: () => Value | Promise<Value>) => expect.poll(read, { timeout: patience, interval: 20 });
+const tree = ".repoconf.json";
+
+/** A repository in a work tree with a timeout of 30, and its owner, who watches it. */
+async function startLayered() {
+  const t = await startTestDaemon(noRescans);
+  const path = join(t.homeFolder, "tree");
+  await mkdir(path);
+  await writeFile(join(path, tree), JSON.stringify({ config: { svc: { timeout: 30 } } }));
+  await t.owner.call("repo/add", { name: "shop", id: "shop", path, inTree: true });
+  await t.owner.call("config/watch", { repo: "shop" });
+  const call = async (name: "config/set" | "config/unset", args: object) => {
+    const reply = await t.owner.call(name, { repo: "shop", ...args });
+    expect(reply.errors).toEqual([]);
+    return reply.result[0];
+  };
+  const list = (args: object = {}) => t.owner.call("config/list", { repo: "shop", ...args });
+  return {
+    t,
+    set: (args: object) => call("config/set", args),
+    unset: (field: string, args: object = {}) => call("config/unset", { fields: [field], ...args }),
+    list,
+    timeout: async () => (await list()).result["svc"]?.["timeout"],
+    layers: async () => (await list({ layers: true })).layers,
+    localFile: join(t.homeFolder, "local", "shop.json"),
+    treeText: () => readFile(join(path, tree), "utf8"),
+    saveTree: (svc: object) => saveByRename(join(path, tree), JSON.stringify({ config: { svc } })),
+    history: async () => (await t.owner.call("history/list", { repo: "shop" })).result.map(seen),
+    changes: () => t.owner.events.flatMap(([, event, one]) => (event === "changed" && "changes" in one ? [one] : [])),
+    [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
+  };
+}
+
+const seen = ({ revision, layer, source, changes }: HistoryEntry) => [
+  revision,
+  layer,
+  source,
+  changes["svc"]?.["timeout"] && [changes["svc"]["timeout"].previous, changes["svc"]["timeout"].value],
+];
+
+test("a local value counts before the shared one, a plain set changes it, and an unset reveals what is below", async () => {
+  await using shop = await startLayered();
+  expect(await shop.set({ "svc.timeout": 5, layer: "local" })).toMatchObject({
+    revision: 2,
+    config: { svc: { timeout: { value: 5, layer: "local" } } },
+  });
+  expect(await shop.timeout()).toBe(5);
+  expect(await shop.set({ "svc.timeout": 6 })).toMatchObject({
+    revision: 3,
+    config: { svc: { timeout: { value: 6, layer: "local" } } },
+  });
+  expect(await shop.set({ "svc.timeout": 40, layer: "shared", flush: true })).toMatchObject({
+    revision: 4,
+    config: { svc: { timeout: { value: 40, shadowedBy: "local" } } },
+  });
+  expect(await shop.timeout()).toBe(6);
+  expect(await shop.layers()).toEqual({ shared: { svc: { timeout: 40 } }, local: { svc: { timeout: 6 } } });
+  expect(JSON.parse(await shop.treeText())).toEqual({ config: { svc: { timeout: 40 } } });
+  expect(await shop.unset("svc.timeout")).toMatchObject({
+    revision: 5,
+    config: { svc: { timeout: { value: 40, layer: "local" } } },
+  });
+  expect(await shop.timeout()).toBe(40);
+  expect((await shop.set({ "svc.timeout": 41 }))?.config["svc"]?.["timeout"]).not.toHaveProperty("layer");
+  expect(await shop.history()).toEqual([
+    [6, "shared", "set", [40, 41]],
+    [5, "local", "unset", [6, 40]],
+    [4, "shared", "set", [30, 40]],
+    [3, "local", "set", [5, 6]],
+    [2, "local", "set", [30, 5]],
+    [1, "shared", "set", [900, 30]],
+  ]);
+});
+
+test("events, their catch-up, past values and compare-and-set speak of what counts", async () => {
+  await using shop = await startLayered();
+  await shop.set({ "svc.timeout": 5, layer: "local" });
+  await shop.set({ "svc.timeout": 40, layer: "shared" });
+  await shop.set({ "svc.domain": "a.test", layer: "shared" });
+  await shop.unset("svc.timeout", { layer: "local" });
+  const expected = [
+    [2, { svc: { timeout: { value: 5, previous: 30, stored: true } } }],
+    [4, { svc: { domain: { value: "a.test", previous: "", stored: true } } }],
+    [5, { svc: { timeout: { value: 40, previous: 5, stored: true } } }],
+  ];
+  const told = () => shop.changes().map(({ revision, changes }) => [revision, changes]);
+  await poll(told).toEqual(expected);
+  for (const restarts of [false, true]) {
+    if (restarts) await shop.t.restart();
+    const client = restarts ? shop.t.owner : await shop.t.connect();
+    const before = client.events.length;
+    await client.call("config/watch", { repo: "shop", since: 1 });
+    await poll(() => client.events.slice(before)).toHaveLength(3);
+    const caughtUp = client.events
+      .slice(before)
+      .map(([, , one]) => ("changes" in one ? [one.revision, one.changes] : one));
+    expect(caughtUp).toEqual(expected);
+    for (const [revision, timeout] of [30, 5, 5, 5, 40].entries())
+      expect((await shop.list({ revision: revision + 1 })).result["svc"]?.["timeout"]).toBe(timeout);
+  }
+  const stale = await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 7, revision: 4 });
+  expect(stale.errors).toMatchObject([{ code: 1104, details: { current: 5 } }]);
+});
+
+test("an edit of the local file by hand, or a file that a person puts there, changes what counts", async () => {
+  await using shop = await startLayered();
+  await saveByRename(shop.localFile, JSON.stringify({ config: { svc: { timeout: 7 } } }));
+  await poll(shop.timeout).toBe(7);
+  await saveByRename(shop.localFile, JSON.stringify({ config: { svc: { timeout: "no" } } }));
+  const health = async () => (await shop.t.owner.call("repo/list")).result[0]?.health;
+  await poll(health).toMatchObject([{ code: 1103, layer: "local", field: "svc.timeout" }]);
+  expect(await shop.timeout()).toBe(7);
+  await shop.t.restart();
+  expect(await health()).toMatchObject([{ code: 1103, layer: "local" }]);
+  expect(await shop.timeout()).toBe(7);
+  await shop.t.daemon.close();
+  await saveByRename(shop.localFile, JSON.stringify({ config: { svc: { timeout: 8 } } }));
+  await shop.saveTree({ timeout: 31, domain: "b.test" });
+  await shop.t.restart();
+  expect((await shop.list({ stored: true })).result).toEqual({ svc: { timeout: 8, domain: "b.test" } });
+  expect((await shop.t.owner.call("repo/list")).result).toMatchObject([{ id: "shop", revision: 4, modified: 2 }]);
+});
+
+test("a value set with --local is never in the work tree, whatever is done with it", async () => {
+  await using shop = await startLayered();
+  const secret = "never-in-git.test";
+  await shop.set({ "svc.domain": secret, layer: "local" });
+  await shop.set({ "svc.domain": `x.${secret}` });
+  await shop.set({ "svc.domain": "team.test", layer: "shared" });
+  // An edit inside a value that only the local layer has starts from what the shared one has.
+  const edits = (name: string) => [
+    { field: "svc.envvars", path: `/${name}`, op: "set", value: { name, value: secret } },
+  ];
+  await shop.set({ edits: edits("TOKEN"), layer: "local" });
+  await shop.set({
+    edits: [{ ...edits("MODE")[0], value: { name: "MODE", value: "dev" } }],
+    layer: "shared",
+    flush: true,
+  });
+  expect(await shop.treeText()).toContain("MODE");
+  expect(await shop.treeText()).not.toContain(secret);
+  for (const to of [2, 3, 4]) {
+    const restored = await shop.t.owner.call("history/restore", { repo: "shop", to });
+    expect(restored.errors).toEqual([]);
+    expect(await shop.treeText()).not.toContain(secret);
+  }
+  await shop.t.owner.call("history/restore", { repo: "shop", to: 2, fields: ["svc.domain"] });
+  await shop.unset("svc.domain", { layer: "local" });
+  await shop.t.owner.call("history/restore", { repo: "shop", to: 3 });
+  expect((await shop.list()).result["svc"]?.["domain"]).toBe(`x.${secret}`);
+  await saveByRename(join(shop.t.homeFolder, "tree", tree), "{");
+  await poll(async () => (await shop.t.owner.call("repo/list")).result[0]?.health).toHaveLength(1);
+  await shop.t.owner.call("file/restore", { repo: "shop" });
+  expect(JSON.parse(await shop.treeText())).toEqual({ config: { svc: { timeout: 30 } } });
+  await shop.t.restart();
+  await shop.set({ "svc.timeout": 9, layer: "shared", flush: true });
+  expect(JSON.parse(await shop.treeText())).toEqual({ config: { svc: { timeout: 9 } } });
+});
+
+test("a list whose items have names is merged by them, and a set of all of it is split by them", async () => {
+  await using shop = await startLayered();
+  const item = (name: string, value: string) => ({ name, value });
+  const all = async () => (await shop.list()).result["svc"]?.["envvars"];
+  const own = async () => Object.values((await shop.layers()) ?? {}).map(one => one["svc"]?.["envvars"]);
+  await shop.set({ "svc.envvars": [item("A", "1"), item("B", "2")], layer: "shared" });
+  const add = (name: string, value: string) => ({
+    edits: [{ field: "svc.envvars", op: "add", value: item(name, value) }],
+  });
+  await shop.set({ ...add("B", "mine"), layer: "local" });
+  expect(await all()).toEqual([item("A", "1"), item("B", "mine")]);
+  await shop.set({ ...add("C", "3"), layer: "shared" });
+  expect(await all()).toEqual([item("A", "1"), item("B", "mine"), item("C", "3")]);
+  // What an old client does.
+  const set = await shop.set({ "svc.envvars": [item("A", "9"), item("B", "yours"), item("D", "4")] });
+  expect(set?.config["svc"]?.["envvars"]).toMatchObject({ localItems: ["B"] });
+  expect(await own()).toEqual([[item("A", "9"), item("D", "4")], [item("B", "yours")]]);
+  expect(await all()).toEqual([item("A", "9"), item("D", "4"), item("B", "yours")]);
+  await shop.set({ edits: [{ field: "svc.envvars", path: "/B/value", op: "set", value: "again" }] });
+  expect(await own()).toEqual([[item("A", "9"), item("D", "4")], [item("B", "again")]]);
+  await shop.set({ "svc.envvars": [item("A", "9")] });
+  expect(await own()).toEqual([[item("A", "9")], undefined]);
+});
+
+test("a removed repository takes its local file to removed/, and one added again starts without it", async () => {
+  await using shop = await startLayered();
+  await shop.set({ "svc.timeout": 5, layer: "local" });
+  await shop.t.owner.call("repo/remove", { repo: "shop" });
+  expect(await readdir(join(shop.t.homeFolder, "local"))).toEqual([]);
+  const removed = await readdir(join(shop.t.homeFolder, "removed"));
+  expect(removed.some(name => name.startsWith("shop.local."))).toBe(true);
+  await shop.t.owner.call("repo/add", {
+    name: "shop",
+    id: "shop",
+    path: join(shop.t.homeFolder, "tree"),
+    inTree: true,
+  });
+  expect(await shop.timeout()).toBe(30);
+  expect(await shop.layers()).toEqual({ shared: { svc: { timeout: 30 } } });
+  await shop.set({ "svc.timeout": 6, layer: "local" });
+  await shop.t.restart();
+  expect(await shop.timeout()).toBe(6);
+});

@@ -1,0 +1,48 @@
+import { killedBy } from "./mutant.ts";
+
+/** Ways in which a private value gets where everyone sees it, or something else counts than what was set. */
+export const mutants = [
+  ...killedBy("layers", "test/main/daemon/layers.test.ts", {
+    "starting an edit of the shared layer from its own value (it starts from the local one)": {
+      file: "main/daemon/config/change-check.ts",
+      find: '? valueIn("shared") : undefined;',
+      replace: '? valueIn("shared") : valueIn("local");',
+      name: "never in the work tree",
+    },
+    "restoring each layer's own values (all go into the shared one)": {
+      file: "main/daemon/config/config-changes.ts",
+      find: "restored[name].set(path, value)",
+      replace: "restored.shared.set(path, value)",
+      name: "never in the work tree",
+    },
+    "a plain set of a local value (it changes the shared one)": {
+      file: "main/daemon/config/change-check.ts",
+      find: '"shared" : "local";',
+      replace: '"shared" : "shared";',
+      name: "a plain set changes it",
+    },
+    "counting the topmost layer's value": {
+      file: "main/store/values/counted-values.ts",
+      find: "      if (mayHave(name, edit, scopes))\n",
+      replace: "      if (mayHave(name, edit, scopes) && configValue(stored, scope, field) === undefined)\n",
+      name: "a local value counts before the shared one",
+    },
+    "the changes of what counts in events (they are the layer's)": {
+      file: "main/store/repository/repository-layers.ts",
+      find: "const counted = { ...change, revision: state.revision, changes,",
+      replace: "const counted = { ...change, revision: state.revision, changes: change.changes,",
+      name: "speak of what counts",
+    },
+    "the order of the log in a history of several layers": {
+      file: "main/store/history/layered-history.ts",
+      find: "return here.number > there.number;",
+      replace: "return here.number < there.number;",
+      name: "speak of what counts",
+    },
+    "starting without the local values of a removed repository": {
+      file: "main/store/layers/layers.ts",
+      find: "      await this.moveLeft(repo);\n",
+      name: "starts without it",
+    },
+  }),
+];
