@@ -379,12 +379,17 @@ describe.concurrent("repoconf backup --restore", () => {
     await using home = await makeStoppedHome();
     const envvars = [{ name: "PATH", value: "/of/others" }];
     const settings = { secrets: { op: { command: ["steal"] } }, origins: ["https://others.test"] };
-    const properties = { run: { type: "string", default: "make theirs", "x-command": true } };
+    // Null sets no variable.
+    const variable = { type: ["string", "null"], default: null, "x-env": "NONE" };
+    const properties = { run: { type: "string", default: "make theirs", "x-command": true }, variable };
     const file = (path: string, value: unknown): Entry => ({ path, text: JSON.stringify(value) });
     const entries = [
       file("settings.json", { ...settings, log: { address: "nats://others.test/x" } }),
       file("scopes/tasks.schema.json", { type: "object", properties }),
-      file("repos/blog.json", { name: "blog", config: { svc: { envvars }, tasks: { run: "own task" } } }),
+      file("repos/blog.json", {
+        name: "blog",
+        config: { svc: { envvars }, tasks: { run: "own task", variable: null } },
+      }),
       file("repos/site.json", { name: "site", path: "/of/others", inTree: true }),
     ];
     await writeFile(join(home.workFolder, "theirs.tar.gz"), archive(manifest, format, ...entries));
@@ -408,7 +413,7 @@ describe.concurrent("repoconf backup --restore", () => {
     for (const text of [...shown, ...values]) expect(asked.output).toContain(text);
     const { output } = await home.run([...restore, "--yes"]);
     for (const text of shown) expect(output).toContain(text);
-    for (const text of values) expect(output).not.toContain(text);
+    for (const text of [...values, "NONE"]) expect(output).not.toContain(text);
     expect((await home.run([...restore, "--yes"])).output).toMatch(/^Restored 2 repositories/);
   });
 

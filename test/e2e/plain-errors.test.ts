@@ -57,6 +57,8 @@ describe("what the system refuses is told in one line with its code and what to 
       a full disk behind the errors | 3 | rc get no.field 2>/dev/full | ^$
       a folder in place of a file of the home | 4 | mkdir -p four/daemon.json; REPOCONF_HOME=$PWD/four rc list 2>&3 | ^repoconf: Could not start a daemon for \S+: \S+/four/daemon.json is a folder, .* Move it away, and start the daemon again\.\n$
       a folder in place of the endpoint, to doctor | 1 | mkdir -m 700 five; mkdir five/daemon.json; REPOCONF_HOME=$PWD/five rc doctor > >(grep "json: not" >&3); code=$?; wait; exit $code | problem\tdaemon\t\S+/daemon.json: not running; something that is no file .*\tMove it away
+      a folder in place of the owner's key | 4 | mkdir -m 700 six; mkdir six/owner.key; REPOCONF_HOME=$PWD/six rc list 2>&3 | owner.key is invalid: it is a folder.* move it away: the next start creates a new key
+      a pipe in place of the owner's key | 4 | mkdir -m 700 seven; mkfifo seven/owner.key; REPOCONF_HOME=$PWD/seven rc list 2>&3 | owner.key is invalid: it is not a regular file.* move it away
       a current folder that was deleted | 1 | mkdir gone; cd gone; rmdir ../gone; rc list 2>&3 | no longer exists.*cd ~
       a deep value from a file | 2 | rc set svc.services=@deep.json 2>&3 | nested more than 32 levels deep
       a deep item from standard input | 2 | rc set svc.proxy_aliases+:=- <deep.json 2>&3 | nested more than 32 levels deep

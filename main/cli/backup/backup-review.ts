@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { applyConfigEdits, type Config } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { exactText, type JsonValue, sameJson } from "../../../shared/json.ts";
-import { describeEffect, effectOf } from "../../../shared/scopes/scope-schema.ts";
+import { describeEffect, effectOf, type ValueSchema } from "../../../shared/scopes/scope-schema.ts";
 import { parseJsonText } from "../../files/json-text.ts";
 import type { Home } from "../../home/home.ts";
 import { privateFile } from "../../home/prepare-home.ts";
@@ -68,6 +68,7 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
   for (const { scope, field } of scopes.commands) {
     const [schema, before] = [scopes, present].map(one => one.field(scope, field)?.schema);
     if (schema === undefined || (sameEffect(before, schema) && sameJson(before?.default, schema.default))) continue;
+    if (hasNoEffect(schema, schema.default)) continue;
     const where = joinConfigPath(scope, field);
     const what = `${describeEffect(effectOf(schema))}, with this default in every repository`;
     brought.push({ where, what, value: schema.default, repos: [] });
@@ -84,6 +85,7 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
       const value = valueByAnyName(config, path, scopes);
       const [schema, before] = [scopes, present].map(one => one.field(path.scope, path.field)?.schema);
       if (value === undefined || schema === undefined || sameJson(value, schema.default)) continue;
+      if (hasNoEffect(schema, value)) continue;
       if (sameEffect(before, schema) && sameJson(value, valueByAnyName(ownConfig, path, present))) continue;
       add(repo, { where: joinConfigPath(path.scope, path.field), what: describeEffect(effectOf(schema)), value });
     }
@@ -114,6 +116,11 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
     }
   });
   return [...brought, ...groups.values()];
+}
+
+/** Null means that a variable is not set. */
+function hasNoEffect(schema: ValueSchema, value: JsonValue): boolean {
+  return value === null && !effectOf(schema).command;
 }
 
 /** Reads the files of a checked archive whose names match. */

@@ -33,7 +33,9 @@ export async function openOwnerKey(
   try {
     text = await file.read();
   } catch (error) {
-    throw new HomeError(`${home.ownerKeyFile} is invalid: ${describeCause(error)}.`);
+    throw new HomeError(
+      `${home.ownerKeyFile} is invalid: ${describeCause(error)}. Make it readable, or move it away: the next start creates a new key, and other keys stay valid.`,
+    );
   }
   if (text === null) {
     const { key } = newKeyText();
