@@ -101,11 +101,18 @@ export class OneShotRequests {
       socket.end(() => socket.destroy());
       return;
     }
-    const error = brokenRequest(code);
-    const [status, body] = [statusOf(error), JSON.stringify({ result: null, errors: [error.toEntry()] })];
-    const headers = { ...headersOf(Buffer.byteLength(body), status), Connection: "close" };
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-    socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n"), () => socket.destroy());
+    endWith(socket, brokenRequest(code));
+  }
+
+  /** Answers a request that asks for another protocol on its connection, such as `h2c`. Node reads no more from it as HTTP. */
+  refuseUpgrade(socket: Duplex, channel: Channel, refusal: Refusal | undefined): void {
+    socket.on("error", () => {});
+    try {
+      checkPlace(channel, refusal);
+      throw new RepoconfError(1101, "One-shot requests are HTTP/1.1. Send them without the header Upgrade.");
+    } catch (error) {
+      endWith(socket, toRepoconfError(error));
+    }
   }
 
   /** The key decides before anything of the body is read. Throws RepoconfError 1100 or 1107. */
@@ -157,6 +164,13 @@ export class OneShotRequests {
     response.req.once("end", () => response.end()).resume();
     response.once("close", cancel);
   }
+}
+
+function endWith(socket: Duplex, error: RepoconfError): void {
+  const [status, body] = [statusOf(error), JSON.stringify({ result: null, errors: [error.toEntry()] })];
+  const headers = { ...headersOf(Buffer.byteLength(body), status), Connection: "close" };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n"), () => socket.destroy());
 }
 
 /** Throws RepoconfError 1105 or 1109. */

@@ -40,7 +40,7 @@ export interface RequestHandlers {
   /** Answers requests other than Socket.IO's, after the guard has accepted them. */
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onRefusal(refusal: Refusal, request: IncomingMessage): void;
-  readonly oneShot: Pick<OneShotRequests, "answer" | "refuseBroken">;
+  readonly oneShot: Pick<OneShotRequests, "answer" | "refuseBroken" | "refuseUpgrade">;
 }
 
 /** Milliseconds that a client has to read its last packets. */
@@ -206,7 +206,9 @@ export class DaemonServer {
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       const refusal = guard(request, true);
       if (refusal !== undefined) onRefusal(refusal, request);
-      if (refusal !== undefined || !isSocketRequest(request)) refuseUpgrade(socket);
+      if (isOneShot(request) && !this.isForScreen(request))
+        oneShot.refuseUpgrade(socket, this.channelOf(request), refusal);
+      else if (refusal !== undefined || !isSocketRequest(request)) refuseUpgrade(socket);
       else this.engine.handleUpgrade(engineRequest(request), socket, head);
     });
     release();

@@ -169,6 +169,22 @@ const broken: readonly (readonly [status: number, code: number, what: string, re
   [400, 1101, "a broken part", key => `${headOf(key, "key/self", "Transfer-Encoding: chunked")}\r\n\r\nxyz\r\n`],
   [413, 1107, "a huge header", key => `${headOf(key, "key/self", `X-Padding: ${"x".repeat(20_000)}`)}\r\n\r\n`],
   [400, 1101, "no HTTP", () => "hello\r\n\r\n"],
+  [
+    400,
+    1101,
+    "an upgrade",
+    key => requestOf(key, "key/self").replace("Auth", "Connection: Upgrade\r\nUpgrade: h2c\r\nAuth"),
+  ],
+  [
+    403,
+    1105,
+    "an upgrade from a page",
+    key =>
+      requestOf(key, "key/self").replace(
+        "Auth",
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nOrigin: http://localhost\r\nAuth",
+      ),
+  ],
 ];
 
 /** They have a body that is read: only its content is wrong, and the connection stays. */
