@@ -1,11 +1,15 @@
 import { readdir, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { foreignDisks } from "../../files/foreign-disks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../time/clock.ts";
 
 /** Milliseconds after which the links in repositories' paths are resolved again, when somebody asks. */
 const linksAge = 60_000;
+
+/** How many repositories are read before other requests have their turn: a millisecond's work. */
+const sliceLength = 500;
 
 /** The repositories' ids by folder. */
 class Folders {
@@ -93,11 +97,9 @@ export class FolderIndex {
 
   async #prepare(): Promise<void> {
     await this.#store.reconciled;
-    const { repositories } = this.#store;
     const now = this.#clock.monotonic();
     if (this.#ready === undefined) {
-      for (const id of repositories.ids()) this.#named.put(id, usable(repositories.brief(id)?.path));
-      this.#ready = this.#resolve(this.#named.entries());
+      this.#ready = this.#readAll();
       this.#resolvedAt = now;
     } else if (now > this.#resolvedAt + linksAge) {
       this.#resolvedAt = now;
@@ -105,6 +107,16 @@ export class FolderIndex {
       void this.#resolve(this.#named.entries());
     }
     return this.#ready;
+  }
+
+  async #readAll(): Promise<void> {
+    const { repositories } = this.#store;
+    for (const [index, id] of [...repositories.ids()].entries()) {
+      if (index % sliceLength === sliceLength - 1) await setImmediate();
+      // As it is now: what changed since the first slice has been put already.
+      this.#named.put(id, usable(repositories.brief(id)?.path));
+    }
+    await this.#resolve(this.#named.entries());
   }
 
   #put(id: string, path: string | undefined): void {
@@ -123,6 +135,8 @@ export class FolderIndex {
 
 /** A person may have written anything into the file that names the folder. */
 function usable(path: string | undefined): string | undefined {
+  // Almost all are as `resolve` would make them, which takes longer than the rest of the index.
+  if (path?.startsWith("/") && process.platform !== "win32" && !/\/\.{0,2}(\/|$)/.test(path)) return path;
   return path !== undefined && isAbsolute(path) ? resolve(path) : undefined;
 }
 
@@ -147,6 +161,7 @@ async function linkedPaths(paths: readonly string[]): Promise<ReadonlyMap<string
     if (links?.size === 0 && realParent === parent) continue;
     for (const folder of folders) {
       const isLink = links === undefined || links.has(folder);
+      if (!isLink && realParent === parent) continue;
       const real = isLink ? await withoutLinks(folder) : join(realParent, folder.slice(parent.length));
       if (real !== folder) found.set(folder, real);
     }
