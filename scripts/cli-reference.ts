@@ -15,8 +15,8 @@ const introduction = `# Command line
 
 ## How commands work
 
-**Which repository.** By default, the repository whose folder contains the current folder; if several do, the innermost one. A linked git worktree belongs to
-the repository of its main work tree, unless you added the worktree itself. \`--repo\` selects another repository by id, or by name if the
+**Which repository.** By default, the repository whose folder contains the current folder; if several do, the innermost one. A linked git worktree has
+values of its own if its repository is in-tree: see [worktrees](worktrees.md). \`--repo\` selects another repository by id, or by name if the
 name is unique.
 
 **Where options go.** After the command. Options that most commands share may also come before it:

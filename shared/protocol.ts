@@ -276,6 +276,8 @@ export interface RepositoryEntry {
   readonly path?: string;
   /** Whether the values are in `<path>/.repoconf.json` rather than in the home. */
   readonly inTree: boolean;
+  /** Of a linked worktree that was not added itself: the id of the repository that it belongs to. */
+  readonly base?: string;
   readonly revision: number;
   /** The number of stored fields that this key may read. */
   readonly modified: number;
@@ -479,7 +481,8 @@ export interface OperationResults {
   "history/forget": Record<string, never>;
   "scope/list": readonly { readonly scope: string; readonly schema: ScopeSchema }[];
   "repo/list": readonly RepositoryEntry[];
-  "repo/find": RepositoryEntry;
+  /** `worktree`: the linked worktree that the folder is in, if it has no values of its own but those of the repository. */
+  "repo/find": RepositoryEntry & { readonly worktree?: string };
   /** `recognized`: the repository was known from another machine and now has this folder here. */
   "repo/add": RepositoryEntry & { readonly recognized?: true };
   "repo/update": RepositoryEntry;

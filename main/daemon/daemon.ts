@@ -8,6 +8,8 @@ import { type Clock, systemClock } from "../time/clock.ts";
 import { Yielding } from "../time/yielding.ts";
 import { ConfigService } from "./config/config-service.ts";
 import { Drafts } from "./config/drafts.ts";
+import { WorktreeUpkeep } from "./folders/worktree-upkeep.ts";
+import { Worktrees } from "./folders/worktrees.ts";
 import { EndpointFile, newEndpoint } from "./home/endpoint.ts";
 import { HeldHome } from "./home/held-home.ts";
 import { HomeFiles } from "./home/home-files.ts";
@@ -126,11 +128,15 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
       onIndexing: () => connections.publishIndexing(store.indexing),
     },
   );
+  const worktrees = new Worktrees(store, clock);
+  keys.cover = grants => worktrees.cover(grants);
   const endpointFile = new EndpointFile(held, clock, fileSystem);
   resources.defer(async () => {
     await store.close();
     await endpointFile.remove();
   });
+  const worktreeUpkeep = new WorktreeUpkeep(store, clock, onProblem);
+  resources.defer(() => worktreeUpkeep.close());
   // Includes the scopes that other machines changed meanwhile.
   await files.scopeFiles.writeRepositorySchema();
   const drafts = await Drafts.open({
@@ -166,7 +172,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   const budget = new KeyBudget();
   const dispatch = createDispatch({
     operations: createOperations(
-      { store, scopes, service, drafts, yielding, clock, runState },
+      { store, scopes, service, drafts, yielding, clock, runState, worktrees },
       { authentication, connections, server, onKeysChanged: publishKeys },
       { held, endpoint, store, connections, refusals, problems, onStop },
     ),

@@ -18,8 +18,15 @@ export interface WorkTree {
    * or link `.git` may name the folder of a stranger.
    */
   readonly isOwn: boolean;
-  /** Only for a linked worktree: the folder of the main one. */
-  readonly mainFolder?: string;
+  readonly linked?: LinkedWorktree;
+}
+
+/** What a linked worktree says of itself, and the folder that all of its repository share says too. */
+export interface LinkedWorktree {
+  /** Git's folder that all work trees of the repository share, without links: it is the repository. */
+  readonly common: string;
+  /** Its name in the folder `worktrees` there. */
+  readonly name: string;
 }
 
 /** The work tree that contains the folder; undefined if there is none. Throws UnreachableDiskError. */
@@ -30,7 +37,8 @@ export async function findWorkTree(folder: string): Promise<WorkTree | undefined
   }
 }
 
-async function readWorkTree(folder: string): Promise<WorkTree | undefined> {
+/** The work tree in exactly this folder. Throws UnreachableDiskError. */
+export async function readWorkTree(folder: string): Promise<WorkTree | undefined> {
   const entry = join(folder, ".git");
   const stats = await ask(folder, () => lstat(entry));
   if (stats?.isDirectory()) return { folder, gitFolder: entry, isOwn: true };
@@ -41,9 +49,9 @@ async function readWorkTree(folder: string): Promise<WorkTree | undefined> {
   if (pointer === undefined) return undefined;
   const gitFolder = resolve(folder, pointer);
   const isOwn = await namesWorkTree(gitFolder, folder);
-  // A linked worktree names the shared folder; a submodule, which is a repository of its own, does not.
-  const common = isOwn ? await commonFolderOf(gitFolder) : undefined;
-  return { folder, gitFolder, isOwn, ...(common !== undefined && { mainFolder: dirname(common) }) };
+  // A submodule, which is a repository of its own, names no shared folder.
+  const linked = isOwn ? await linkedOf(gitFolder) : undefined;
+  return { folder, gitFolder, isOwn, ...(linked !== undefined && { linked }) };
 }
 
 /** Whether a git folder names the work tree: that of a linked worktree in its file `gitdir`, that of a submodule in its configuration. */
@@ -53,21 +61,23 @@ async function namesWorkTree(gitFolder: string, folder: string): Promise<boolean
   return named !== undefined && isSameFolder(resolve(gitFolder, named), folder);
 }
 
-/** The folder that linked worktrees share. Undefined if it does not contain this one: then the pointer to it is not git's. */
-async function commonFolderOf(gitFolder: string): Promise<string | undefined> {
-  const common = await readPath(join(gitFolder, "commondir"));
-  if (common === null) return undefined;
-  const folder = resolve(gitFolder, common.trim());
-  return (await isSameFolder(join(folder, "worktrees", basename(gitFolder)), gitFolder)) ? folder : undefined;
+/** Undefined if the folder that it names as shared does not contain this one: then the pointer to it is not git's. */
+async function linkedOf(gitFolder: string): Promise<LinkedWorktree | undefined> {
+  const pointer = await readPath(join(gitFolder, "commondir"));
+  if (pointer === null) return undefined;
+  const named = resolve(gitFolder, pointer.trim());
+  const name = basename(gitFolder);
+  if (!(await isSameFolder(join(named, "worktrees", name), gitFolder))) return undefined;
+  const common = await ask(named, () => realpath(named));
+  return common === undefined ? undefined : { common, name };
 }
 
 /**
- * The main work tree of a linked one: the folder whose `.git` is the git folder that they share, or that this git folder names, as that of a
- * submodule does. Undefined if it is no linked one, if the repository is bare, and if the main one is not known. Throws UnreachableDiskError.
+ * The main work tree of a repository: the folder whose `.git` is the shared folder, or that this folder names, as that of a submodule does.
+ * Undefined if the repository is bare, and if nothing in the shared folder names the main one (`--separate-git-dir`): a folder that only
+ * points there could be an unpacked archive. Throws UnreachableDiskError.
  */
-export async function mainWorkTree({ gitFolder, mainFolder }: WorkTree): Promise<string | undefined> {
-  const common = mainFolder === undefined ? undefined : await commonFolderOf(gitFolder);
-  if (common === undefined) return undefined;
+export async function mainWorkTree(common: string): Promise<string | undefined> {
   const named = valueIn((await readGitConfig(common)) ?? "", "core", undefined, "worktree");
   for (const folder of [dirname(common), ...(named === undefined ? [] : [resolve(common, named)])]) {
     const found = await readWorkTree(folder);
@@ -75,6 +85,31 @@ export async function mainWorkTree({ gitFolder, mainFolder }: WorkTree): Promise
       return ask(folder, () => realpath(folder));
   }
   return undefined;
+}
+
+/** More linked worktrees of one repository are not read. */
+const maxLinked = 1_000;
+
+/** What git lists in a shared folder: where each linked worktree was when git last knew. It may be gone, or another one. */
+export async function* listedWorktrees(
+  common: string,
+): AsyncGenerator<{ readonly gitFolder: string; readonly folder: string | undefined }> {
+  const names = (await ask(common, () => readdir(join(common, "worktrees")))) ?? [];
+  for (const name of names.sort().slice(0, maxLinked)) {
+    const gitFolder = join(common, "worktrees", name);
+    const entry = (await readPath(join(gitFolder, "gitdir")))?.trim();
+    yield { gitFolder, folder: entry ? resolve(gitFolder, dirname(entry)) : undefined };
+  }
+}
+
+/** The linked worktrees that a shared folder and they themselves know, by their folders without links. */
+export async function* linkedWorktrees(common: string): AsyncGenerator<WorkTree & { readonly linked: LinkedWorktree }> {
+  for await (const { gitFolder, folder: named } of listedWorktrees(common)) {
+    const folder = named && (await ask(named, () => realpath(named)));
+    const found = folder ? await readWorkTree(folder) : undefined;
+    if (found?.linked?.common === common && found.linked.name === basename(gitFolder))
+      yield { ...found, linked: found.linked };
+  }
 }
 
 async function isSameFolder(one: string, other: string): Promise<boolean> {
@@ -100,8 +135,13 @@ function ask<Result>(folder: string, call: () => Promise<Result>): Promise<Resul
 /** The folder with the git configuration of a work tree; linked worktrees share that of the main one. Undefined if there is none. */
 export async function commonGitFolder(folder: string): Promise<string | undefined> {
   const workTree = await readWorkTree(folder);
-  if (workTree?.mainFolder === undefined) return workTree?.gitFolder;
-  return commonFolderOf(workTree.gitFolder);
+  return workTree?.linked?.common ?? workTree?.gitFolder;
+}
+
+/** The folder that all work trees of the repository share, without links; undefined if the git folder is not this work tree's own. */
+export async function commonFolderOf({ gitFolder, isOwn, linked }: WorkTree): Promise<string | undefined> {
+  if (linked !== undefined) return linked.common;
+  return isOwn ? ask(gitFolder, () => realpath(gitFolder)) : undefined;
 }
 
 /** Folders that are not searched: they contain no work trees of the user, or too many files. */

@@ -113,12 +113,22 @@ function markOf(gitFolder: string, pointer: string): string {
   return join(gitFolder, `repoconf-home.${id}`);
 }
 
+/** The files that left a mark in the .git folder of the work tree that a folder is in. None if it is not that work tree's own. */
+export async function pointersTo(folder: string): Promise<string[]> {
+  const gitFolder = await gitFolderBeside(folder);
+  return gitFolder === undefined ? [] : pointersIn(gitFolder);
+}
+
+/** The files that left a mark in a folder of git. */
+export async function pointersIn(gitFolder: string): Promise<string[]> {
+  const marks = await readMarks(gitFolder);
+  return marks.map(({ pointer }) => pointer).filter(pointer => pointer !== "");
+}
+
 /** Files in other homes that also point to the in-tree file in this folder, or cannot be read. */
 export async function findOtherPointers(folder: string, pointer: string): Promise<string[]> {
-  const gitFolder = await gitFolderBeside(folder);
-  const marks = gitFolder === undefined ? [] : await readMarks(gitFolder);
   const home = dirname(await realpath(pointer));
-  const others = marks.map(mark => mark.pointer).filter(other => other !== "" && dirname(other) !== home);
+  const others = (await pointersTo(folder)).filter(other => dirname(other) !== home);
   const pointing = await Promise.all(others.map(other => pointsTo(other, folder)));
   return others.filter((_, index) => pointing[index]);
 }

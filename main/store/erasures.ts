@@ -1,4 +1,4 @@
-import { configValue } from "../../shared/config.ts";
+import { type Config, configValue } from "../../shared/config.ts";
 import type { ConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { timeText } from "../time/clock.ts";
@@ -8,6 +8,7 @@ import { forgetValues } from "./history/rewrite.ts";
 import { JournalDamageError } from "./history/segment.ts";
 import { appendWithRetry } from "./log/append-with-retry.ts";
 import type { Committed, Forgetting } from "./log/commit-log.ts";
+import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { causeOf, storageFailure } from "./storage-failure.ts";
 import type { Actor, LogNumber } from "./types.ts";
@@ -21,6 +22,7 @@ interface Shortener {
 
 /** Repositories, and the documents of their layers. */
 interface ErasedDocuments {
+  readonly repositories: Pick<Repositories<Repository>, "ids" | "brief" | "load">;
   find(id: string): Repository | undefined;
   allOpened(): Iterable<Repository>;
 }
@@ -154,8 +156,20 @@ export class Erasures {
     }
     // A short value can be guessed from its hash.
     const { scope, field } = entry;
-    const value = configValue(recorded, scope, field);
-    trust.keepOnly(id, { scope, field }, value === undefined ? undefined : trustHash(scopes, { scope, field }, value));
+    const trustedAs = repository.state.base ?? id;
+    const present = [recorded, ...(await this.#valuesTrustedAs(trustedAs, id))];
+    const hashes = present.flatMap(values => {
+      const value = configValue(values, scope, field);
+      return value === undefined ? [] : trustHash(scopes, { scope, field }, value);
+    });
+    trust.keepOnly(trustedAs, { scope, field }, hashes);
     await trust.saved();
+  }
+
+  /** The present values of the other work trees that have the same trust, for none of which it may end. */
+  #valuesTrustedAs(base: string, except: string): Promise<readonly Config[]> {
+    const { repositories } = this.#all;
+    const others = [...repositories.ids()].filter(id => id !== except && (repositories.brief(id)?.base ?? id) === base);
+    return Promise.all(others.map(async id => (await repositories.load(id)).recorded));
   }
 }

@@ -65,7 +65,7 @@ export class Roster {
   }
 
   async #addLocked(
-    { id, name, path, inTree, mayBeKnown, actor }: NewRepository,
+    { id, name, path, inTree, base, mayBeKnown, actor }: NewRepository,
     remote: string | undefined,
   ): Promise<RepositorySummary & Recognition> {
     const { repositories, shared, events } = this.#options;
@@ -85,7 +85,7 @@ export class Roster {
       throw new RepoconfError(1111, `A repository with the id ${id} already exists. Choose another id.`, { repo: id });
     };
     assertFree();
-    if (inTree && path !== undefined) await this.#claimTree(id, path);
+    if (inTree && path !== undefined) await this.#claimTree(id, path, base !== undefined);
     const files = new RepositoryFiles(id, this.#context, { isNew: true });
     await files.home.refresh();
     if (files.home.status.kind !== "missing") {
@@ -100,7 +100,7 @@ export class Roster {
       throw storageFailure(id, error);
     });
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
-    const metadata = { name, ...place, inTree };
+    const metadata = { name, ...place, inTree, ...(base !== undefined && { base }) };
     if (shared !== undefined) await shared.additions.add(id, files.home, metadata, actor, assertFree);
     else
       await files.home.write(homeFileOf(metadata, {}, paths)).catch(error => {
@@ -194,14 +194,16 @@ export class Roster {
   }
 
   /** Ensures that an in-tree file belongs to one repository only. Throws RepoconfError 1101 or 1111. */
-  async #claimTree(id: string, folder: string): Promise<void> {
+  async #claimTree(id: string, folder: string, isRealPath = false): Promise<void> {
     const { repositories } = this.#options;
     const stats = await foreignDisks.ask(folder, () => stat(folder)).catch(() => undefined);
     if (!stats?.isDirectory()) {
       const message = `${folder} is not a folder. An in-tree repository needs its work tree's folder.`;
       throw new RepoconfError(1101, message, { repo: id });
     }
-    const realOf = (path: string) => foreignDisks.ask(path, () => realpath(path)).catch(() => path);
+    // A worktree was searched for by its real path before: only what was added since is missing.
+    const realOf = async (path: string) =>
+      isRealPath ? path : foreignDisks.ask(path, () => realpath(path)).catch(() => path);
     const real = await realOf(folder);
     for (const other of repositories.ids()) {
       const { path, inTree } = repositories.brief(other) ?? {};

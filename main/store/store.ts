@@ -21,7 +21,7 @@ import { Repository } from "./repository/repository.ts";
 import { Roster } from "./roster.ts";
 import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
 import type { ContextEvent } from "./state/repository-context.ts";
-import type { LogNumber, Position, RepositoryState, RepositorySummary } from "./types.ts";
+import type { LogNumber, Position, RepositoryState, RepositorySummary, StorePaths } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
 
 export interface StoreOptions extends OpenOptions {
@@ -39,6 +39,7 @@ export interface StoreOptions extends OpenOptions {
 
 /** The repositories of a home: a log that is the source of truth, and for each repository a history and a JSON file that follow it. */
 export class Store {
+  readonly paths: StorePaths;
   readonly log: CommitLog;
   readonly trust: TrustedValues;
   readonly events: StoreEvents;
@@ -65,6 +66,7 @@ export class Store {
 
   private constructor({ context, index, indexed, journals, missed }: OpenedStore, options: StoreOptions) {
     this.#context = context;
+    this.paths = context.paths;
     this.#options = options;
     this.#journals = journals;
     this.#missed = missed;
@@ -107,6 +109,7 @@ export class Store {
       onRelease: () => void this.#shared?.shortener.shortenIfLong(),
     });
     const all = {
+      repositories,
       find: (id: string) => repositories.get(id) ?? this.#documents.get(id),
       allOpened: () => this.#allOpened(),
     };

@@ -71,6 +71,8 @@ export interface NewRepository {
   readonly name: string;
   readonly path?: string;
   readonly inTree: boolean;
+  /** See `RepositoryInfo`. */
+  readonly base?: string;
   /** With a shared log: a repository with the same remote and without a folder here gets this folder. */
   readonly mayBeKnown?: boolean;
   /** Who adds it: the author of the first revision. */
@@ -84,6 +86,8 @@ export interface RepositoryInfo {
   /** With a shared log: the remote that it is a clone of, as HOST/PATH. */
   readonly remote?: string;
   readonly inTree: boolean;
+  /** Of a linked worktree that was not added itself: the id of the repository that it belongs to, whose trust and grants count for it. */
+  readonly base?: string;
   readonly revision: number;
   readonly health: readonly HealthProblem[];
 }

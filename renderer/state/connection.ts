@@ -8,6 +8,7 @@ import { forgetSession, type Locate } from "../session.ts";
 import { shell } from "../shell.ts";
 import { loadDrafts, loseDrafts, takeDrafts } from "./drafts.ts";
 import { withConflicts } from "./edits.ts";
+import { inOrder } from "./repository-order.ts";
 import { editKey, findRepository, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
 
 /** How long a field stays marked after it changed elsewhere, in milliseconds. */
@@ -135,11 +136,6 @@ async function loadRepositories(): Promise<void> {
   // Rendered in a separate task, because somebody may be typing.
   await new Promise(resolve => setTimeout(resolve));
   screenStore.setState({ repositories, firstRepositories: [] });
-}
-
-function inOrder(entries: readonly RepositoryEntry[]): RepositoryEntry[] {
-  const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
-  return entries.toSorted((one, other) => collator.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
 }
 
 /** How many repositories are loaded and shown together. */

@@ -61,6 +61,11 @@ export function matchRepository(query: Query, repository: QueriedRepository): Re
   return { isHit: wordsLeft.length === 0 && isNamed && !isOfFields, wordsLeft };
 }
 
+/** Whether the query finds linked worktrees too, which are on a repository that it finds. */
+export function asksForWorktrees(query: Query): boolean {
+  return query.some(({ kind, isNot }) => kind === "worktrees" && !isNot);
+}
+
 /** Whether the query can find fields, and not only repositories. */
 export function seeksFields(query: Query): boolean {
   return query.some(term => isSoughtWord(term) || isOfField(term) || term.kind === "modified");

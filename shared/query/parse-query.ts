@@ -15,7 +15,7 @@ export type Term = { readonly isNot: boolean } & (
       readonly isWhole: boolean;
       readonly value?: ValuePattern;
     }
-  | { readonly kind: "modified" | "broken" }
+  | { readonly kind: "modified" | "broken" | "worktrees" }
   | { readonly kind: "by" | "repo"; readonly name: TextPattern }
   | { readonly kind: "since" /** Milliseconds since 1970. */; readonly time: number }
 );
@@ -41,7 +41,7 @@ interface Token {
   readonly end: number;
 }
 
-const keys = ["field", "by", "since", "repo"] as const;
+const keys = ["field", "by", "since", "repo", "worktrees"] as const;
 type Key = (typeof keys)[number];
 
 /** Words that filter unless they are quoted. The `@` forms are the older spelling. */
@@ -129,6 +129,9 @@ function termOf(token: Token, text: string, now: number): Term {
     case "by":
     case "repo":
       return { kind: key, isNot, name: textPattern(name, isQuoted) };
+    case "worktrees":
+      if (name.toLowerCase() !== "yes") throw unreadable(text, at, end, "worktrees: has no other value", examples[key]);
+      return { kind: key, isNot };
     case "since": {
       const time = timeOf(name, now);
       if (time === undefined)
@@ -151,6 +154,7 @@ const examples: { readonly [name in Key]: string } = {
   by: "by:owner",
   since: "since:7d, since:24h, since:30m or since:2026-11-21",
   repo: "repo:web*",
+  worktrees: "worktrees:yes",
 };
 
 function valuePattern(text: string, isQuoted: boolean): ValuePattern {

@@ -17,7 +17,7 @@ import {
   type WriteOptions,
 } from "../command-options.ts";
 import type { Fields } from "../connect/fields.ts";
-import { chooseRepository } from "../connect/repositories.ts";
+import { chooseRepository, chooseToChange } from "../connect/repositories.ts";
 import { changeValuesRows } from "../options.ts";
 import { changeArguments, printChangeJson, printChanges, throwRefusal, warnOfSecrets } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -97,7 +97,7 @@ async function chooseRepositories(
   { repo, where }: RepositoriesOptions,
 ): Promise<readonly RepositoryEntry[]> {
   if (where === undefined) {
-    if (repo === undefined) return [await chooseRepository(client, undefined)];
+    if (repo === undefined) return [await chooseToChange(client, undefined)];
     const named = await Promise.all(repo.map(name => chooseRepository(client, name)));
     return [...new Map(named.map(entry => [entry.id, entry])).values()];
   }

@@ -2,7 +2,7 @@ import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { listFields } from "../connect/fields.ts";
-import { chooseRepository } from "../connect/repositories.ts";
+import { chooseToChange } from "../connect/repositories.ts";
 import { changeArguments, throwRefusal } from "../output/changes.ts";
 import { print } from "../output/terminal.ts";
 import { type ChangeCommandOptions, reportRestored } from "./change.ts";
@@ -23,7 +23,7 @@ export async function restoreRevision(
   { to, fields, reason, asks }: RestoreRequest,
   options: ChangeCommandOptions,
 ): Promise<void> {
-  const repository = await chooseRepository(client, options.repo);
+  const repository = await chooseToChange(client, options.repo);
   const { id, name, revision } = repository;
   const send = (more: { readonly revision?: number; readonly dryRun?: true } = {}) =>
     client.request("history/restore", {

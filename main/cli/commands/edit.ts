@@ -29,13 +29,13 @@ export function addEditCommand(program: Command): void {
 
 async function edit(field: string | undefined, options: EditOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
-  const { chooseRepository } = await import("../connect/repositories.ts");
+  const { chooseToChange } = await import("../connect/repositories.ts");
   const { editFile, editValue } = await import("../change/edited-text.ts");
   const { editUntilValid } = await import("../change/edit-until-valid.ts");
   const { layerOf } = await import("../output/changes.ts");
   const layer = layerOf(options);
   await withSession(options, async ({ client }) => {
-    const repository = await chooseRepository(client, options.repo);
+    const repository = await chooseToChange(client, options.repo);
     const edited =
       field === undefined
         ? await editFile(client, repository, layer)

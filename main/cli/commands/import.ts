@@ -19,7 +19,7 @@ import {
   type SessionOptions,
 } from "../command-options.ts";
 import { type Fields, listFields, showValue } from "../connect/fields.ts";
-import { chooseRepository } from "../connect/repositories.ts";
+import { chooseToChange } from "../connect/repositories.ts";
 import { type ImportFormat, importFormats } from "../import/file-formats.ts";
 import { type ReadValues, variablesField } from "../import/read-values.ts";
 import { batchOfEnvironment, layerOf } from "../output/changes.ts";
@@ -82,7 +82,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
   const mapping =
     options.map === undefined ? undefined : { name: options.map, content: await readNamedFile(options.map) };
   await withSession(options, async ({ client }) => {
-    const repository = await chooseRepository(client, options.repo);
+    const repository = await chooseToChange(client, options.repo);
     const fields = await listFields(client);
     const { formatOfFile, readImportedFile } = await import("../import/file-formats.ts");
     const { importNotes } = await import("../import/assign-variables.ts");

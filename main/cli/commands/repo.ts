@@ -9,6 +9,7 @@ import { findWorkTree } from "../../git/git.ts";
 import type { Home } from "../../home/home.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
 import { chooseRepository } from "../connect/repositories.ts";
+import { isWorktreeOf, underBases } from "../connect/worktrees.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { describeError, shellQuoted } from "../output/messages.ts";
 import {
@@ -190,6 +191,8 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
     if (!known.has(path)) found.push(path);
   }
   showProgress("");
+  for (const path of [...found])
+    if (await isWorktreeOf(path, [...known, ...found])) found.splice(found.indexOf(path), 1);
   if (found.length === 0) return printNote(`Found no work trees below ${root} that are not already added.`);
   printNote(...found.map(path => `  ${path}`));
   if (!options.yes) await confirmOrThrow(`Add these ${found.length} repositories?`, "Nothing was added.");
@@ -222,7 +225,7 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { missingFolders } = await import("../connect/missing-folders.ts");
   await withSession(options, async ({ client }) => {
-    const entries = await client.repositories();
+    const entries = underBases(await client.repositories());
     if (options.json) return printJson(entries);
     if (entries.length === 0) printNote("There are no repositories yet. Add one: repoconf repo add");
     const missing = await missingFolders(entries);

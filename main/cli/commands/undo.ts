@@ -61,11 +61,12 @@ async function undo(options: UndoOptions): Promise<void> {
     const { undoWholeBatch } = await import("../change/undo-batch.ts");
     return withSession(options, ({ client }) => undoWholeBatch(client, batch === true ? undefined : batch, options));
   }
-  const { withRepository } = await import("../connect/repositories.ts");
-  await withRepository(options, async (client, repository) => {
+  const { chooseToChange, withRepository } = await import("../connect/repositories.ts");
+  const undoLast = async (client: RepoconfClient, repository: RepositoryEntry) => {
     const last = await findLastChange(client, repository);
     await undoChange(client, repository, last, options, () => batchOfSeveral(client, last));
-  });
+  };
+  await withRepository(options, undoLast, chooseToChange);
 }
 
 /** Undoes the last change. `readBatch` is called afterwards. Throws RequestError, CommandError. */

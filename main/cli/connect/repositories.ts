@@ -1,6 +1,9 @@
-import { isAbsolute, relative } from "node:path";
+import { realpath } from "node:fs/promises";
+import { join, sep } from "node:path";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { type FoundFolder, findAddedFolder } from "../../git/added-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import type { RepositoryOptions, SessionOptions } from "../command-options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -10,21 +13,40 @@ import { nearest } from "./fields.ts";
 export async function withRepository(
   options: SessionOptions & RepositoryOptions,
   work: (client: RepoconfClient, repository: RepositoryEntry) => Promise<void>,
+  choose = chooseRepository,
 ): Promise<void> {
   const { withSession } = await import("./session.ts");
-  await withSession(options, async ({ client }) => work(client, await chooseRepository(client, options.repo)));
+  await withSession(options, async ({ client }) => work(client, await choose(client, options.repo)));
 }
+
+type FoundRepository = FoundFolder & { readonly entry: RepositoryEntry };
 
 /** The repository with this id or name; without one, the repository that contains the current folder. Throws CommandError. */
 export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
-  if (named !== undefined) return repositoryNamed(client, named);
-  const here = await currentRepository(client);
-  if (here !== undefined) return here;
-  throw await unknownFolder();
+  return named === undefined ? (await foundHere(client)).entry : repositoryNamed(client, named);
 }
 
-/** The error for a folder of no known repository, which says what `repo add` would do there. */
-async function unknownFolder(): Promise<CommandError> {
+/** As `chooseRepository`, to change its values. Throws CommandError too if the current folder's work tree has none of its own. */
+export async function chooseToChange(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
+  if (named !== undefined) return repositoryNamed(client, named);
+  const { entry, worktree } = await foundHere(client);
+  if (worktree === undefined) return entry;
+  const { id, name } = entry;
+  const message = `${worktree.root} is a linked worktree, and has no values of its own: it has those of ${name} (${id}), which all its work trees share.\nTo change them for all of these: --repo ${id}`;
+  throw new CommandError(message, exitCodes.refused);
+}
+
+async function foundHere(client: RepoconfClient): Promise<FoundRepository> {
+  const here = await find(client, process.cwd());
+  if (here === undefined) throw await unknownFolder(client);
+  return here;
+}
+
+/** The error for a folder of no known repository, which says that one has moved there, or what `repo add` would do. */
+async function unknownFolder(client: RepoconfClient): Promise<CommandError> {
+  const { errors } = await client.request("repo/find", { path: process.cwd() });
+  const moved = errors.find(({ code, repo }) => code === 1102 && repo !== undefined);
+  if (moved !== undefined) return new CommandError(moved.message);
   const { findInTreeFile } = await import("../../check/work-tree-file.ts");
   const { stampOf } = await import("../../files/durable-text-file.ts");
   const { shellQuoted } = await import("../output/messages.ts");
@@ -68,29 +90,28 @@ async function repositoryNamed(client: RepoconfClient, named: string): Promise<R
   throw new CommandError(`There is no repository "${named}". ${hint}`);
 }
 
-/**
- * The repository that contains the current folder: the nearest one, as in git. A linked worktree belongs to its main repository, unless
- * the worktree or a folder in it was added itself.
- */
+/** The repository that contains the current folder (docs/worktrees.md). */
 export async function currentRepository(client: RepoconfClient): Promise<RepositoryEntry | undefined> {
-  const here = process.cwd();
-  const containing = await repositoryContaining(client, here);
-  const workTree = await findWorkTree(here);
-  if (
-    workTree?.mainFolder === undefined ||
-    (containing?.path !== undefined && isInside(workTree.folder, containing.path))
-  ) {
-    return containing;
-  }
-  return (await repositoryContaining(client, workTree.mainFolder)) ?? containing;
+  return (await find(client, process.cwd()))?.entry;
 }
 
-async function repositoryContaining(client: RepoconfClient, path: string): Promise<RepositoryEntry | undefined> {
-  const [entry] = await client.run("repo/list", { path });
-  return entry;
-}
-
-function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (!way.startsWith("..") && !isAbsolute(way));
+/**
+ * Asks the daemon, which answers the owner by git's files. For other keys it does not read the disk, so its answer is checked here in the
+ * same way: the nearest folder by name may be that of the repository around this one.
+ */
+async function find(client: RepoconfClient, folder: string): Promise<FoundRepository | undefined> {
+  const entries = new Map<string, RepositoryEntry>();
+  const found = await findAddedFolder(await realpath(folder), async (path, top) => {
+    const { result, errors } = await client.request("repo/find", { path });
+    const [error] = errors;
+    if (error?.code === 1102) return undefined;
+    if (error !== undefined) throw new RepoconfError(error.code, error.message, error);
+    const place = result.path && (await realpath(result.path).catch(() => result.path));
+    if (place === undefined || (top !== undefined && place !== top && !place.startsWith(join(top, sep))))
+      return undefined;
+    entries.set(result.id, result);
+    return { id: result.id, folder: place, base: result.base };
+  });
+  const entry = found && entries.get(found.id);
+  return found && entry && { ...found, entry };
 }

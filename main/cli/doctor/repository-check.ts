@@ -22,7 +22,7 @@ import { systemClock } from "../../time/clock.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
 const check = "repositories";
-const homeMembers = ["$schema", "name", "path", "remote", "inTree", "config"];
+const homeMembers = ["$schema", "name", "path", "remote", "inTree", "base", "config"];
 
 /** The result of checking one repository's files. */
 export interface CheckedRepository {
@@ -62,7 +62,7 @@ export async function checkRepository(id: string, paths: StorePaths, known: Know
   const { metadata, config } = content;
   const rules: Rules = {
     scopes,
-    isTrusted: (path, value) => !metadata.inTree || trust.has(id, scopes, path, value),
+    isTrusted: (path, value) => !metadata.inTree || trust.has(metadata.base ?? id, scopes, path, value),
   };
   const { health } = interpretConfig(config, undefined, rules, {
     locate: paths =>

@@ -56,6 +56,8 @@ export const history = async (operands: readonly string[], options: HistoryOptio
 
 /** `repoconf undo`. */
 export const undo = aboutRepository<UndoOptions>(async (client, repository, _none, options) => {
+  // It says why nothing is undone in a linked worktree without values of its own.
+  if ("worktree" in repository) throw new TakeLongWay();
   const last = await findLastChange(client, repository);
   // Which other repositories a batch changed takes a search.
   if (last.batch !== undefined) throw new TakeLongWay();

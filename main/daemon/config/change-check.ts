@@ -204,7 +204,7 @@ export class ChangeCheck {
     { path, layer, value, source }: RequestedField,
     spare: SpareSteps,
   ): LayerEdit | RepoconfError {
-    const { id: repo, inTree } = state;
+    const { id: repo, inTree, base = repo } = state;
     const split = splitConfigPath(path);
     const field = split && this.#scopes.field(split.scope, split.field);
     if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))
@@ -219,7 +219,7 @@ export class ChangeCheck {
         value === undefined || sameJson(configValue(storedIn(layers, layer), split.scope, split.field), value);
       // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust. Local values are the person's own.
       const isFree = source !== "restore" || !field.isCommand || isServed || layer === "local";
-      const isTrusted = isFree || !inTree || this.#store.trust.has(repo, this.#scopes, split, value);
+      const isTrusted = isFree || !inTree || this.#store.trust.has(base, this.#scopes, split, value);
       return isTrusted ? edit : untrustedValue(path, repo);
     }
     const { message, path: pointer, rule, given } = problem;

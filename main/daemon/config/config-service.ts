@@ -189,12 +189,12 @@ export class ConfigService {
   /** A repository's state as the caller may see it; undefined if it may see nothing of it. */
   view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
     if (!this.canSee(caller, state.id)) return undefined;
-    const { id, name, path, inTree, revision } = state;
+    const { id, name, path, inTree, base, revision } = state;
     const stored = "stored" in state ? state.stored : undefined;
     const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
     const health = readableHealth(caller.grants, id, state.health);
-    const place = path !== undefined && { path };
-    return this.#withFindings(caller, { id, name, ...place, inTree, revision, modified, health });
+    const place = { ...(path !== undefined && { path }), inTree, ...(base !== undefined && { base }) };
+    return this.#withFindings(caller, { id, name, ...place, revision, modified, health });
   }
 
   /** With what was found, for the owner only: it names files in the home. */

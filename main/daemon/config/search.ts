@@ -5,6 +5,7 @@ import { problemsIn } from "../../../shared/health.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import {
   asksForChange,
+  asksForWorktrees,
   isMasked,
   matchChange,
   matchField,
@@ -48,10 +49,12 @@ export async function* findRepositories(
 ): AsyncGenerator<FoundRepository> {
   const isOfFields = seeksFields(query);
   const isOfChanges = asksForChange(query);
+  const hasWorktrees = asksForWorktrees(query);
   const onlyStored = query.some(({ kind, isNot }) => kind === "modified" && !isNot);
   const needsStored = !onlyStored && query.some(({ kind }) => kind === "modified");
   for await (const entry of service.repositories(caller, { after }, turn)) {
-    const { id: repo, health, modified } = entry;
+    const { id: repo, health, modified, base } = entry;
+    if (base !== undefined && !hasWorktrees) continue;
     const match = matchRepository(query, {
       ...entry,
       isBroken: problemsIn(health).length > 0,

@@ -2,6 +2,7 @@ import { readdir, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { foreignDisks } from "../../files/foreign-disks.ts";
+import type { AddedFolder } from "../../git/added-folder.ts";
 import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../time/clock.ts";
 
@@ -73,11 +74,15 @@ export class FolderIndex {
   /** Which of the wanted repositories has `path`, or the nearest folder above it, as it was named. Does not ask the disk. */
   async nearestNamed(path: string, isWanted: (id: string) => boolean): Promise<string | undefined> {
     await this.#prepare();
-    return nearest(path, folder => this.#named.at(folder).find(isWanted));
+    return nearest(path, folder => this.#named.at(folder).find(isWanted))?.id;
   }
 
   /** The same by real paths, up to the folder `top`, if it is given. */
-  async nearestReal(path: string, isWanted: (id: string) => boolean, top?: string): Promise<string | undefined> {
+  async nearestReal(
+    path: string,
+    isWanted: (id: string) => boolean = () => true,
+    top?: string,
+  ): Promise<AddedFolder | undefined> {
     for (;;) {
       await this.#prepare();
       const hasNoLinks = (id: string) => this.#real.folderOf(id) === undefined;
@@ -85,12 +90,13 @@ export class FolderIndex {
         const ids = [...this.#named.at(folder).filter(hasNoLinks), ...this.#real.at(folder)].filter(isWanted);
         return ids.length > 1 ? ids.sort()[0] : ids[0];
       };
-      const id = nearest(path, idAt, top);
-      if (id === undefined || hasNoLinks(id)) return id;
+      const found = nearest(path, idAt, top);
+      if (found === undefined || hasNoLinks(found.id)) return found;
+      const { id } = found;
       // A link in its path may lead to another folder by now.
       const [named = "", real] = [this.#named.folderOf(id), this.#real.folderOf(id)];
       const now = await withoutLinks(named);
-      if (now === real) return id;
+      if (now === real) return found;
       this.#real.put(id, now === named ? undefined : now);
     }
   }
@@ -140,10 +146,11 @@ function usable(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? resolve(path) : undefined;
 }
 
-function nearest(path: string, idAt: (folder: string) => string | undefined, top?: string): string | undefined {
+function nearest(path: string, idAt: (folder: string) => string | undefined, top?: string): AddedFolder | undefined {
   for (let folder = path; ; folder = dirname(folder)) {
     const id = idAt(folder);
-    if (id !== undefined || folder === top || dirname(folder) === folder) return id;
+    if (id !== undefined) return { id, folder };
+    if (folder === top || dirname(folder) === folder) return undefined;
   }
 }
 

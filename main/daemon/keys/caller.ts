@@ -8,7 +8,10 @@ export interface Caller {
   readonly owner: boolean;
   /** The actor in the history; for the owner's sessions, this is the owner. */
   readonly actor: Extract<Actor, { kind: "key" }>;
-  /** The same object as long as the key is the same: caches of derived data use it as their key. */
+  /**
+   * With the linked worktrees of the repositories that they name. The same object as long as the key and those are the same: caches of
+   * derived data use it as their key.
+   */
   readonly grants: Grants;
   /** RFC 3339. */
   readonly expires?: string;

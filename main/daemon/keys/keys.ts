@@ -79,6 +79,8 @@ export class Keys {
   /** Whether the file still contains this key, as far as the daemon knows. */
   #isOwnerKept = true;
   readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
+  /** What grants cover besides the repositories that they name. */
+  cover: (grants: Grants) => Grants = grants => grants;
   /** Keys with which a client has connected. */
   readonly #usedOnce = new WeakSet<Caller>();
   /** When each named key was last used in this run of the daemon, by id. */
@@ -313,7 +315,13 @@ export class Keys {
   #remember({ id, name, hash, grants, expires, audited, usedAt }: StoredKey): void {
     const actor = { kind: "key", id, name } as const;
     const more = { ...(expires !== undefined && { expires }), ...(audited && { audited }) };
-    const caller: Caller = { keyId: id, name, owner: false, actor, grants, ...more };
+    const covered = () => this.cover(grants);
+    const caller: Caller = {
+      ...{ keyId: id, name, owner: false, actor, ...more },
+      get grants() {
+        return covered();
+      },
+    };
     this.#callers.set(id, { hash, caller });
     if (usedAt !== undefined) this.#usedOnce.add(caller);
   }

@@ -8,6 +8,7 @@ import type { ConfigService } from "../config/config-service.ts";
 import type { Drafts } from "../config/drafts.ts";
 import { FolderIndex } from "../folders/folder-index.ts";
 import { RepositoryFinder } from "../folders/repository-finder.ts";
+import type { Worktrees } from "../folders/worktrees.ts";
 import type { DaemonServer } from "../http/server.ts";
 import type { RunState } from "../run-state.ts";
 import type { Operations, Outcome, RequestContext } from "../socket/dispatch.ts";
@@ -32,6 +33,7 @@ interface RepositoryOperationsOptions {
   readonly yielding: Yielding;
   readonly clock: Clock;
   readonly runState: RunState;
+  readonly worktrees: Worktrees;
 }
 
 interface AccessOperationsOptions extends KeyOperationsOptions {
@@ -40,12 +42,12 @@ interface AccessOperationsOptions extends KeyOperationsOptions {
 
 /** Every operation by its name: those on repositories, those on keys and sessions, and those on the daemon. */
 export function createOperations(
-  { store, scopes, service, drafts, yielding, clock, runState }: RepositoryOperationsOptions,
+  { store, scopes, service, drafts, yielding, clock, runState, worktrees }: RepositoryOperationsOptions,
   access: AccessOperationsOptions,
   daemon: DaemonOperationsOptions,
 ): Operations {
   const changes = new ConfigChanges(store, scopes);
-  const finder = new RepositoryFinder(new FolderIndex(store, clock), service);
+  const finder = new RepositoryFinder(new FolderIndex(store, clock), service, { store, worktrees });
   const all: Operations = {
     ...configOperations(service, changes, scopes, yielding, clock),
     ...watchOperations(service, store, yielding),
@@ -54,7 +56,7 @@ export function createOperations(
     ...fileOperations(store),
     ...scopeOperations(scopes),
     ...draftOperations(drafts),
-    ...trustOperations(store, scopes, yielding),
+    ...trustOperations(store, scopes, yielding, worktrees),
     ...sessionOperations(access.authentication.sessions, access.server),
     ...keyOperations(access),
     ...daemonOperations(daemon),
@@ -63,23 +65,26 @@ export function createOperations(
 }
 
 /** They take `path`, a folder in the repository, instead of `repo`; then the reply has the repository's id as `repo`. */
-const takingPaths = [
-  ...(["config/list", "config/set", "config/unset", "config/explain"] as const),
-  ...(["history/list", "history/restore"] as const),
-];
+const readingPaths = ["config/list", "config/explain", "history/list"] as const;
+const changingPaths = ["config/set", "config/unset", "history/restore"] as const;
 
 function byPath(all: Operations, finder: RepositoryFinder): Partial<Operations> {
   type Run = (
     args: { readonly repo?: unknown; readonly path?: string | null },
     context: RequestContext,
   ) => Promise<Outcome<unknown>>;
-  const run = (operation: Run): Run => {
+  const run = (operation: Run, isChange: boolean): Run => {
     const withPath = async (args: Parameters<Run>[0], path: string, context: RequestContext) => {
       if (args.repo) throw new RepoconfError(1101, "Give repo or path, not both.");
-      const repo = await finder.find(context.caller, path);
+      const repo = isChange
+        ? await finder.findToChange(context.caller, path)
+        : (await finder.find(context.caller, path)).id;
       return { ...(await operation({ ...args, repo }, context)), repo };
     };
     return (args, context) => (args.path ? withPath(args, args.path, context) : operation(args, context));
   };
-  return Object.fromEntries(takingPaths.map(name => [name, run(all[name] as Run)]));
+  return Object.fromEntries([
+    ...readingPaths.map(name => [name, run(all[name] as Run, false)]),
+    ...changingPaths.map(name => [name, run(all[name] as Run, true)]),
+  ]);
 }

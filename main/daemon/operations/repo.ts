@@ -30,6 +30,16 @@ export function repositoryOperations(
   finder: RepositoryFinder,
   assertRunning: () => void,
 ): RepositoryOperations {
+  /** Throws RepoconfError 1111 if a folder was added before, or, unless an id says that another one is meant, has moved. */
+  const assertNew = async (folder: string, id: string | undefined) => {
+    const known = await finder.at(folder);
+    if (known !== undefined)
+      throw new RepoconfError(1111, `${folder} is already the repository ${known}.`, { repo: known });
+    const moved = id === undefined ? await finder.moved.at(folder) : undefined;
+    if (moved === undefined) return;
+    const message = `${moved.message} To add ${folder} as another repository all the same, give it an id.`;
+    throw new RepoconfError(1111, message, { repo: moved.id });
+  };
   return {
     "repo/list": async ({ repo, path, limit, after }, { caller }) => {
       if (path) {
@@ -47,10 +57,10 @@ export function repositoryOperations(
     },
 
     "repo/find": async ({ path }, { caller }) => {
-      const id = await finder.find(caller, path);
+      const { id, worktree } = await finder.find(caller, path);
       const entry = await service.entry(caller, id);
       if (entry === undefined) throw unknownRepository(id);
-      return { result: entry };
+      return { result: { ...entry, ...(worktree !== undefined && { worktree: worktree.root }) } };
     },
 
     "repo/add": async ({ name, path, id, inTree }, { caller }) => {
@@ -63,6 +73,7 @@ export function repositoryOperations(
       }
       if (inTree && !path) throw new RepoconfError(1101, "An in-tree repository needs the path of its work tree.");
       const folder = path ? await existingFolder(path) : undefined;
+      if (folder !== undefined) await assertNew(folder, id ?? undefined);
       const { remote: _, ...result } = await store.roster.add({
         id: id || randomBytes(12).toString("hex"),
         name,
@@ -93,7 +104,7 @@ export function repositoryOperations(
       const known = await repositoriesByFolder(store);
       const found: FoundWorkTree[] = [];
       for await (const tree of findWorkTreesBelow(folder, assertRunning)) {
-        const repo = known.get(tree) ?? known.get(await withoutLinks(tree));
+        const repo = known.get(tree) ?? known.get(await withoutLinks(tree)) ?? (await finder.baseOf(tree));
         found.push({ path: tree, name: basename(tree), ...(repo !== undefined && { repo }) });
         if (found.length >= maxFound) break;
       }
@@ -102,7 +113,9 @@ export function repositoryOperations(
 
     "repo/remove": async ({ repo }, { caller }) => {
       requireOwner(caller);
-      const movedTo = await store.roster.remove(existing(store, repo));
+      const id = existing(store, repo);
+      for (const worktree of finder.worktrees.of(id)) await store.roster.remove(worktree);
+      const movedTo = await store.roster.remove(id);
       return { result: { ...(movedTo !== undefined && { movedTo }) } };
     },
   };

@@ -6,6 +6,7 @@ import type { Scopes } from "../../scopes/scopes.ts";
 import type { Store } from "../../store/store.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import { previewInAll } from "../config/scope-preview.ts";
+import type { Worktrees } from "../folders/worktrees.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { noField } from "./config.ts";
 import { existing, requireOwner } from "./repo.ts";
@@ -15,6 +16,7 @@ export function trustOperations(
   store: Store,
   scopes: Scopes,
   yielding: Yielding,
+  worktrees: Worktrees,
 ): Pick<Operations, "trust/list" | "trust/accept" | "trust/preview"> {
   const valuesOf = async (repo: string): Promise<UntrustedValue[]> =>
     (await store.repositories.require(repo).waiting()).map(({ scope, field, value, effect, hash, serving }) => ({
@@ -46,7 +48,13 @@ export function trustOperations(
           field,
         });
       const repository = await store.repositories.load(id);
-      return { result: { revision: await repository.accept(path, hash) } };
+      const revision = await repository.accept(path, hash);
+      for (const other of worktrees.alike(id))
+        await store.repositories
+          .load(other)
+          .then(one => one.accept(path, hash))
+          .catch(ignoreOther);
+      return { result: { revision } };
     },
 
     "trust/preview": async ({ scope: name, text }, { caller }) => {
@@ -59,4 +67,9 @@ export function trustOperations(
 function ignoreRemoved(error: unknown): UntrustedValue[] {
   if (error instanceof RepoconfError && error.code === 1102) return [];
   throw error;
+}
+
+/** In another work tree the same value need not wait, and its file may be broken: then it is asked for there. */
+function ignoreOther(error: unknown): void {
+  if (!(error instanceof RepoconfError)) throw error;
 }

@@ -4,6 +4,7 @@ import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
+import { isRepositoryId } from "../../../shared/repository-id.ts";
 import {
   type DurableTextFileOptions,
   type FileStamp,
@@ -17,6 +18,7 @@ import { gitFolderBeside, inTreeFileName } from "../../git/work-tree.ts";
 import { type RecordedFolder, WorkTreeFolder } from "../../git/work-tree-folder.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { StorePaths } from "../types.ts";
+import { fileProblem, shapeProblem } from "./file-problems.ts";
 
 export interface RepositoryMetadata {
   readonly name: string;
@@ -24,6 +26,8 @@ export interface RepositoryMetadata {
   /** Of a log that several machines share: what it is a clone of, as HOST/PATH. */
   readonly remote?: string;
   readonly inTree: boolean;
+  /** See `RepositoryInfo`. */
+  readonly base?: string;
 }
 
 /** What the files of a repository hold now, or why they cannot be used. */
@@ -229,13 +233,13 @@ export class RepositoryFiles {
 
 /** The content of a repository's file in the home. */
 export function homeFileOf(
-  { name, path, remote, inTree }: RepositoryMetadata,
+  { name, path, remote, inTree, base }: RepositoryMetadata,
   config: Config,
   { repositorySchemaFile }: Pick<StorePaths, "repositorySchemaFile">,
 ): JsonObject {
   const metadata = { name, ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
   return inTree
-    ? { ...metadata, inTree: true }
+    ? { ...metadata, inTree: true, ...(base !== undefined && { base }) }
     : { $schema: `../${basename(repositorySchemaFile)}`, ...metadata, config };
 }
 
@@ -265,32 +269,15 @@ function stampNow(path: string): FileStamp | undefined {
   }
 }
 
-function fileProblem(document: JsonDocument): HealthProblem {
-  const { status } = document;
-  const name = basename(document.path);
-  if (status.kind !== "broken") return { code: 1106, message: `${name} is missing` };
-  const { message, line, column } = status;
-  return {
-    code: 1106,
-    message: `${name}: ${message}`,
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
-  };
-}
-
-function shapeProblem(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
-  const place = document.status.kind === "good" ? document.status.json.locate([path.split(".")])[0] : undefined;
-  return { code: 1106, message: `${basename(document.path)}: "${path}" ${rule}`, ...place };
-}
-
 /** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */
 function readMetadata(id: string, value: JsonObject): RepositoryMetadata {
-  const { name, path, remote, inTree } = value;
+  const { name, path, remote, inTree, base } = value;
   return {
     name: typeof name === "string" && name !== "" ? name : id,
     ...(typeof path === "string" && isAbsolute(path) && { path }),
     ...(isRemote(remote) && { remote }),
     inTree: inTree === true && typeof path === "string" && isAbsolute(path),
+    ...(inTree === true && typeof base === "string" && isRepositoryId(base) && base !== id && { base }),
   };
 }
 

@@ -73,7 +73,7 @@ export class RepositoryChanges {
   }
 
   async #decide(batch: readonly WaitingChange[]): Promise<DecidedChanges> {
-    const { id, store, current: state, committed, origin, rules } = this.#context;
+    const { id, store, current: state, committed, origin, rules, trustedAs } = this.#context;
     const after = store.log.newest;
     const time = timeText(store.clock);
     const entryOf = (request: ChangeRequest<unknown>) => {
@@ -93,11 +93,11 @@ export class RepositoryChanges {
       after,
       commits: made.map(({ entry }) => entry),
       trust: async () => {
-        trusted = await store.trust.addDurably(id, commands).catch(error => {
+        trusted = await store.trust.addDurably(trustedAs, commands).catch(error => {
           throw storageFailure(id, error);
         });
       },
-      distrust: () => store.trust.remove(id, trusted),
+      distrust: () => store.trust.remove(trustedAs, trusted),
       commit: (first, isPart = false) => {
         const commits = made.map(({ entry, applied }, index) => ({
           committed: { number: first + index, entry },

@@ -48,7 +48,7 @@ export async function acceptValue(
     throw anotherValue(context.id, path);
   }
   try {
-    await trust.addDurably(context.id, [{ path, hash }]);
+    await trust.addDurably(context.trustedAs, [{ path, hash }]);
   } catch (error) {
     throw storageFailure(context.id, error);
   }

@@ -105,9 +105,9 @@ export class RepositoryContext {
     this.journal = journal;
     this.mirror = new Mirror(files, journal, store.log, store.clock, () => this.committed);
     this.origin = store.log.shared ?? {};
-    const { name = id, path, remote, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
+    const { name = id, path, remote, inTree = false, base, revision = 0, position, health = [] } = indexed ?? {};
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
-    const metadata = { id, name, ...place, inTree };
+    const metadata = { id, name, ...place, inTree, ...(base !== undefined && { base }) };
     this.current = { ...metadata, revision, position, health, stored: undefined };
     this.committed = { lineage: "", revision, position, target: {}, valid: {} };
   }
@@ -142,9 +142,16 @@ export class RepositoryContext {
   /** The rules that would apply with these scopes. */
   rulesOf(scopes: Scopes): Rules {
     const { trust } = this.store;
+    const { trustedAs } = this;
     const isTrusted = (path: ConfigPath, value: JsonValue) =>
-      !this.#isOfWorkTree || trust.has(this.id, scopes, path, value);
+      !this.#isOfWorkTree || trust.has(trustedAs, scopes, path, value);
     return { scopes, isTrusted, ...(this.given.isLayer && { isLayer: true }) };
+  }
+
+  /** The repository whose trust counts: for a linked worktree, the one that it belongs to. */
+  get trustedAs(): string {
+    // While the file that says it is broken, what was last known.
+    return (this.files.content.metadata ?? this.current).base ?? this.id;
   }
 
   /** Whether git may change the values. A file of the home is the person's own. */
@@ -162,7 +169,7 @@ export class RepositoryContext {
    * plain texts, before their schema made commands of them.
    */
   trustBuiltIn(config: Config): void {
-    this.store.trust.add(this.id, this.commandsAmong([...configEntries({ svc: config["svc"] ?? {} })]));
+    this.store.trust.add(this.trustedAs, this.commandsAmong([...configEntries({ svc: config["svc"] ?? {} })]));
   }
 
   /** What the index has as the newest revision: with a shared log the history's, as a start reads later ones from the log again. */
@@ -230,7 +237,11 @@ export class RepositoryContext {
 
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
     const { publish } = this.reports;
-    const isSameMetadata = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
+    const isSameMetadata =
+      before.name === after.name &&
+      before.path === after.path &&
+      before.inTree === after.inTree &&
+      before.base === after.base;
     // Others know the state in the index.
     if (!isSameMetadata && (!first || this.given.indexed !== undefined)) publish({ kind: "updated", state: after });
     if (first ? after.health.length > 0 : !sameJson(before.health, after.health))

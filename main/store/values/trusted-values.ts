@@ -141,8 +141,8 @@ export class TrustedValues {
   }
 
   /** Stops trusting every other value of a field. */
-  keepOnly(repo: string, path: ConfigPath, hash: string | undefined): void {
-    const kept = this.#at(repo, path).filter(one => one === hash);
+  keepOnly(repo: string, path: ConfigPath, hashes: readonly string[]): void {
+    const kept = this.#at(repo, path).filter(one => hashes.includes(one));
     if (this.#at(repo, path).length !== kept.length) this.#put(repo, path, kept);
   }
 

@@ -167,7 +167,7 @@ describe("which repository contains a folder, by git's own files (repo/find)", (
   test.runIf(process.platform !== "win32")(
     "a folder names the repository for operations on one, over both doors, and the reply says which",
     async () => {
-      const path = at("linked", "packages");
+      const path = at("main", "packages");
       const socketPath = await socketOf(t.homeFolder);
       const byPost = async (name: string, args: object) => (await post(socketPath, t.ownerKey, name, args)).reply;
       const bySocket = (name: string, args: object) => t.owner.emit("svc", ...name.split("/"), args);
@@ -196,6 +196,18 @@ describe("which repository contains a folder, by git's own files (repo/find)", (
           result: [{ repo: "main" }],
           repo: "main",
         });
+        // A linked worktree of a repository in the home has no values of its own, and a change there is for all work trees.
+        const linked = at("linked", "packages");
+        expect(await ask("config/list", { path: linked, field: "svc.timeout" })).toMatchObject({
+          repo: "main",
+          errors: [],
+        });
+        for (const [name, change] of [
+          ["config/set", { "svc.timeout": 1 }],
+          ["config/unset", { fields: ["svc.timeout"] }],
+          ["history/restore", { to: revision }],
+        ] as const)
+          expect((await ask(name, { path: linked, ...change })).errors).toMatchObject([{ code: 1101, repo: "main" }]);
         expect((await ask("config/list", { path: at("linked"), repo: "main" })).errors).toMatchObject([{ code: 1101 }]);
         for (const name of ["config/list", "config/set"])
           expect((await ask(name, { path: at("elsewhere"), "svc.timeout": 1 })).errors).toMatchObject([{ code: 1102 }]);

@@ -74,6 +74,7 @@ describe("repo/add", () => {
     await writeFile(join(path, ".repoconf.json"), '{ "config": { "svc": { "timeout": 41 } } }');
     const home = await t.owner.call("repo/add", { name: "home", path, inTree: false });
     expect(home).toMatchObject({ result: { inTree: false, modified: 0 }, errors: [] });
+    await t.owner.call("repo/remove", { repo: home.result.id });
     for (const more of [{}, { inTree: null }]) {
       const { result, errors } = await t.owner.call("repo/add", { name: "clone", path, ...more });
       expect({ result, errors }).toMatchObject({ result: { inTree: true, modified: 1, health: [] }, errors: [] });
@@ -93,8 +94,8 @@ describe("repo/add", () => {
     ["a link", (path: string) => symlink("/dev/null", path), "a symbolic link"],
     ["a link to nothing", (path: string) => symlink("/no/such/file", path), "a symbolic link"],
     ["a folder", (path: string) => mkdir(path), "a folder"],
-  ])("without inTree, %s in the place of the file gives 1101, and nothing is added", async (_title, make, what) => {
-    const path = await tree(`unusable-${what}`.replaceAll(" ", "-"));
+  ])("without inTree, %s in the place of the file gives 1101, and nothing is added", async (title, make, what) => {
+    const path = await tree(`unusable-${title}`.replaceAll(" ", "-"));
     await rm(join(path, ".repoconf.json"), { recursive: true, force: true });
     await make(join(path, ".repoconf.json"));
     const before = (await t.owner.call("repo/list", { limit: 1000 })).result.length;
@@ -113,7 +114,7 @@ describe("repo/add", () => {
       expect(await t.owner.call("repo/add", { name: "n", id: taken })).toMatchObject(refused);
   });
 
-  test("an in-tree path in use gives 1111, also through a link; a path that is not in-tree may be shared", async () => {
+  test("a path in use gives 1111, also through a link", async () => {
     const path = await tree("claimed");
     const link = join(trees, "link-to-claimed");
     await symlink(path, link);
@@ -124,7 +125,10 @@ describe("repo/add", () => {
         result: null,
         errors: [{ code: 1111 }],
       });
-    expect((await t.owner.call("repo/add", { name: "third", path })).errors).toEqual([]);
+    for (const taken of [path, link])
+      expect(await t.owner.call("repo/add", { name: "third", path: taken, id: "third", inTree: false })).toMatchObject({
+        errors: [{ code: 1111, repo: first.result.id }],
+      });
   });
 
   test("exactly one of many concurrent adds with the same id wins", async () => {

@@ -251,7 +251,7 @@ describe("a set in a work tree succeeds", () => {
     const before = changed();
     expect([...(await setWith(tree, async () => {}))]).toEqual([tree]);
     expect(changed()).toEqual(before);
-    expect((await findWorkTree(tree))?.mainFolder).toBe(undefined);
+    expect((await findWorkTree(tree))?.linked).toBe(undefined);
   });
 
   test("and an invented linked worktree does not belong to the repository that it names", async () => {
@@ -264,7 +264,7 @@ describe("a set in a work tree succeeds", () => {
     await writeFile(join(tree, "inner/gitdir"), "../.git\n");
     await writeFile(join(tree, "inner/commondir"), `${join(stranger, ".git")}\n`);
     expect([...(await setWith(tree, async () => {}))]).toEqual([join(tree, "inner")]);
-    expect((await findWorkTree(tree))?.mainFolder).toBe(undefined);
+    expect((await findWorkTree(tree))?.linked).toBe(undefined);
   });
 });
 

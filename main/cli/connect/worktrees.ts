@@ -1,0 +1,17 @@
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { findWorkTree, mainWorkTree } from "../../git/git.ts";
+
+/** Whether a folder is a linked worktree whose main work tree is among these: it belongs to that repository. */
+export async function isWorktreeOf(path: string, folders: readonly (string | undefined)[]): Promise<boolean> {
+  const linked = (await findWorkTree(path))?.linked;
+  const main = linked && (await mainWorkTree(linked.common));
+  return main !== undefined && folders.includes(main);
+}
+
+/** Each linked worktree after the repository that it belongs to. */
+export function underBases(entries: readonly RepositoryEntry[]): readonly RepositoryEntry[] {
+  const ids = new Set(entries.map(({ id }) => id));
+  const above = ({ base }: RepositoryEntry) => (base !== undefined && ids.has(base) ? base : "");
+  const byBase = Map.groupBy(entries, above);
+  return (byBase.get("") ?? []).flatMap(entry => [entry, ...(byBase.get(entry.id) ?? [])]);
+}

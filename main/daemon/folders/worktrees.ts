@@ -1,0 +1,149 @@
+import { randomBytes } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { dirname, join, parse, relative, sep } from "node:path";
+import pLimit from "p-limit";
+import type { Grants } from "../../../shared/grants.ts";
+import { foreignDisks } from "../../files/foreign-disks.ts";
+import { type AddedWorktree, isFolder } from "../../git/added-folder.ts";
+import { commonFolderOf, findWorkTree, linkedWorktrees } from "../../git/git.ts";
+import { pointersTo } from "../../git/work-tree.ts";
+import type { Store } from "../../store/store.ts";
+import type { Clock } from "../../time/clock.ts";
+import type { Caller } from "../keys/caller.ts";
+
+/** Milliseconds for which the list of a repository's worktrees is used for keys other than the owner's. */
+const listAge = 1_000;
+/** A key that may read more repositories than these finds only worktrees that are attached already. */
+const mostBases = 100;
+
+/**
+ * Linked worktrees that become repositories of their own at the first request from inside: with their own branch's values, and with the
+ * trust and the grants of the in-tree repository that they belong to, their base.
+ */
+export class Worktrees {
+  readonly #store: Store;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #lock = pLimit(1);
+  /** The worktrees' ids by their bases'; undefined if it may have changed. */
+  #byBase: ReadonlyMap<string, readonly string[]> | undefined;
+  #covered = new WeakMap<Grants, Grants>();
+  readonly #listed = new Map<string, { readonly at: number; readonly found: Promise<readonly AddedWorktree[]> }>();
+
+  constructor(store: Store, clock: Pick<Clock, "monotonic">) {
+    this.#store = store;
+    this.#clock = clock;
+    const forget = () => {
+      this.#byBase = undefined;
+    };
+    store.events.subscribe(({ kind }) => {
+      if (kind === "added" || kind === "updated" || kind === "removed") forget();
+    });
+    void store.reconciled.then(forget);
+  }
+
+  /** The ids of the worktrees that belong to a repository. */
+  of(base: string): readonly string[] {
+    return this.#all().get(base) ?? [];
+  }
+
+  /** The other work trees with the same trust and grants. */
+  alike(id: string): readonly string[] {
+    const base = this.#store.repositories.brief(id)?.base ?? id;
+    return [base, ...this.of(base)].filter(one => one !== id);
+  }
+
+  /** The grants with the worktrees of the repositories that they name. The same object as long as those are the same. */
+  cover(grants: Grants): Grants {
+    const all = this.#all();
+    const known = this.#covered.get(grants);
+    if (known !== undefined || all.size === 0) return known ?? grants;
+    const withWorktrees = (repos: readonly string[]) => [...repos, ...repos.flatMap(repo => all.get(repo) ?? [])];
+    const covered = grants.map(grant =>
+      grant.repos === "*" ? grant : { ...grant, repos: withWorktrees(grant.repos) },
+    );
+    this.#covered.set(grants, covered);
+    return covered;
+  }
+
+  #all(): ReadonlyMap<string, readonly string[]> {
+    if (this.#byBase === undefined) {
+      const { repositories } = this.#store;
+      const ids = [...repositories.ids()].filter(id => repositories.brief(id)?.base !== undefined);
+      this.#byBase = Map.groupBy(ids, id => repositories.brief(id)?.base ?? "");
+      this.#covered = new WeakMap();
+    }
+    return this.#byBase;
+  }
+
+  /**
+   * The repository of a worktree, which is added unless it is known; undefined if its base keeps its values in the home, where all its work
+   * trees share them. Throws RepoconfError.
+   */
+  attach(base: string, worktree: AddedWorktree, { actor }: Pick<Caller, "actor">): Promise<string | undefined> {
+    return this.#lock(async () => {
+      const { repositories, roster } = this.#store;
+      const { name = base, inTree, base: above } = repositories.brief(base) ?? {};
+      if (!inTree || above !== undefined) return undefined;
+      const { folder, linked } = worktree;
+      const known = this.of(base).find(id => repositories.brief(id)?.path === folder);
+      if (known !== undefined) return known;
+      const moved = await this.#movedTo(base, worktree);
+      if (moved !== undefined) {
+        await roster.update(moved, { path: folder });
+        return moved;
+      }
+      const id = randomBytes(12).toString("hex");
+      await roster.add({ id, name: `${name}@${linked.name}`, path: folder, inTree: true, base, actor });
+      return id;
+    });
+  }
+
+  /** One of the base's that git has moved: our mark is in the folder that git keeps of it. */
+  async #movedTo(base: string, { root }: AddedWorktree): Promise<string | undefined> {
+    const { repositories, paths } = this.#store;
+    const home = await realpath(paths.repositories);
+    const ids = (await pointersTo(root)).filter(one => dirname(one) === home).map(one => parse(one).name);
+    return ids.find(id => repositories.brief(id)?.base === base);
+  }
+
+  /**
+   * Attaches the worktree that contains a folder, for a key that may read its base. The disk is read only where git's folders of such
+   * bases are, and never at the path that the key names.
+   */
+  async attachListed(caller: Caller, path: string, canSee: (id: string) => boolean): Promise<void> {
+    const { repositories } = this.#store;
+    const bases: string[] = [];
+    for (const id of repositories.ids()) {
+      const { inTree, base } = repositories.brief(id) ?? {};
+      if (!inTree || base !== undefined || !canSee(id)) continue;
+      if (bases.push(id) > mostBases) return;
+    }
+    for (const id of bases)
+      for (const worktree of await this.#list(id))
+        if (path === worktree.folder || path.startsWith(join(worktree.folder, sep)))
+          await this.attach(id, worktree, caller);
+  }
+
+  #list(base: string): Promise<readonly AddedWorktree[]> {
+    const now = this.#clock.monotonic();
+    const known = this.#listed.get(base);
+    if (known !== undefined && now <= known.at + listAge) return known.found;
+    const found = this.#findAll(base).catch(() => []);
+    this.#listed.set(base, { at: now, found });
+    return found;
+  }
+
+  async #findAll(base: string): Promise<AddedWorktree[]> {
+    const { path } = this.#store.repositories.brief(base) ?? {};
+    const real = path && (await foreignDisks.ask(path, () => realpath(path)));
+    const tree = real ? await findWorkTree(real) : undefined;
+    const common = tree && (await commonFolderOf(tree));
+    if (!real || tree === undefined || common === undefined) return [];
+    const found: AddedWorktree[] = [];
+    for await (const { folder: root, linked } of linkedWorktrees(common)) {
+      const folder = join(root, relative(tree.folder, real));
+      if (root !== tree.folder && (await isFolder(folder))) found.push({ root, linked, folder });
+    }
+    return found;
+  }
+}
