@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly watchers: number;
   /** How often the daemon is killed during the run. */
   readonly kills: number;
+  /** Fields with local values from the start. A set changes either these or others, because one of both is two revisions. */
+  readonly local?: readonly string[];
 }
 
 export const repo = "shop";
@@ -31,10 +33,14 @@ export async function recordRun(options: RunOptions) {
   await using stage = await startStage(home.path);
   const owner = await stage.connect();
   await owner.call("repo/add", { id: repo, name: repo });
+  const { local = [] } = options;
+  const own = Object.fromEntries(local.map(field => [field, `${field}0`]));
+  const args = Object.fromEntries(local.map(field => [`load.${field}`, own[field]]));
+  if (local.length > 0) await owner.call("config/set", { repo, ...args, layer: "local" });
   const { revision = 0 } = await owner.call("config/list", { repo });
 
   const random = randomNumbers(options.seed);
-  const run = startRun(options.requests, revision);
+  const run = startRun(options.requests, revision, false, local);
   const watchers = Array.from({ length: options.watchers }, (_, index) =>
     run.watch(stage, `watcher ${index + 1}`, revision, randomNumbers(random(1_000_000))),
   );
@@ -56,7 +62,7 @@ export async function recordRun(options: RunOptions) {
   const final = revisions.at(-1)?.revision ?? revision;
   run.end(final);
   const recorded: RecordedHistory = {
-    start: { revision, values: {} },
+    start: { revision, values: own },
     sets: run.sets,
     reads: run.reads,
     watchers: await Promise.all(watchers),
@@ -109,7 +115,7 @@ export async function startStage(home: string) {
  * Records what clients do and see. They work until this number of requests. `mayBeAway`: the log is on another machine, and sets are
  * refused while it cannot be reached.
  */
-export function startRun(requests: number, revision: number, mayBeAway = false) {
+export function startRun(requests: number, revision: number, mayBeAway = false, local: readonly string[] = []) {
   const sets: RecordedSet[] = [];
   const reads: RecordedRead[] = [];
   let [most, begun, time] = [requests, 0, 0];
@@ -134,10 +140,10 @@ export function startRun(requests: number, revision: number, mayBeAway = false) 
   };
 
   const set = async (name: string, client: TestClient, number: number, random: Random) => {
-    const chosen = fields.filter(() => random(2) === 0);
-    const changes = Object.fromEntries(
-      (chosen.length > 0 ? chosen : fields).map(field => [field, `${field}${number}`]),
-    );
+    const isLocal = local.length > 0 && random(2) === 0;
+    const all = fields.filter(field => local.includes(field) === isLocal);
+    const chosen = all.filter(() => random(2) === 0);
+    const changes = Object.fromEntries((chosen.length > 0 ? chosen : all).map(field => [field, `${field}${number}`]));
     const expected = random(2) === 0 ? newest : undefined;
     const compared = expected === undefined ? {} : { expected };
     const began = now();

@@ -46,6 +46,16 @@ test("R9 a watch is ordered, unique, complete, atomic and resumable", () => {
   expect(run.resumed).toBeGreaterThan(3);
 });
 
+test("R7, R8, R9 with clients that know nothing of the local values that some fields have", async () => {
+  const layered = await recordRun({
+    ...{ seed, clients: 6, requests: amount(800, 8_000), watchers: 2, kills: amount(2, 8) },
+    local: ["a", "b", "c"],
+  });
+  expect(checkHistory(layered.history)).toEqual([]);
+  const changed = new Set(layered.history.revisions.flatMap(({ changes }) => Object.keys(changes)));
+  expect([...changed].sort()).toEqual(["a", "b", "c", "d", "e", "f"]);
+});
+
 test("R9 a watch misses nothing that happens while it receives past changes", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");

@@ -65,9 +65,11 @@ export async function* changesAfter(
 ): AsyncGenerator<RecordedChange> {
   assertKept(repository, after);
   const newest = repository.state.revision;
+  // Of several layers, it begins with what they have now: later commits are not on the disk.
+  const { history } = repository;
   await repository.writeHistory();
   let at = after;
-  for await (const change of withErrors(repository, repository.history.forward(after, newest, turn))) {
+  for await (const change of withErrors(repository, history.forward(after, newest, turn))) {
     if (change.revision !== at + 1 || change.recovered !== undefined) throw lostRevision(repository, at + 1);
     at = change.revision;
     yield change;
