@@ -172,4 +172,33 @@ describe("repositories on the command line", () => {
       path: elsewhere,
     });
   });
+
+  test("a linked worktree is listed after its repository, and neither added nor offered by a scan; commands in a moved repository say so", async () => {
+    await using home = await makeServedHome();
+    const at = (name: string) => join(home.workFolder, name);
+    await makeWorkTree(at("zoo"));
+    await git(at("zoo"), "commit", "-q", "--allow-empty", "-m", "first");
+    await home.succeed(["repo", "add", at("zoo"), "--id", "zoo", "--in-tree"]);
+    await home.succeed(["repo", "add", await makeWorkTree(at("plain")), "--id", "a"]);
+    await git(at("zoo"), "worktree", "add", "-q", at("linked"));
+    expect(await home.run(["repo", "add", "--scan", "."])).toMatchObject({
+      errorOutput: expect.stringContaining("Found no work trees"),
+    });
+    await home.succeed(["set", "svc.timeout=5"], { folder: at("linked") });
+    expect(await readFile(join(at("linked"), ".repoconf.json"), "utf8")).toContain("5");
+    const listed: { readonly name: string; readonly base?: string }[] = await home.json(["repo", "list"]);
+    expect(listed.map(({ name, base }) => [name, base])).toEqual([
+      ["plain", undefined],
+      ["zoo", undefined],
+      ["zoo@linked", "zoo"],
+    ]);
+    await home.refuse(1, ["repo", "add"], "is already the repository", { folder: at("linked") });
+    await rename(at("zoo"), at("moved"));
+    for (const args of [
+      ["get", "svc.timeout"],
+      ["set", "svc.timeout=6"],
+      ["repo", "add"],
+    ])
+      await home.refuse(1, args, `repoconf repo move zoo ${at("moved")}`, { folder: at("moved") });
+  });
 });

@@ -20,8 +20,8 @@ export const mutants = [
     "the command's own check of what a key that is not the owner's is answered": [
       {
         file: "main/cli/connect/repositories.ts",
-        find: "top !== undefined && place !== top &&",
-        replace: "place === top &&",
+        find: "(top !== undefined && place !== top && !place.startsWith(join(top, sep)))",
+        replace: 'place === ""',
       },
     ],
     "refusing a change where a linked worktree has no values of its own": [

@@ -27,6 +27,8 @@ export class Worktrees {
   /** The worktrees' ids by their bases'; undefined if it may have changed. */
   #byBase: ReadonlyMap<string, readonly string[]> | undefined;
   #covered = new WeakMap<Grants, Grants>();
+  /** By the grants of keys, because all repositories are compared with them. */
+  readonly #bases = new WeakMap<Grants, { readonly at: number; readonly ids: readonly string[] }>();
   readonly #listed = new Map<string, { readonly at: number; readonly found: Promise<readonly AddedWorktree[]> }>();
 
   constructor(store: Store, clock: Pick<Clock, "monotonic">) {
@@ -111,17 +113,27 @@ export class Worktrees {
    * bases are, and never at the path that the key names.
    */
   async attachListed(caller: Caller, path: string, canSee: (id: string) => boolean): Promise<void> {
-    const { repositories } = this.#store;
-    const bases: string[] = [];
-    for (const id of repositories.ids()) {
-      const { inTree, base } = repositories.brief(id) ?? {};
-      if (!inTree || base !== undefined || !canSee(id)) continue;
-      if (bases.push(id) > mostBases) return;
-    }
-    for (const id of bases)
+    for (const id of this.#basesFor(caller, canSee))
       for (const worktree of await this.#list(id))
         if (path === worktree.folder || path.startsWith(join(worktree.folder, sep)))
           await this.attach(id, worktree, caller);
+  }
+
+  /** The repositories whose worktrees a key may attach. None if they are too many. */
+  #basesFor({ grants }: Caller, canSee: (id: string) => boolean): readonly string[] {
+    const now = this.#clock.monotonic();
+    const known = this.#bases.get(grants);
+    if (known !== undefined && now <= known.at + listAge) return known.ids;
+    const { repositories } = this.#store;
+    const ids: string[] = [];
+    for (const id of repositories.ids()) {
+      if (ids.length > mostBases) break;
+      const { inTree, base } = repositories.brief(id) ?? {};
+      if (inTree && base === undefined && canSee(id)) ids.push(id);
+    }
+    const bases = { at: now, ids: ids.length > mostBases ? [] : ids };
+    this.#bases.set(grants, bases);
+    return bases.ids;
   }
 
   #list(base: string): Promise<readonly AddedWorktree[]> {
