@@ -1,3 +1,5 @@
+import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+import { atMost } from "./compare.ts";
 import { figureOf, interleave, ratiosOf } from "./figures.ts";
 import { makeHome, repositoryId } from "./homes.ts";
 import type { Machine } from "./machine.ts";
@@ -20,6 +22,14 @@ async function startAfterKill(machine: Machine, home: string, changed: number): 
   return daemon.startTime;
 }
 
+/** How long a command takes that finds no daemon, and so starts one, which is stopped afterwards. */
+async function firstCommand(machine: Machine, home: string): Promise<number> {
+  const get = [repoconfCommand, "get", "svc.timeout", "--repo", repositoryId(0), "--home", home];
+  const time = await machine.time(process.execPath, get);
+  await machine.time(process.execPath, [repoconfCommand, "stop", "--home", home]);
+  return time;
+}
+
 /** The time from the start of the process to the line that says it is ready. */
 export const start: Section = {
   name: "start",
@@ -35,9 +45,11 @@ export const start: Section = {
     const node = "node -e 0";
     const floor = "an empty Socket.IO server";
     const afterKill = "10,000 repositories, after kill -9 right after sets in 100 of them";
+    const first = (size: number) => `get without a daemon, ${size.toLocaleString("en")} repositories`;
     const values = await interleave(
       [
         ...sizes.map(size => ({ name: String(size), run: () => startOnce(size) })),
+        ...sizes.map(size => ({ name: first(size), run: () => firstCommand(machine, homes.get(size) ?? "") })),
         { name: afterKill, run: () => startAfterKill(machine, homes.get(10_000) ?? "", 100) },
         {
           name: floor,
@@ -70,6 +82,19 @@ export const start: Section = {
         }),
       };
     });
+    for (const size of sizes) {
+      const ratio = figureOf(ratiosOf(of(first(size)), of(floor)));
+      const { text, isMet } = atMost(1.8);
+      rows.push({
+        what: first(size),
+        unit: "ms",
+        ours: figureOf(of(first(size))),
+        against: floor,
+        theirs: figureOf(of(floor)),
+        ratio,
+        ...(size === 10 && { goal: { text, met: isMet(ratio.median) } }),
+      });
+    }
     const thousands = (10_000 - 10) / 1_000;
     const growth = figureOf(of(10_000).map((time, round) => (time - (of(10)[round] ?? 0)) / thousands));
     rows.push({
@@ -84,7 +109,7 @@ export const start: Section = {
       what: "each additional 1,000 repositories",
       unit: "ms",
       ours: growth,
-      goal: { text: "at most 8 ms", met: growth.median <= 8 },
+      goal: { text: "at most 6 ms", met: growth.median <= 6 },
     });
     return rows;
   },
