@@ -80,7 +80,7 @@ export class Store {
       make: (id, known) => this.#make(id, known),
       onEvict: repository => {
         journals.keep(repository.id, repository.journal);
-        for (const { document } of repository.above) this.#documents.evict(document);
+        this.layers.evict(repository);
       },
       onDrop: repository => this.#drop(repository),
       layers: () => this.#documents,

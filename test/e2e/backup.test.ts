@@ -76,13 +76,18 @@ describe.concurrent("repoconf backup", () => {
     await home.put("settings.json", `{ "origins": ["http://a.test"] }`);
     const schema = { type: "object", properties: { size: { type: "integer", default: 1 } } };
     await home.put("scopes/extra.schema.json", schema);
-    expect(await home.succeed(["backup", "backup.tar.gz"])).toContain("Saved 1 repository");
+    await home.succeed(["set", "--repo", "shop", "svc.domain=own.test", "--local"]);
+    const saved = await home.succeed(["backup", "backup.tar.gz"]);
+    expect(saved).toContain("Saved 1 repository");
+    expect(saved).not.toContain("local/");
 
     expect(await namesIn(file)).toEqual([
       "format",
+      "journal/_local-shop.0-0.jsonl",
       // The journal of a removed repository is included too.
       "journal/gone.0-0.jsonl",
       "journal/shop.0-0.jsonl",
+      "local/shop.json",
       "manifest.json",
       expect.stringMatching(/^removed\/gone\..*\.json$/),
       "repos/shop.json",
@@ -104,7 +109,7 @@ describe.concurrent("repoconf backup", () => {
       expect((await readFile(join(home.homeFolder, name), "utf8")).slice(0, copied.length)).toBe(copied);
       expect((await stat(join(other.homeFolder, name))).mode & 0o777).toBe(0o600);
     }
-    expect(await other.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("30\n");
+    expect(await other.succeed(["get", "svc.timeout", "svc.domain", "--repo", "shop"])).toBe("30\nown.test\n");
     // The restored files do not count as hand edits.
     const history = ["history", "--repo", "shop", "--json"];
     expect(JSON.parse(await other.succeed(history))).toEqual(JSON.parse(await home.succeed(history)));

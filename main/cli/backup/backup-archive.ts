@@ -10,6 +10,7 @@ import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { openRegularFile } from "../../files/foreign-file.ts";
 import { parseJsonText } from "../../files/json-text.ts";
+import { fileOfTemporary } from "../../files/temporary-files.ts";
 import type { Home } from "../../home/home.ts";
 import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { backedUpFolders as folders } from "../../home/restore.ts";
@@ -213,8 +214,8 @@ async function namesIn(home: Home, folder: (typeof folders)[number], leftOut: st
   for (const entry of await readdir(join(home.folder, folder), { withFileTypes: true }).catch(() => [])) {
     const name = `${folder}/${entry.name}`;
     if (entry.isFile() && isKnownFile(name)) names.push(name);
-    // Hidden files and the damaged ends of journals are not reported, because users did not create them.
-    else if (!entry.name.startsWith(".") && !/\.jsonl\.damaged$/.test(entry.name)) leftOut.push(name);
+    // Hidden and temporary files and the damaged ends of journals are not reported, because users did not create them.
+    else if (!/^\.|\.jsonl\.damaged$/.test(entry.name) && fileOfTemporary(entry.name) === undefined) leftOut.push(name);
   }
   return names;
 }

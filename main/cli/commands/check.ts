@@ -16,7 +16,7 @@ export function addCheckCommand(program: Command): void {
     .argument("[path...]", "files or folders (default: the .repoconf.json of the work tree that contains this folder)")
     .summary("check a work tree's .repoconf.json, without a daemon")
     .description(
-      "check a work tree's .repoconf.json, without a daemon\n\nFor CI and hooks: it needs no daemon, home, key or network, and writes nothing. It reports each problem with its file, line and column, and exits with code 3 if there is an error, else with 0. Fields come from the svc scope and from the schemas in .repoconf/scopes next to the file. Invalid values and unknown fields are errors; unknown scopes and unused members are warnings.",
+      "check a work tree's .repoconf.json, without a daemon\n\nFor CI and hooks: it needs no daemon, home, key or network, and writes nothing. So it knows nothing of local values, which are in the home. It reports each problem with its file, line and column, and exits with code 3 if there is an error, else with 0. Fields come from the svc scope and from the schemas in .repoconf/scopes next to the file. Invalid values and unknown fields are errors; unknown scopes and unused members are warnings.",
     )
     .addOption(
       new Option("--format <format>", "output format: text, json, or github (annotations in a GitHub workflow)")

@@ -31,7 +31,7 @@ export function addGetCommand(program: Command): void {
 
 const offlineOption = new Option(
   "--offline",
-  "read the work tree's .repoconf.json directly, without a daemon, home or key; writes nothing (for CI and hooks)",
+  "read the work tree's .repoconf.json directly, without a daemon, home or key, so without local values; writes nothing (for CI and hooks)",
 ).conflicts(["withRevision", "repo", "keyFile"]);
 
 async function get(names: readonly string[], options: GetOptions): Promise<void> {

@@ -79,6 +79,12 @@ export class Layers {
     return above;
   }
 
+  /** Leaves only the index entries of the documents above a repository that is at rest. */
+  evict({ id, above }: Repository): void {
+    this.#above.delete(id);
+    for (const { document } of above) this.#options.documents.evict(document);
+  }
+
   /** The files of a document of a layer, and how it is opened. */
   filesOf(id: string, indexed: IndexedRepository | undefined, isExpected: boolean): RepositoryFiles {
     return new RepositoryFiles(repositoryOfDocument(id), this.#context, { isExpected, indexed, isLocal: true });

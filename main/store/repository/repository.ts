@@ -344,7 +344,10 @@ export class Repository {
   /** See `previewScope`, of the present values. */
   async previewScope(scopes: Scopes, name: string): Promise<readonly PreviewedValue[]> {
     await this.refresh();
-    return previewScope(this.#context, scopes, name);
+    const above = await Promise.all(this.above.map(({ document }) => document.previewScope(scopes, name)));
+    const own = await previewScope(this.#context, scopes, name);
+    // A layer has no defaults.
+    return [...own, ...above.flat().filter(({ stored }) => stored)];
   }
 
   /** Appends commits to the history, for its readers. Throws RepoconfError 1108. */

@@ -58,6 +58,9 @@ describe("trust/preview", () => {
     expect(await preview(t, { later: { ...variable, maxLength: 2 } })).toEqual([
       ["deploy.later", "", "default", "cellar", "shop"],
     ]);
+    // Local values need no trust, so they would be active at once.
+    await t.owner.call("config/set", { repo: "shop", "deploy.tools": "/own", layer: "local" });
+    expect(await preview(t, { tools: variable })).toContainEqual(["deploy.tools", "/own", "stored", "shop"]);
     // A broken file: its last valid values are active.
     await writeFile(t.daemon.home.repositories.concat("/shop.json"), "{");
     expect(await preview(t, { tools: variable })).toContainEqual(["deploy.tools", "/opt", "stored", "shop"]);

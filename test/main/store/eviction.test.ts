@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -55,6 +56,27 @@ test("only a limited number of idle repositories stays in memory; an evicted one
   // This is known about the others without reading them.
   const { result } = await t.owner.call("repo/list", {});
   expect(result.map(({ id, revision, modified }) => [id, revision, modified])).toEqual(ids.map(id => [id, 2, 1]));
+});
+
+test("local values are evicted with their repository, which is known without reading them, and are changed by hand again", async () => {
+  await using crowd = await startCrowded(2, new TestClock());
+  const { t, ids, fileSystem } = crowd;
+  const fileOf = (id: string) => join(t.homeFolder, "local", `${id}.json`);
+  for (const repo of ids) {
+    await t.owner.call("config/set", { repo, "svc.timeout": 5, flush: true });
+    await t.owner.call("config/set", { repo, "svc.timeout": 6, layer: "local", flush: true });
+  }
+  await until(async () => {
+    for (const id of ids) expect(await timeoutOf(t, id)).toBe(6);
+    await crowd.evict();
+    const from = fileSystem.calls.length;
+    expect(await timeoutOf(t, "r0")).toBe(6);
+    return fileSystem.calls.slice(from).some(call => call.operation === "open" && call.path === fileOf("r0"));
+  }, "evicted local values to be read again");
+  const { result } = await t.owner.call("repo/list", {});
+  expect(result.map(({ id, revision, modified }) => [id, revision, modified])).toEqual(ids.map(id => [id, 3, 1]));
+  await writeFile(fileOf("r1"), JSON.stringify({ config: { svc: { timeout: 7 } } }));
+  await until(async () => (await timeoutOf(t, "r1")) === 7, "an edit of evicted local values");
 });
 
 test("a hand-edited name in an evicted repository is reported, once, even if the save first leaves an empty file", async () => {
