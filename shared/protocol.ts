@@ -40,6 +40,9 @@ export interface ChangeArguments {
   readonly layer?: Layer | null;
 }
 
+/** The shells that have a hook. */
+export type HookShell = "bash" | "zsh";
+
 /** Which part of a long list. */
 export interface PageArguments {
   readonly limit?: number | null;
@@ -80,6 +83,8 @@ export interface OperationArgumentsByName {
     readonly field?: string | null;
     readonly inside?: string;
   };
+  /** `path`: a folder in the repository. */
+  "config/hook": { readonly path: string; readonly shell: HookShell };
   "config/search": PageArguments & { readonly query: string };
   "config/matrix": { readonly query: string; readonly after?: string | null };
   "config/cells": {
@@ -464,6 +469,8 @@ export interface OperationResults {
   "config/set": readonly ChangedRepository[];
   "config/unset": readonly ChangedRepository[];
   "config/explain": Explanation;
+  /** Lines for the script that `repoconf hook` printed for this shell. */
+  "config/hook": string;
   "config/search": readonly SearchHit[];
   "config/matrix": Matrix;
   "config/cells": readonly MatrixRow[];

@@ -18,6 +18,7 @@ const oneShot: { readonly [Name in OneShotName]: true } = {
   history: true,
   undo: true,
   hook: true,
+  "hook-load": true,
   complete: true,
 };
 

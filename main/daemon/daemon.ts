@@ -8,6 +8,8 @@ import { type Clock, systemClock } from "../time/clock.ts";
 import { Yielding } from "../time/yielding.ts";
 import { ConfigService } from "./config/config-service.ts";
 import { Drafts } from "./config/drafts.ts";
+import { FolderIndex } from "./folders/folder-index.ts";
+import { FolderMarks } from "./folders/folder-marks.ts";
 import { WorktreeUpkeep } from "./folders/worktree-upkeep.ts";
 import { Worktrees } from "./folders/worktrees.ts";
 import { EndpointFile, newEndpoint } from "./home/endpoint.ts";
@@ -169,10 +171,12 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   resources.defer(() => problems.close());
   const metrics = new Metrics({ version, startedAt, connections, store, refusals, yielding, problems });
   const service = new ConfigService(store, scopes, yielding);
+  const marks = new FolderMarks(new FolderIndex(store, clock), held, onProblem);
+  resources.defer(() => marks.close());
   const budget = new KeyBudget();
   const dispatch = createDispatch({
     operations: createOperations(
-      { store, scopes, service, drafts, yielding, clock, runState, worktrees },
+      { store, scopes, service, drafts, yielding, clock, runState, folders: { marks, worktrees } },
       { authentication, connections, server, onKeysChanged: publishKeys },
       { held, endpoint, store, connections, refusals, problems, onStop },
     ),
@@ -223,6 +227,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   await endpointFile.write(endpoint);
   startProgress.end();
   upkeep.start();
+  marks.start();
   store.watchFiles();
   runState.begin();
   idleEnd.check();

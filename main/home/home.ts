@@ -33,6 +33,8 @@ export interface Home {
   readonly log: string;
   readonly removed: string;
   readonly scopes: string;
+  /** Says which folders were added, to shells that have only built-ins. */
+  readonly folders: string;
   readonly temporary: string;
   /** The path of the daemon's Unix socket. */
   readonly socket: string;
@@ -101,6 +103,7 @@ export function homeAt(folder: string): Home {
     log: at("log"),
     removed: at("removed"),
     scopes: at("scopes"),
+    folders: at("folders"),
     temporary: at("tmp"),
     socket: at("socket"),
   };

@@ -116,6 +116,17 @@ export async function prepareMachine(short: boolean, progress: (text: string) =>
           else reject(new Error(`${command} ${args.join(" ")} exited with code ${code}: ${errors}`));
         });
       }),
+    /** Runs a command and returns what it prints. Throws if its exit code is not 0. */
+    output: async (
+      command: string,
+      args: readonly string[],
+      inFolder = folder,
+      environment: Environment = {},
+    ): Promise<string> => {
+      const [program, all] = pinned(command, args, "client");
+      const options = { cwd: inFolder, env: { ...cleanEnvironment(), ...environment } };
+      return (await promisify(execFile)(program, all, options)).stdout;
+    },
     /** Runs a command this many times with its output thrown away, and returns the processor time of one run in milliseconds. */
     processorTime: async (
       times: number,

@@ -12,6 +12,7 @@ import { cli } from "./cli.ts";
 import type { Figure } from "./figures.ts";
 import { growth } from "./growth.ts";
 import { handEdit } from "./hand-edit.ts";
+import { hook } from "./hook.ts";
 import { list } from "./list.ts";
 import { prepareMachine } from "./machine.ts";
 import { memory } from "./memory.ts";
@@ -31,6 +32,7 @@ const sections: readonly Section[] = [
   watch,
   handEdit,
   cli,
+  hook,
   start,
   memory,
   growth,

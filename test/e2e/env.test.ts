@@ -40,6 +40,20 @@ describe("repoconf env", () => {
     });
   }
 
+  for (const shell of ["sh", "bash", "zsh"]) {
+    const isThere = isShellThere(shell);
+    const title = titleWith(isThere, shell, `a variable that ${shell} does not let be set costs no other`);
+    test.skipIf(!isThere)(title, async () => {
+      await setVariables({ A: "a", status: "s", UID: "u", FIXED: "f", SECONDS: "1+", B: "b" });
+      const file = join(home.workFolder, `environment-${shell}`);
+      await writeFile(file, await home.succeed(["env"]));
+      const code = `readonly FIXED=1\nset -eu\neval "$(cat '${file}')"\necho "$A $B $FIXED"; command -v __repoconf_export || echo none`;
+      const { code: exit, output, errorOutput } = await runProcess(shell, ["-c", code]);
+      expect([exit, output, errorOutput]).toEqual([0, "a b 1\nnone\n", expect.stringContaining("let FIXED be set")]);
+      if (shell === "zsh") expect(errorOutput).toContain("let status be set");
+    });
+  }
+
   test("prints an object as JSON, lines that parseEnv reads as dotenv, and doubles every apostrophe for PowerShell", async () => {
     await setVariables({ HARD: hard, B: "pl ain" });
     expect(JSON.parse(await home.succeed(["env", "--format", "json"]))).toEqual({ HARD: hard, B: "pl ain" });
@@ -147,7 +161,7 @@ describe("references to secrets", () => {
     await using home = await makeShop();
     await setVariables({ TOKEN: "cmd://a/b" }, home);
     await setSecrets({ a: { command: ["echo", "hush", "{}"] } }, home);
-    expect(await home.succeed(["env"])).toBe("export TOKEN='hush b'\n");
+    expect(await home.succeed(["env"])).toContain("__repoconf_export TOKEN='hush b'\n");
     for (const args of [["list"], ["history"], ["export"], ["diff", "1"]]) {
       const output = await home.succeed([...args, "--reveal"]);
       expect(output).toContain("cmd://a/b");

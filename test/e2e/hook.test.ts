@@ -1,51 +1,16 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { type CommandHome, makeCommandHome, makeServedHome } from "../helpers/command-home.ts";
+import { makeCommandHome } from "../helpers/command-home.ts";
+import { countChildren, hard, loads, makeHookHome, quoted, setVariables, show } from "../helpers/hook-shell.ts";
 import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
 import { isShellThere, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
-const hard = 'it\'s\n"two" $HOME `id` \\ ! ünï\n';
-
-let places = 0;
-
-const shared = await makeServedHome();
-afterAll(() => shared[Symbol.asyncDispose]());
-
-/** A folder of its own for a test, on the home that all tests share. */
-async function makePlace(): Promise<CommandHome> {
-  const workFolder = join(shared.workFolder, `place${++places}`);
-  await mkdir(workFolder);
-  return { ...shared, workFolder };
-}
-
-/** The folder of a new repository of this place, which has variables A and B. */
-async function makeRepository(place: CommandHome, name = "shop", options: readonly string[] = []): Promise<string> {
-  const folder = join(place.workFolder, name);
-  await mkdir(folder);
-  await place.succeed(["repo", "add", folder, ...options]);
-  await setVariables(place, folder, { A: hard, B: "plain" });
-  return folder;
-}
-
-async function setVariables(place: CommandHome, folder: string, variables: { readonly [name: string]: string }) {
-  const list = Object.entries(variables).map(([name, value]) => ({ name, value }));
-  await place.succeed(["set", `svc.envvars=${JSON.stringify(list)}`], { folder });
-}
-
-/** A shell with the hook, which is not yet in the folder of its new repository. */
-async function openShell(name: ShellName, ...repository: readonly [name?: string, options?: readonly string[]]) {
-  const home = await makePlace();
-  const folder = await makeRepository(home, ...repository);
-  return { home, folder, shell: await makePromptingShell(home, name) };
-}
-
-const loads = (calls: readonly string[]) => calls.filter(call => call.startsWith("hook-load")).length;
-/** Prints a variable as one line of JSON, so that no character is lost. */
-const show = (name: string) => `'${process.execPath}' -p 'JSON.stringify(process.env.${name}) ?? "unset"'`;
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+const hookHome = await makeHookHome();
+afterAll(() => hookHome[Symbol.asyncDispose]());
+const { makePlace, openShell } = hookHome;
 
 const isThere = { bash: isShellThere("bash"), zsh: isShellThere("zsh") };
 
@@ -63,7 +28,7 @@ function testsIn(name: ShellName): void {
         show("A"),
         show("B"),
         'echo "B is $B"',
-        show("REPOCONF_HOOK_UNDO"),
+        show("REPOCONF_HOOK_STATE"),
       ],
       name === "bash" ? "set -eu; PROMPT_COMMAND=(:)" : "set -eu",
     );
@@ -80,9 +45,7 @@ function testsIn(name: ShellName): void {
 
   test("a prompt starts no program while neither folder nor file changed, and one when a value did", async () => {
     const { folder, shell } = await openShell(name);
-    // The page faults of the shell's children: every process that it started and waited for is counted there.
-    const children = `IFS= read -r line </proc/$$/stat && words=(\${=line}) 2>/dev/null || words=($line); echo "faults \${words[11]}"`;
-    const faults = name === "bash" ? `read -r -a words </proc/$$/stat; echo "faults \${words[10]}"` : children;
+    const faults = countChildren[name];
     const { output } = await shell.type([
       `cd ${quoted(folder)}`,
       faults,
@@ -94,6 +57,8 @@ function testsIn(name: ShellName): void {
       'echo "B=$B"',
       `repoconf set 'svc.envvars=[{"name":"B","value":"new"}]' >/dev/null`,
       `echo "B=$B"; echo "A=\${A-none}"`,
+      "repoconf set --local svc.envvars.B=mine >/dev/null",
+      'echo "B=$B"',
       "echo end",
     ]);
     const lines = output.trim().split("\n");
@@ -102,8 +67,15 @@ function testsIn(name: ShellName): void {
       expect(before).toMatch(/^faults \d+$/);
       expect(after).toBe(before);
     }
-    expect(lines.filter(line => !line.startsWith("faults"))).toEqual(["B=plain", "B=plain", "B=new", "A=none", "end"]);
-    // One load for the first prompt, one for the folder, and one for each set.
+    expect(lines.filter(line => !line.startsWith("faults"))).toEqual([
+      "B=plain",
+      "B=plain",
+      "B=new",
+      "A=none",
+      "B=mine",
+      "end",
+    ]);
+    // One for the folder, and one for each set.
     expect(loads(await shell.calls())).toBe(4);
   });
 
@@ -123,7 +95,7 @@ function testsIn(name: ShellName): void {
       "8 B=plain",
       "prompt 0",
     ]);
-    expect(loads(await shell.calls())).toBe(2);
+    expect(loads(await shell.calls())).toBe(1);
   });
 
   test("a shell inside a loaded folder unloads too, and gives back what was before both", async () => {
@@ -160,9 +132,9 @@ function testsIn(name: ShellName): void {
       ]),
     ]);
     expect(output.trim().split("\n")).toEqual(put.flatMap((_, index) => ["0", `entry${index}`, "0"]));
-    // On leaving and entering, and when the first and the last entry arrive. A script that follows a link reads a text of it, and loads
+    // On entering, and when the first and the last entry arrive. A script that follows a link reads a text of it, and loads
     // again at each prompt.
-    expect(loads(await shell.calls())).toBeLessThanOrEqual(4 + 2 * put.length);
+    expect(loads(await shell.calls())).toBeLessThanOrEqual(3 + put.length);
   });
 
   test("without a daemon it says so once, starts none, breaks nothing, and loads when one has come; --start starts one", async () => {
@@ -222,7 +194,7 @@ function testsIn(name: ShellName): void {
     expect(output.trim().split("\n")).toEqual(["a b plain shop", "none"]);
     for (const one of ["UID", "LIST", "PWD", name === "bash" ? "PROMPT_COMMAND" : "precmd_functions"])
       expect(errorOutput).toContain(`${one} is not a plain variable of this shell`);
-    expect(loads(await shell.calls())).toBe(3);
+    expect(loads(await shell.calls())).toBe(1);
   });
 
   test("what Ctrl+C interrupts is loaded at the next prompt", async () => {
@@ -231,18 +203,17 @@ function testsIn(name: ShellName): void {
     await mkdir(early);
     // Like a terminal, send the signal to the shell and to the process that it waits for.
     const interrupting = `#!/bin/sh\nrm -r '${early}'\nkill -INT "$SHELL_PID" $$\nsleep 1\n`;
-    await writeFile(join(early, "repoconf"), interrupting, { mode: 0o755 });
-    const { output } = await shell.type([
-      `export SHELL_PID=$$ PATH='${early}':"$PATH"; hash -r; cd ${quoted(folder)}`,
-      ":",
-      `echo "B=\${B-none}"`,
-    ]);
+    for (const program of ["repoconf", "curl"]) await writeFile(join(early, program), interrupting, { mode: 0o755 });
+    const before = `export SHELL_PID=$$ PATH='${early}':"$PATH"; module_path=()`;
+    const { output } = await shell.type([`cd ${quoted(folder)}`, ":", `echo "B=\${B-none}"`], before);
     expect(output.trim()).toBe("B=plain");
   });
 
   test("where repoconf is an alias, as after npm start, the one that printed the script is asked", async () => {
-    const { folder, shell } = await openShell(name);
-    const alias = `PATH=\${PATH#*:}\nalias repoconf="'${process.execPath}' '${repoconfCommand}'"`;
+    const { home, folder, shell } = await openShell(name);
+    // With a key of its own, the shell leaves the question to the command.
+    const key = `export REPOCONF_API_KEY="$(cat '${home.homeFolder}/owner.key')"`;
+    const alias = `${key}\nPATH=\${PATH#*:}\nalias repoconf="'${process.execPath}' '${repoconfCommand}'"`;
     const { output } = await shell.type([`cd ${quoted(folder)}`, 'echo "B=$B"'], alias);
     expect(output.trim()).toBe("B=plain");
     expect(await shell.calls()).toEqual([]);

@@ -18,6 +18,7 @@ export const operations: { readonly [Name in OperationName]: { readonly [name: s
   "config/set": { repo: "shop", "svc.timeout": 66 },
   "config/unset": { repo: "shop", fields: ["svc.timeout"] },
   "config/explain": { repo: "shop", field: "svc.timeout" },
+  "config/hook": { path: import.meta.dirname, shell: "zsh" },
   "config/search": { query: "shop" },
   "config/matrix": { query: "shop" },
   "config/cells": { repo: "shop", fields: ["svc.timeout"] },

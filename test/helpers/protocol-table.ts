@@ -30,6 +30,7 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "config/set": [],
   "config/unset": [],
   "config/explain": null,
+  "config/hook": null,
   "config/watch": null,
   "config/unwatch": null,
   "history/list": null,

@@ -4,7 +4,7 @@ import { killedBy } from "./mutant.ts";
 export const mutants = [
   ...killedBy("shell", "test/e2e/run.test.ts", {
     "checking for untrusted variables before a command runs": {
-      file: "main/cli/environment/environment.ts",
+      file: "shared/variables.ts",
       find: "if (untrusted.length > 0) {",
       replace: "if (untrusted.length > 100) {",
       name: "a work tree's variables wait for trust",
@@ -17,7 +17,7 @@ export const mutants = [
   }),
   ...killedBy("shell", "test/e2e/env.test.ts", {
     "the escaping of an apostrophe for shells": {
-      file: "main/cli/output/messages.ts",
+      file: "shared/shell-quoted.ts",
       find: `text.replaceAll("'", "'\\\\''")`,
       replace: "text",
       name: "reads back as it was",
@@ -45,9 +45,9 @@ export const mutants = [
   }),
   ...killedBy("shell", "test/e2e/hook.test.ts", {
     "restoring the variables' previous values": {
-      file: "main/cli/environment/hook-scripts.ts",
-      find: `"declare -x $1="*) __repoconf_undo+="export $1=$__repoconf_before"`,
-      replace: `"declare -x $1="*) __repoconf_undo+="unset -v $1"`,
+      file: "main/cli/environment/hook-variables.ts",
+      find: "__repoconf_befores[$1]=$__repoconf_text",
+      replace: "__repoconf_befores[$1]=",
       name: "gives back on leaving what was there before",
     },
   }),

@@ -215,6 +215,7 @@ async function compareFolders(check: RightsCheck): Promise<void> {
 }
 
 const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [name: string]: unknown }])[] = [
+  ["config/hook", { path: "/", shell: "bash" }],
   ["repo/add", { name: "planted" }],
   ["repo/scan", { path: "/" }],
   ["trust/preview", { scope: "planted", text: `{ "type": "object", "properties": {} }` }],

@@ -72,6 +72,7 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
       ["file/write", { repo: name, text: "{}", expected: null }],
       ["config/search", { query: name }],
       ["repo/find", { path: name }],
+      ["config/hook", { path: name, shell: "bash" }],
       ["config/set", { path: `/${name}`, "svc.timeout": 1 }],
       ["key/create", { name, grants: [{ repos: [name], fields: [name], right: "read" }] }],
     ];

@@ -1,6 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { Parser, type ReadEntry } from "tar";
+import { visible } from "../../../shared/visible.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { realFileSystem, writeAll } from "../../files/file-system.ts";
 import { homeFileBytes, openRegularFile } from "../../files/foreign-file.ts";
@@ -10,7 +11,7 @@ import { parseFormat } from "../../home/prepare-home.ts";
 import { backedUpFolders as folders } from "../../home/restore.ts";
 import { maxReadLog } from "../../store/log/log-folder.ts";
 import { CommandError } from "../output/exit-codes.ts";
-import { showProgress, visible } from "../output/terminal.ts";
+import { showProgress } from "../output/terminal.ts";
 import { isKnownFile, manifestName, refuseNewerFormat } from "./backup-archive.ts";
 
 export interface ArchiveContent {

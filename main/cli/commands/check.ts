@@ -1,9 +1,10 @@
 import { relative, sep } from "node:path";
 import { type Command, Option } from "commander";
+import { visible } from "../../../shared/visible.ts";
 import type { RatedProblem } from "../../check/check-file.ts";
 import { addJsonOption, type OutputOptions } from "../command-options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { isTerminal, print, printJson, printNote, style, visible } from "../output/terminal.ts";
+import { isTerminal, print, printJson, printNote, style } from "../output/terminal.ts";
 
 interface CheckOptions extends OutputOptions {
   readonly format: "text" | "json" | "github";

@@ -2,11 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Argument, type Command, type Option } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { Config } from "../../../shared/config.ts";
+import { visible } from "../../../shared/visible.ts";
 import { startFolderOption } from "../command-options.ts";
 import { scripts } from "../completion-scripts.ts";
 import { completionTimeout } from "../one-shot/complete.ts";
 import { exitCodes } from "../output/exit-codes.ts";
-import { flushOutput, print, visible } from "../output/terminal.ts";
+import { flushOutput, print } from "../output/terminal.ts";
 
 const installation = `print a script that completes commands, options, fields and repositories in your shell
 

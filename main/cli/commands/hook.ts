@@ -1,6 +1,9 @@
 import { Argument, type Command } from "commander";
+import type { HookShell } from "../../../shared/protocol.ts";
+import { homeFolder } from "../../home/home.ts";
+import { hookShells } from "../../hook/lines.ts";
 import { addOptions } from "../command-options.ts";
-import { type HookShell, hookScript, hookShells } from "../environment/hook-scripts.ts";
+import { hookScript } from "../environment/hook-scripts.ts";
 import { hookRows } from "../options.ts";
 import { print } from "../output/terminal.ts";
 
@@ -20,8 +23,9 @@ export function addHookCommand(program: Command): void {
 }
 
 export function printHook(shell: HookShell, { start }: HookOptions): void {
+  const self = [process.execPath, ...process.argv.slice(1, 2)];
   print(
-    ...hookScript(shell, start === true, [process.execPath, ...process.argv.slice(1, 2)])
+    ...hookScript(shell, { starts: start === true, self, home: homeFolder(undefined) })
       .trimEnd()
       .split("\n"),
   );
@@ -34,8 +38,8 @@ export function addHookLoadCommand(program: Command): void {
     .addArgument(shellArgument())
     .option("--start", "start a daemon if none is running")
     .action(async (shell: HookShell, { start }: { readonly start?: boolean }) => {
-      const { printHookCode } = await import("../environment/hook-load.ts");
-      await printHookCode(shell, start === true);
+      const { printHookLines } = await import("../environment/hook-load.ts");
+      await printHookLines(shell, start === true);
     });
 }
 

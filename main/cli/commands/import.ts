@@ -7,6 +7,7 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { Layer, OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { describeEffect, effectOf, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
 import { applyValueEdits, valueAt } from "../../../shared/value-edit.ts";
+import { visible } from "../../../shared/visible.ts";
 import { showDifference } from "../change/describe-change.ts";
 import {
   addJsonOption,
@@ -25,7 +26,7 @@ import { type ReadValues, variablesField } from "../import/read-values.ts";
 import { batchOfEnvironment, layerOf } from "../output/changes.ts";
 import { CommandError, exitCodeOf, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
-import { confirmOrThrow, print, printJson, printNote, visible } from "../output/terminal.ts";
+import { confirmOrThrow, print, printJson, printNote } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
 
 interface ImportOptions extends SessionOptions, OutputOptions, RepositoryOptions, LayerOptions {

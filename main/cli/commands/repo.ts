@@ -4,6 +4,8 @@ import { type Command, Option } from "commander";
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
 import { problemsIn } from "../../../shared/health.ts";
 import type { OperationResults, RepositoryEntry } from "../../../shared/protocol.ts";
+import { shellQuoted } from "../../../shared/shell-quoted.ts";
+import { visible } from "../../../shared/visible.ts";
 import { findInTreeFile } from "../../check/work-tree-file.ts";
 import { findWorkTree } from "../../git/git.ts";
 import type { Home } from "../../home/home.ts";
@@ -11,7 +13,7 @@ import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptio
 import { chooseRepository } from "../connect/repositories.ts";
 import { isWorktreeOf, underBases } from "../connect/worktrees.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { describeError, shellQuoted } from "../output/messages.ts";
+import { describeError } from "../output/messages.ts";
 import {
   confirmOrThrow,
   isTerminal,
@@ -20,9 +22,7 @@ import {
   printNote,
   printTable,
   showProgress,
-  visible,
 } from "../output/terminal.ts";
-
 import type { mergeRepository } from "./merge-repository.ts";
 
 interface AddOptions extends SessionOptions, OutputOptions {

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import type { Variables } from "../../../shared/variables.ts";
 import type { Home } from "../../home/home.ts";
 import { addOptions, type RepositoryOptions, type SessionOptions } from "../command-options.ts";
-import { readVariables, type Variables } from "../environment/environment.ts";
+import { readVariables } from "../environment/environment.ts";
 import { resolveVariables } from "../environment/secrets.ts";
 import { runRows } from "../options.ts";
 import { CommandError } from "../output/exit-codes.ts";

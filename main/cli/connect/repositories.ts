@@ -49,7 +49,7 @@ async function unknownFolder(client: RepoconfClient): Promise<CommandError> {
   if (moved !== undefined) return new CommandError(moved.message);
   const { findInTreeFile } = await import("../../check/work-tree-file.ts");
   const { stampOf } = await import("../../files/durable-text-file.ts");
-  const { shellQuoted } = await import("../output/messages.ts");
+  const { shellQuoted } = await import("../../../shared/shell-quoted.ts");
   const { path, folder } = await findInTreeFile(process.cwd());
   const hasFile = (await stampOf(path)) !== undefined;
   const root = (await findWorkTree(process.cwd()))?.folder;

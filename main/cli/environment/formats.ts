@@ -1,9 +1,9 @@
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import { shellQuoted } from "../../../shared/shell-quoted.ts";
 import { accepts, rawValue, readValue } from "../../../shared/typed-value.ts";
 import type { Fields } from "../connect/fields.ts";
 import type { EnvironmentFormat } from "../options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { shellQuoted } from "../output/messages.ts";
 
 /** The first line of what `export --format env` writes: it says that the names are those of fields. */
 const exportMark = "# repoconf export --format env: SVC_TIMEOUT is the field svc.timeout\n";
@@ -78,9 +78,25 @@ function quote(text: string): string | undefined {
 /** An environment as text; ends with a newline unless it is empty. Throws CommandError for values that the format cannot express. */
 export function environmentText(variables: { readonly [name: string]: string }, format: EnvironmentFormat): string {
   if (format === "json") return `${JSON.stringify(variables, null, 2)}\n`;
-  return Object.entries(variables)
-    .map(([name, value]) => `${writers[format](name, value)}\n`)
-    .join("");
+  const lines = Object.entries(variables).map(([name, value]) => `${writers[format](name, value)}\n`);
+  return lines.length > 0 && format === "sh" ? [exporting, ...lines, exported].join("") : lines.join("");
+}
+
+/**
+ * In zsh, an assignment to a variable that is read-only ends everything that is evaluated, and in other shells the shell itself. So a
+ * subshell tries each one first.
+ */
+const exporting = `__repoconf_export() {
+  (export "$1") 2>/dev/null && export "$1" || echo "repoconf: this shell does not let \${1%%=*} be set." >&2
+}
+`;
+const exported = "unset -f __repoconf_export\n";
+
+/** What `environmentText` printed for sh, as lines with `export` alone, each in its place. */
+export function withPlainExports(text: string): string {
+  if (!text.startsWith(exporting)) return text;
+  const lines = text.slice(exporting.length).replace(new RegExp(`${exported}$`), "");
+  return exporting.replace(/[^\n]+/g, "") + lines.replace(/^__repoconf_export(?= [A-Za-z_]\w*=')/gm, "export");
 }
 
 const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name: string, value: string) => string } = {
@@ -90,7 +106,7 @@ const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name:
     const message = `${name} cannot be written so that all shells and env files read it the same way: it contains a carriage return, NUL, half of a character, or an apostrophe together with ", $, \` or \\. Use --format json instead.`;
     throw new CommandError(message, exitCodes.refused);
   },
-  sh: (name, value) => `export ${name}=${shellQuoted(value)}`,
+  sh: (name, value) => `__repoconf_export ${name}=${shellQuoted(value)}`,
   fish: (name, value) => `set -gx ${name} '${value.replace(/['\\]/g, "\\$&")}'`,
   // PowerShell treats typographic apostrophes like plain ones.
   pwsh: (name, value) => `\${env:${name}} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,

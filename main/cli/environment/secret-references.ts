@@ -1,4 +1,5 @@
 import type { JsonValue } from "../../../shared/json.ts";
+import { isSecretReference } from "../../../shared/variables.ts";
 import type { Fields } from "../connect/fields.ts";
 import { printNote } from "../output/terminal.ts";
 
@@ -16,9 +17,4 @@ export function isPlainSecret(value: JsonValue): boolean {
   if (value === null || value === "") return false;
   if (typeof value === "object") return Object.values(value).some(isPlainSecret);
   return !isSecretReference(value);
-}
-
-/** Whether a value is meant as a reference to a secret, `cmd://NAME/ARGUMENT`, valid or not. */
-export function isSecretReference(value: JsonValue): value is string {
-  return typeof value === "string" && value.startsWith("cmd://");
 }

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import pLimit from "p-limit";
+import { isSecretReference, type Variables } from "../../../shared/variables.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { plainText } from "../../files/utf8-text.ts";
 import type { Home } from "../../home/home.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import type { Variables } from "./environment.ts";
-import { isSecretReference } from "./secret-references.ts";
 
 /*
  * `cmd://NAME/ARGUMENT` refers to a secret that is stored elsewhere. The command for NAME is in the home's settings.json, never in a

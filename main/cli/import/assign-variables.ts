@@ -1,8 +1,9 @@
 import type { JsonValue } from "../../../shared/json.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
+import { isSecretReference } from "../../../shared/variables.ts";
 import type { Fields } from "../connect/fields.ts";
 import { fieldsByVariable } from "../environment/formats.ts";
-import { isPlainSecret, isSecretReference } from "../environment/secret-references.ts";
+import { isPlainSecret } from "../environment/secret-references.ts";
 import type { FoundVariable, FoundVariables } from "./found-variables.ts";
 import { nothingRead, type ReadValues, readInto, variablesField } from "./read-values.ts";
 

@@ -1,3 +1,4 @@
+import { withPlainExports } from "../environment/formats.ts";
 import { type FoundVariables, lineCounter, VariableCollector } from "./found-variables.ts";
 
 /** One word as every POSIX shell and bash read it, if no part of it needs a shell. */
@@ -18,7 +19,8 @@ const ifOrFi = /(?<![\w-])(?:if|fi)(?![\w-])/g;
  * one command and what is between `if` and `fi` are left out and named; a line that begins another block, or a text of several lines, is a
  * problem: only a shell knows which of the lines behind it count.
  */
-export function readShell(text: string): FoundVariables {
+export function readShell(script: string): FoundVariables {
+  const text = withPlainExports(script);
   const found = new VariableCollector();
   const lineAt = lineCounter(text);
   const skipped: { readonly line: number; readonly text: string }[] = [];

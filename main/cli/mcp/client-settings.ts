@@ -1,5 +1,5 @@
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
-import { shellQuoted } from "../output/messages.ts";
+import { shellQuoted } from "../../../shared/shell-quoted.ts";
 
 export const agentPrograms = ["claude", "codex", "vscode", "cursor"] as const;
 export type AgentProgram = (typeof agentPrograms)[number];

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { joinConfigPath } from "../../../shared/config-path.ts";
+import { visible } from "../../../shared/visible.ts";
 import { ask } from "../../client/ask.ts";
 import { homeAt, homeFolder } from "../../home/home.ts";
-import { print, visible } from "../output/terminal.ts";
+import { print } from "../output/terminal.ts";
 
 /** Milliseconds that a completion may take in total. */
 export const completionTimeout = 800;

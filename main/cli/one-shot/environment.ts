@@ -1,8 +1,7 @@
+import { isSecretReference, variablesOf } from "../../../shared/variables.ts";
 import type { EnvOptions } from "../commands/env.ts";
 import type { RunOptions } from "../commands/run.ts";
-import { variablesOf } from "../environment/environment.ts";
 import { environmentText } from "../environment/formats.ts";
-import { isSecretReference } from "../environment/secret-references.ts";
 import { flushOutput, isTerminal, printValue } from "../output/terminal.ts";
 import { runOnce } from "../system/child-command.ts";
 import { askAbout, fieldsOf } from "./ask-daemon.ts";

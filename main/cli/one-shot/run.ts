@@ -1,5 +1,3 @@
-import { type HookOptions, printHook } from "../commands/hook.ts";
-import { hookShells } from "../environment/hook-scripts.ts";
 import {
   changeRows,
   changeValuesRows,
@@ -22,6 +20,7 @@ import { complete } from "./complete.ts";
 import { describe } from "./describe.ts";
 import { env, run } from "./environment.ts";
 import { get } from "./get.ts";
+import { hook, hookLoad } from "./hook.ts";
 import { readPlainly } from "./plain-arguments.ts";
 import { explain, history, list, undo } from "./repository.ts";
 
@@ -37,6 +36,7 @@ export type OneShotName =
   | "history"
   | "undo"
   | "hook"
+  | "hook-load"
   | "complete";
 
 interface OneShotCommand {
@@ -56,13 +56,6 @@ const command = <Options>(
   call: (operands: readonly string[], options: Options) => Promise<boolean>,
 ): OneShotCommand => ({ rows, operands, run: (given, options) => call(given, options as Options) });
 
-/** `repoconf hook`, which asks no daemon. */
-async function hook([shell]: readonly string[], options: HookOptions): Promise<boolean> {
-  const known = hookShells.find(one => one === shell);
-  if (known !== undefined) printHook(known, options);
-  return known !== undefined;
-}
-
 const any = Number.POSITIVE_INFINITY;
 
 const commands: { readonly [Name in OneShotName]: OneShotCommand } = {
@@ -76,6 +69,7 @@ const commands: { readonly [Name in OneShotName]: OneShotCommand } = {
   history: command(historyRows, [0, 1], history),
   undo: command(changeRows, [0, 0], undo),
   hook: command(hookRows, [1, 1], hook),
+  "hook-load": command(hookRows, [1, 1], hookLoad),
   complete: command([], [1, any], complete),
   // What is not plain after the command's name belongs to the command.
   run: { ...command(runRows, [1, any], run), endsAtOperand: true },

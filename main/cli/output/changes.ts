@@ -3,6 +3,7 @@ import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts"
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangedRepository, DescribedValue, Layer, Reply } from "../../../shared/protocol.ts";
 import type { ToldChange } from "../../../shared/typed-changes.ts";
+import { visible } from "../../../shared/visible.ts";
 import { describeAbsent, describeEdit } from "../change/value-place.ts";
 import type { LayerOptions, WriteOptions } from "../command-options.ts";
 import { type Fields, type ReadFields, showValue, withSuggestion } from "../connect/fields.ts";
@@ -10,7 +11,7 @@ import { warnOfPlainSecrets } from "../environment/secret-references.ts";
 import { CommandError, exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { printableResult } from "./masking.ts";
 import { describeError } from "./messages.ts";
-import { print, printJson, printNote, visible } from "./terminal.ts";
+import { print, printJson, printNote } from "./terminal.ts";
 
 /** The layer that the options name; undefined if none. Throws CommandError if they name both. */
 export function layerOf({ local, shared }: LayerOptions): Layer | undefined {

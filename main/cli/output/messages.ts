@@ -1,3 +1,4 @@
+import { inCommandWords } from "../../../shared/command-words.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 
@@ -16,26 +17,6 @@ export function describeError(error: unknown): string {
 /** The file that a system's error is about: what a rename does not get past is its target, and people know that name. */
 function fileOf(error: Error & { readonly path?: unknown; readonly dest?: unknown }): unknown {
   return error.dest ?? error.path;
-}
-
-const commandWords: readonly (readonly [RegExp, string])[] = [
-  [/\bTo list all fields: scope\/list/, "To list all fields: repoconf describe"],
-  [/\b(repo|key|scope|history)\/list\b/g, "repoconf $1 list"],
-  [/\(trust\/list\)/, "(repoconf trust)"],
-  [/\bdaemon\/status\b/, "repoconf status"],
-  [/repoconf history list/g, "repoconf history"],
-  [/The arguments of \S+ are invalid: /, ""],
-  [/\bargs\//g, ""],
-  [/ Pass the next of the previous page as after\./, " Pass a revision, such as 12, to --after."],
-];
-
-function inCommandWords(message: string): string {
-  return commandWords.reduce((text, [words, ours]) => text.replace(words, ours), message);
-}
-
-/** Quotes any text as one word of a POSIX shell, bash or zsh. */
-export function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** The causes of rejected requests, in words. */

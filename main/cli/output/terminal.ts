@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
+import { visible } from "../../../shared/visible.ts";
 import { CommandError } from "./exit-codes.ts";
 import { layOutTable, wrapWords } from "./table.ts";
 
@@ -9,18 +10,8 @@ import { layOutTable, wrapWords } from "./table.ts";
  * change the direction of a line.
  */
 
-/** Control characters, bidirectional controls, and the line separators that some terminals obey. */
-const terminalControls = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 /** A random placeholder for the escape character of our own styles until they are written, which other text cannot contain. */
 let ownEscape: string | undefined;
-
-/** Escapes every character that a terminal would obey, as in JSON: `\n`, `\u001b`, `\u202e`. */
-export function visible(text: string): string {
-  return text.replace(terminalControls, character => {
-    const written = JSON.stringify(character).slice(1, -1);
-    return written === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : written;
-  });
-}
 
 /** Like `visible`, but keeps line ends. JSON keeps its meaning. */
 export function visibleLines(text: string): string {

@@ -16,6 +16,11 @@ const sliceLength = 500;
 class Folders {
   readonly #ids = new Map<string, readonly string[]>();
   readonly #folders = new Map<string, string>();
+  readonly #onChange: (folder: string) => void;
+
+  constructor(onChange: (folder: string) => void) {
+    this.#onChange = onChange;
+  }
 
   /** Without a folder, the repository is dropped. */
   put(id: string, folder: string | undefined): void {
@@ -26,11 +31,13 @@ class Folders {
       if (rest.length > 0) this.#ids.set(before, rest);
       else this.#ids.delete(before);
       this.#folders.delete(id);
+      this.#onChange(before);
     }
     if (folder === undefined) return;
     this.#folders.set(id, folder);
     const others = this.#ids.get(folder);
     this.#ids.set(folder, others === undefined ? [id] : [...others, id].sort());
+    this.#onChange(folder);
   }
 
   folderOf(id: string): string | undefined {
@@ -54,9 +61,11 @@ class Folders {
 export class FolderIndex {
   readonly #store: Store;
   readonly #clock: Pick<Clock, "monotonic">;
-  readonly #named = new Folders();
+  readonly #named = new Folders(folder => this.#changed(folder));
   /** Only those whose named path has links. */
-  readonly #real = new Folders();
+  readonly #real = new Folders(folder => this.#changed(folder));
+  #onChange: (folder: string) => void = () => {};
+  #isRead = false;
   /** Resolves when the links of all that is known so far are in `#real`; undefined until somebody asks. */
   #ready: Promise<void> | undefined;
   #resolvedAt = 0;
@@ -69,6 +78,22 @@ export class FolderIndex {
       if (event.kind === "added" || event.kind === "updated") this.#put(event.state.id, event.state.path);
       if (event.kind === "removed") this.#put(event.state.id, undefined);
     });
+  }
+
+  /** Calls `onChange` with each folder for which the answer of `has` may have changed since `folders`. */
+  subscribe(onChange: (folder: string) => void): void {
+    this.#onChange = onChange;
+  }
+
+  /** Whether a repository has this folder, which has no links in its path. */
+  has(folder: string): boolean {
+    return this.#named.at(folder).some(id => this.#hasNoLinks(id)) || this.#real.at(folder).length > 0;
+  }
+
+  /** The folders of all repositories, without links in their paths. */
+  async folders(): Promise<ReadonlySet<string>> {
+    await this.#prepare();
+    return new Set(this.#named.entries().map(([id, folder]) => this.#real.folderOf(id) ?? folder));
   }
 
   /** Which of the wanted repositories has `path`, or the nearest folder above it, as it was named. Does not ask the disk. */
@@ -85,20 +110,35 @@ export class FolderIndex {
   ): Promise<AddedFolder | undefined> {
     for (;;) {
       await this.#prepare();
-      const hasNoLinks = (id: string) => this.#real.folderOf(id) === undefined;
       const idAt = (folder: string) => {
-        const ids = [...this.#named.at(folder).filter(hasNoLinks), ...this.#real.at(folder)].filter(isWanted);
+        const withoutLinks = this.#named.at(folder).filter(id => this.#hasNoLinks(id));
+        const ids = [...withoutLinks, ...this.#real.at(folder)].filter(isWanted);
         return ids.length > 1 ? ids.sort()[0] : ids[0];
       };
       const found = nearest(path, idAt, top);
-      if (found === undefined || hasNoLinks(found.id)) return found;
+      if (found === undefined || this.#hasNoLinks(found.id)) return found;
       const { id } = found;
       // A link in its path may lead to another folder by now.
       const [named = "", real] = [this.#named.folderOf(id), this.#real.folderOf(id)];
       const now = await withoutLinks(named);
       if (now === real) return found;
-      this.#real.put(id, now === named ? undefined : now);
+      this.#putReal(id, now);
     }
+  }
+
+  #hasNoLinks(id: string): boolean {
+    return this.#real.folderOf(id) === undefined;
+  }
+
+  /** `folder`: the real one; undefined if the named one has no links. */
+  #putReal(id: string, folder: string | undefined): void {
+    const [named, before] = [this.#named.folderOf(id), this.#real.folderOf(id)];
+    this.#real.put(id, folder === named ? undefined : folder);
+    if (named !== undefined && this.#real.folderOf(id) !== before) this.#changed(named);
+  }
+
+  #changed(folder: string): void {
+    if (this.#isRead) this.#onChange(folder);
   }
 
   async #prepare(): Promise<void> {
@@ -123,6 +163,7 @@ export class FolderIndex {
       this.#named.put(id, usable(repositories.brief(id)?.path));
     }
     await this.#resolve(this.#named.entries());
+    this.#isRead = true;
   }
 
   #put(id: string, path: string | undefined): void {
@@ -135,7 +176,7 @@ export class FolderIndex {
   async #resolve(entries: readonly (readonly [id: string, folder: string])[]): Promise<void> {
     const paths = await linkedPaths(entries.map(([, folder]) => folder));
     // Not those that have another folder by now, or none.
-    for (const [id, folder] of entries) if (this.#named.folderOf(id) === folder) this.#real.put(id, paths.get(folder));
+    for (const [id, folder] of entries) if (this.#named.folderOf(id) === folder) this.#putReal(id, paths.get(folder));
   }
 }
 

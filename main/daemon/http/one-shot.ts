@@ -139,9 +139,11 @@ export class OneShotRequests {
 
   #send(response: ServerResponse, status: number, reply: Reply | PreparedReply, lease?: ConnectionLease): void {
     if (response.destroyed) return;
-    const body = reply instanceof PreparedReply ? reply.body : Buffer.from(JSON.stringify(reply));
-    if (response.req.complete) response.writeHead(status, headersOf(body.length, status)).end(body);
-    else this.#refuseRest(response.writeHead(status, { ...headersOf(body.length, status), Connection: "close" }), body);
+    const text = response.req.headers.accept === "text/plain" && status === 200 ? textOf(reply) : undefined;
+    const body = reply instanceof PreparedReply ? reply.body : Buffer.from(text ?? JSON.stringify(reply));
+    const headers = { ...headersOf(body.length, status), ...(text !== undefined && { "Content-Type": plainText }) };
+    if (response.req.complete) response.writeHead(status, headers).end(body);
+    else this.#refuseRest(response.writeHead(status, { ...headers, Connection: "close" }), body);
     lease?.setQueued(body.length);
     if (lease?.isTooSlow) {
       response.destroy();
@@ -201,6 +203,14 @@ function brokenRequest(code: string | undefined): RepoconfError {
     default:
       return new RepoconfError(1101, "This is not an HTTP request.");
   }
+}
+
+const plainText = "text/plain; charset=utf-8";
+
+/** The whole answer for a client that cannot read JSON, such as a shell; undefined unless the result is a text. */
+function textOf(reply: Reply | PreparedReply): string | undefined {
+  if (reply instanceof PreparedReply || reply.errors.length > 0) return undefined;
+  return typeof reply.result === "string" ? reply.result : undefined;
 }
 
 function headersOf(bytes: number, status: number): OutgoingHttpHeaders {

@@ -6,7 +6,7 @@ import type { Yielding } from "../../time/yielding.ts";
 import { ConfigChanges } from "../config/config-changes.ts";
 import type { ConfigService } from "../config/config-service.ts";
 import type { Drafts } from "../config/drafts.ts";
-import { FolderIndex } from "../folders/folder-index.ts";
+import type { FolderMarks } from "../folders/folder-marks.ts";
 import { RepositoryFinder } from "../folders/repository-finder.ts";
 import type { Worktrees } from "../folders/worktrees.ts";
 import type { DaemonServer } from "../http/server.ts";
@@ -17,6 +17,7 @@ import { type DaemonOperationsOptions, daemonOperations } from "./daemon.ts";
 import { draftOperations } from "./draft.ts";
 import { fileOperations } from "./file.ts";
 import { historyOperations } from "./history.ts";
+import { hookOperations } from "./hook.ts";
 import { type KeyOperationsOptions, keyOperations } from "./key.ts";
 import { repositoryOperations } from "./repo.ts";
 import { scopeOperations } from "./scope.ts";
@@ -33,7 +34,7 @@ interface RepositoryOperationsOptions {
   readonly yielding: Yielding;
   readonly clock: Clock;
   readonly runState: RunState;
-  readonly worktrees: Worktrees;
+  readonly folders: { readonly marks: FolderMarks; readonly worktrees: Worktrees };
 }
 
 interface AccessOperationsOptions extends KeyOperationsOptions {
@@ -42,17 +43,19 @@ interface AccessOperationsOptions extends KeyOperationsOptions {
 
 /** Every operation by its name: those on repositories, those on keys and sessions, and those on the daemon. */
 export function createOperations(
-  { store, scopes, service, drafts, yielding, clock, runState, worktrees }: RepositoryOperationsOptions,
+  { store, scopes, service, drafts, yielding, clock, runState, folders }: RepositoryOperationsOptions,
   access: AccessOperationsOptions,
   daemon: DaemonOperationsOptions,
 ): Operations {
   const changes = new ConfigChanges(store, scopes);
-  const finder = new RepositoryFinder(new FolderIndex(store, clock), service, { store, worktrees });
+  const { marks, worktrees } = folders;
+  const finder = new RepositoryFinder(marks.index, service, { store, worktrees });
   const all: Operations = {
     ...configOperations(service, changes, scopes, yielding, clock),
     ...watchOperations(service, store, yielding),
     ...historyOperations(service, changes, store, scopes, yielding, clock),
-    ...repositoryOperations(service, store, finder, () => runState.assertRunning()),
+    ...repositoryOperations(service, store, { finder, marks }, () => runState.assertRunning()),
+    ...hookOperations(service, { finder, marks }, scopes, daemon.held.home),
     ...fileOperations(store),
     ...scopeOperations(scopes),
     ...draftOperations(drafts),

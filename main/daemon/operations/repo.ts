@@ -11,6 +11,7 @@ import type { Store } from "../../store/store.ts";
 import { type ConfigService, unknownRepository } from "../config/config-service.ts";
 import { Page } from "../config/pages.ts";
 import { withoutLinks } from "../folders/folder-index.ts";
+import type { FolderMarks } from "../folders/folder-marks.ts";
 import { absolutePath, type RepositoryFinder } from "../folders/repository-finder.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { Operations } from "../socket/dispatch.ts";
@@ -27,7 +28,7 @@ const maxFound = 1_000;
 export function repositoryOperations(
   service: ConfigService,
   store: Store,
-  finder: RepositoryFinder,
+  { finder, marks }: { readonly finder: RepositoryFinder; readonly marks: FolderMarks },
   assertRunning: () => void,
 ): RepositoryOperations {
   /** Throws RepoconfError 1111 if a folder was added before, or, unless an id says that another one is meant, has moved. */
@@ -83,6 +84,7 @@ export function repositoryOperations(
         mayBeKnown: !id,
         actor: caller.actor,
       });
+      await marks.settled();
       return { result };
     },
 
@@ -95,6 +97,7 @@ export function repositoryOperations(
         ...(name && { name }),
         ...(folder && { path: folder }),
       });
+      await marks.settled();
       return { result };
     },
 
@@ -116,6 +119,7 @@ export function repositoryOperations(
       const id = existing(store, repo);
       for (const worktree of finder.worktrees.of(id)) await store.roster.remove(worktree);
       const movedTo = await store.roster.remove(id);
+      await marks.settled();
       return { result: { ...(movedTo !== undefined && { movedTo }) } };
     },
   };

@@ -150,6 +150,11 @@ export const argumentSchemas = {
     type: "object",
     properties: { ...oneRepository, field: optionalString, inside: valueEdit.properties.path },
   },
+  "config/hook": {
+    type: "object",
+    properties: { path: { type: "string", minLength: 1 }, shell: { enum: ["bash", "zsh"] } },
+    required: ["path", "shell"],
+  },
   "config/search": {
     type: "object",
     properties: { query, limit, after: optionalString },

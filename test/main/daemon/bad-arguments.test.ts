@@ -89,6 +89,10 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { repo, field: "svc.timeout" },
     { repo: notText, field: notText, path: [...notPath, "/"], inside: [...notText, "x", "/~2"] },
   ],
+  "config/hook": [
+    { path: "/", shell: "zsh" },
+    { path: [...notPath, null, ""], shell: [...notText, "sh"] },
+  ],
   "config/watch": [{ repo }, { repo: notRepositories, since: [...notRevision, { [repo]: 1 }], progress: notBoolean }],
   "config/unwatch": [{}, { repo: notRepositories }],
   "history/list": [

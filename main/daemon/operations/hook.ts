@@ -1,0 +1,50 @@
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { Home } from "../../home/home.ts";
+import { type HookAnswer, hookAnswer, linkedWorktree } from "../../hook/answer.ts";
+import { hookLines } from "../../hook/lines.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
+import type { ConfigService } from "../config/config-service.ts";
+import { withoutLinks } from "../folders/folder-index.ts";
+import type { FolderMarks } from "../folders/folder-marks.ts";
+import { absolutePath, type RepositoryFinder } from "../folders/repository-finder.ts";
+import type { Operations } from "../socket/dispatch.ts";
+import { requireOwner } from "./repo.ts";
+import { readableFields } from "./scope.ts";
+
+/** `config/hook`: what `repoconf hook-load` prints, for a shell that asks by itself. Names and texts of files are for the owner only. */
+export function hookOperations(
+  service: ConfigService,
+  { finder, marks }: { readonly finder: RepositoryFinder; readonly marks: FolderMarks },
+  scopes: Scopes,
+  home: Home,
+): Pick<Operations, "config/hook"> {
+  return {
+    "config/hook": async ({ path, shell }, { caller }) => {
+      requireOwner(caller);
+      const worktree = await linkedWorktree(await withoutLinks(absolutePath(path)));
+      const id = await finder.find(caller, path).then(
+        found => found.id,
+        error => {
+          if (error instanceof RepoconfError && error.code === 1102) return undefined;
+          throw error;
+        },
+      );
+      const repository = id === undefined ? undefined : await service.entry(caller, id);
+      // A worktree may just have become a repository.
+      await marks.settled();
+      const none: HookAnswer = { variables: {}, stamps: [] };
+      const answer =
+        repository === undefined
+          ? none
+          : await hookAnswer({
+              ...{ home, repository, fields: readableFields(scopes, caller) },
+              readValues: async () => {
+                // First, because it reads the file: a shell may have seen an edit before the daemon has heard of it.
+                const waiting = new Set(await service.waiting(caller, repository.id));
+                return { waiting, config: (await service.list(caller, { repo: repository.id })).config };
+              },
+            });
+      return { result: hookLines({ ...answer, ...(worktree !== undefined && { worktree }) }, shell) };
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { type Config, configEntries } from "./config.ts";
+import { joinConfigPath } from "./config-path.ts";
+import { RepoconfError } from "./errors.ts";
+import { isJsonObject, type JsonValue } from "./json.ts";
+import type { FieldSchema } from "./scopes/scope-schema.ts";
+import { rawValue } from "./typed-value.ts";
+
+/** A variable in a repository's environment. */
+interface Variable {
+  /** As stored: it may be a reference to a secret. */
+  readonly text: string;
+  /** The `<scope>.<field>` from which it comes. */
+  readonly field: string;
+}
+
+/** The variables by name. */
+export type Variables = ReadonlyMap<string, Variable>;
+
+type Fields = ReadonlyMap<string, FieldSchema>;
+
+/** What a repository's environment is read from. */
+export interface EnvironmentSource {
+  readonly repo: string;
+  readonly config: Config;
+  readonly fields: Fields;
+  /** The fields whose values wait for trust. */
+  readonly waiting: ReadonlySet<string>;
+}
+
+/** This field is a list of variables with names and values. */
+const listField = "svc.envvars";
+
+/** The fields that the environment consists of. */
+export function environmentFields(fields: Fields): string[] {
+  return [...fields]
+    .filter(([path, schema]) => path === listField || schema["x-env"] !== undefined)
+    .map(([path]) => path);
+}
+
+/**
+ * The environment of a repository: the active values of `svc.envvars` and of fields whose schema has `x-env`. Throws RepoconfError 1114 if a
+ * value is untrusted, 1103 if two variables have the same name, or if a value cannot be in a variable.
+ */
+export function variablesOf({ repo, config, fields, waiting }: EnvironmentSource): Variables {
+  const untrusted = environmentFields(fields).filter(path => waiting.has(path));
+  if (untrusted.length > 0) {
+    const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
+    const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${repo}`;
+    throw new RepoconfError(1114, message, { repo });
+  }
+  const variables = new Map<string, Variable>();
+  for (const { scope, field, value } of configEntries(config)) {
+    const path = joinConfigPath(scope, field);
+    const unusable = (why: string) => new RepoconfError(1103, why, { repo, field: path });
+    for (const [name, text] of variablesIn(path, value, fields)) {
+      const namesake = variables.get(name);
+      if (namesake !== undefined)
+        throw unusable(`${namesake.field} and ${path} would both be ${name}. Rename one of them.`);
+      if (text.includes("\0")) throw unusable(cannotContain(path, name, "a NUL character"));
+      if (!text.isWellFormed()) throw unusable(cannotContain(path, name, "half of a character (a lone surrogate)"));
+      variables.set(name, { text, field: path });
+    }
+  }
+  return variables;
+}
+
+function cannotContain(path: string, name: string, what: string): string {
+  const of = name.isWellFormed() ? `The variable ${name} of ${path}` : path;
+  return `${of} contains ${what}, which a variable cannot contain. Set it again without that.`;
+}
+
+function variablesIn(path: string, value: JsonValue, fields: Fields): (readonly [name: string, text: string])[] {
+  if (path === listField && Array.isArray(value))
+    return value.flatMap(one => (isJsonObject(one) ? [[String(one["name"]), String(one["value"])] as const] : []));
+  const name = fields.get(path)?.["x-env"];
+  // Null means that the variable is not set.
+  return name === undefined || value === null ? [] : [[name, rawValue(value)]];
+}
+
+/** Whether a value is meant as a reference to a secret, `cmd://NAME/ARGUMENT`, valid or not. */
+export function isSecretReference(value: JsonValue): value is string {
+  return typeof value === "string" && value.startsWith("cmd://");
+}
